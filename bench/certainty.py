@@ -12,7 +12,7 @@ from bench.report import Line, as_long, within
 from bench.timing import alternate, clock
 from lacunet.api import random_model
 from lacunet.data import Table
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 SMALL_LIMIT = 10.0  # times the time of --quick
 LARGE_LIMIT = 2.0

@@ -19,13 +19,13 @@ import numpy as np
 
 import lacunet
 from lacunet.data.table import Column, Table
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.connecting import Engine, on_cluster
 from lacunet.runtime.executor import on_threads
-from lacunet.selection.proposals import latent_classes
+from lacunet.selection.evaluating import latent_classes
 
 COLUMNS, STATES, CLASSES, SEED = 20, 4, 5, 15
 

@@ -11,7 +11,7 @@ from bench.ours import Ready, make_ready
 from bench.peer import NAMES, PEERS, Peers, best
 from bench.report import Line, faster, same_log_lik, skipped, within
 from bench.timing import clock
-from lacunet.fitting.starts import em
+from lacunet.fitting.objective import em
 
 COMPARED_AFTER = 10  # iterations: later StepMix, which clips probabilities, may leave the path
 

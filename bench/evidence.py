@@ -9,15 +9,14 @@ import numpy as np
 from bench.peer import Peers
 from bench.report import Line, faster
 from bench.timing import alternate, clock
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.inference.expectation import expect, safe_log
+from lacunet.evidence.smc import prepare_sampling
+from lacunet.inference.classes import expect, safe_log
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import Draws
-from lacunet.paper.design import PAPER, Task
-from lacunet.paper.experiments import Experimenter
+from lacunet.inference.sampling.particles import Draws
+from lacunet.paper.experiments import PAPER, Experimenter, Task
 from lacunet.runtime.executor import SERIAL, on_threads
 
 # leaves, classes, standard error in nats, seconds

@@ -14,10 +14,9 @@ import numpy as np
 
 from bench.cases import Case, FloatArray
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.starts import race
+from lacunet.fitting.objective import Estimate, Objective, race
+from lacunet.inference.classes import expect
 from lacunet.inference.devices import cuda
-from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.likelihoods.gaussian import hyperparameters

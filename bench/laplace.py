@@ -15,7 +15,7 @@ from bench.peer import Peers
 from bench.report import Line, as_long, within
 from bench.timing import alternate, clock
 from lacunet.scores import ScoreInput
-from lacunet.scores.laplace import LAPLACE
+from lacunet.scores.approximations import LAPLACE
 
 LAPLACE_LIMIT = 1.5  # times the two BLAS calls
 EM_LIMIT = 0.5  # seconds on one core

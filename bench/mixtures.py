@@ -17,14 +17,12 @@ from bench.ours import compile_kernels
 from bench.peer import Peers
 from bench.report import Line, faster, same_log_lik, skipped, within
 from bench.timing import alternate, clock
-from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.starts import em, random_start
-from lacunet.inference.expectation import expect
+from lacunet.fitting.objective import Estimate, Objective, em, random_start
+from lacunet.inference.classes import expect
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.models.covariance import understand_covariance
 from lacunet.models.latent_class import over_leaves
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import PAPER_ALPHA, dirichlet
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]

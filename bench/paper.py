@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from bench.peer import Peers
 from bench.report import Line, within
 from bench.timing import clock
-from lacunet.paper.design import EPSILON, PAPER, Task
-from lacunet.paper.experiments import Experimenter, work_of
+from lacunet.paper.experiments import EPSILON, PAPER, Experimenter, Task, work_of
 from lacunet.paper.ledger import Ledger, run_all
 from lacunet.runtime.executor import SERIAL, on_threads
 

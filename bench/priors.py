@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from lacunet.data.read import read_table
-from lacunet.evidence.partitions.priors import WalkedPriors
+from lacunet.evidence.partitions.levels import WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import latent_class

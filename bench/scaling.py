@@ -9,7 +9,7 @@ from bench.ours import make_ready
 from bench.peer import Peers
 from bench.report import Line, as_long
 from bench.timing import alternate, clock
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 
 LIMIT = 11.0  # times as long for ten times the rows
 

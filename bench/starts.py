@@ -10,9 +10,9 @@ from bench.peer import Peers
 from bench.report import Line, seconds
 from bench.timing import clock
 from lacunet.fitting.fit import learn
+from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, HIGHEST, best_of
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.prepare import prepare
-from lacunet.fitting.ranks import ESTIMATE, HEAVIEST, HIGHEST, best_of
 from lacunet.fitting.schedules import (
     SEARCHERS,
     Schedule,
@@ -21,8 +21,7 @@ from lacunet.fitting.schedules import (
     finish,
 )
 from lacunet.models.network import Model
-from lacunet.paper.design import EPSILON, PAPER, Task
-from lacunet.paper.experiments import Experimenter
+from lacunet.paper.experiments import EPSILON, PAPER, Experimenter, Task
 from lacunet.runtime.executor import SERIAL
 
 LEAVES, ROWS, STARTS = 64, 400, 64

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from lacunet.paper.design import EPSILON, PAPER, Design, Panel, States, Task, tasks_of
+from lacunet.paper.experiments import EPSILON, PAPER, Design, Panel, States, Task, tasks_of
 
 
 @dataclass(frozen=True, kw_only=True)

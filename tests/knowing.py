@@ -15,7 +15,7 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.models.known import KnownTable
 from lacunet.models.network import Model, Network
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from oracle import completions
 from problems import Case, structures
 

@@ -17,10 +17,9 @@ from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common
 from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.likelihoods.unit import Unit
-from lacunet.models.covariance import Covariance
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.network import Network, Variable
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import Covariance, NumberPrior
 from lacunet.models.prior import dirichlet
 from toy_families import Exponential, Geometric
 

@@ -18,7 +18,7 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 MODES = ("usual", "cut", "trees only")
 

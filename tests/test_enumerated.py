@@ -5,11 +5,11 @@ import pytest
 
 from enumeration import enumerated
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.particle_run import run_particles
+from lacunet.evidence.smc import run_particles
 from lacunet.fitting.fit import Options, learn
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
+from lacunet.inference.hessian import negative_hessian, softmax_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.scores import ScoreInput, choose_scores
 from problems import build, make
 

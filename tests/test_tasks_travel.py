@@ -8,40 +8,36 @@ import pytest
 
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.consistency import sandwich
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.sandwich import sandwich
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
 from lacunet.inference.classes import with_classes
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import plan
-from lacunet.models.grouped import grouped_classes
+from lacunet.models.latent_class import grouped_classes
 from lacunet.models.number_prior import NumberPrior
-from lacunet.paper.design import PAPER, Task
-from lacunet.paper.experiments import Experimenter, work_of
+from lacunet.paper.experiments import PAPER, Experimenter, Task, work_of
 from lacunet.paper.ledger import RESULTS, run_all
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.candidates import Proposal
-from lacunet.selection.effects.direct import direct_effects
-from lacunet.selection.effects.fitted import Workshop
-from lacunet.selection.evaluating import evaluate
+from lacunet.selection.effects import Workshop, direct_effects
+from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.groups.levels import fit_levels
 from lacunet.selection.hole_readings import compare_readings
-from lacunet.selection.one_by_one import measure_each
-from lacunet.selection.proposals import latent_classes
-from lacunet.structure.edges.bootstrap import resample_edges
-from lacunet.structure.edges.posterior import find_edges
-from lacunet.structure.edges.sampling import EdgeSampling
+from lacunet.selection.measuring import measure_each
+from lacunet.structure.edges.certainty import resample_edges
+from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.searching import GraphSearch
-from lacunet.summaries.bootstrap_test import ratio_test
-from lacunet.summaries.replicates import bootstrap_intervals
+from lacunet.summaries.bootstrap import bootstrap_intervals
+from lacunet.summaries.ratio_tests import ratio_test
 from problems import build, make, make_case, problem_for
 
 QUICK = Options(starts=6)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.annealing import Path, Reference
 from problems import build, make
 
 NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")

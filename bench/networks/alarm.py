@@ -13,7 +13,7 @@ from bench.structure.shipped import shipped_network
 from lacunet.data.table import Column, Table
 from lacunet.models.layout import Layout
 from lacunet.models.network import Model, Network
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 SEED = 1996
 

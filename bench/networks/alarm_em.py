@@ -15,10 +15,9 @@ from bench.report import Line, faster, same_log_lik, skipped
 from bench.timing import clock
 from lacunet.fitting.ascent import relative_change
 from lacunet.fitting.fit import Fit, Options, learn
-from lacunet.fitting.objective import Estimate, Objective, Point
+from lacunet.fitting.objective import Estimate, Objective, Point, em
 from lacunet.fitting.prepare import prepare
-from lacunet.fitting.starts import em
-from lacunet.inference.expectation import complete_counts, expect
+from lacunet.inference.classes import complete_counts, expect
 from lacunet.inference.problem import Problem, build_problem, problem_of_codes
 from lacunet.models.network import Model
 from lacunet.models.prior import PAPER_ALPHA, uniform_alpha

@@ -13,7 +13,7 @@ import lacunet
 from bench import cases
 from bench.ours import make_ready
 from bench.timing import clock
-from lacunet.fitting.starts import em
+from lacunet.fitting.objective import em
 
 CASES = (cases.A, cases.B, cases.C, cases.D, cases.E)
 CELLS = 2e8  # rows × leaves × classes × iterations of one trial, about

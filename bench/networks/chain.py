@@ -11,12 +11,12 @@ from bench.peer import Peers
 from bench.report import Line, as_long
 from bench.timing import alternate, clock
 from lacunet.fitting.prepare import prepare
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL
 
 LENGTHS = (25, 50, 100)

@@ -13,7 +13,7 @@ from bench.networks.alarm import table
 from bench.peak import forget_peak, peak, resident
 from bench.timing import clock
 from lacunet.fitting.prepare import prepare
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.plans.builder import Components
 from lacunet.inference.problem import build_problem
 from lacunet.models.formats import read_network

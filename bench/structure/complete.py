@@ -15,9 +15,8 @@ from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.data.table import Table
 from lacunet.models.network import Model
-from lacunet.models.sampling import sample_codes
-from lacunet.paper.design import PAPER
-from lacunet.paper.experiments import Experimenter
+from lacunet.models.surgery import sample_codes
+from lacunet.paper.experiments import PAPER, Experimenter
 from lacunet.structure.families import CompleteCounts
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learning import learn_structure

@@ -21,19 +21,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.data.table import Column, Table
-from lacunet.inference.kernels.numbering import renumber
+from lacunet.inference.kernels.merging import renumber
 from lacunet.models.equivalence import equivalence_class, structural_hamming_distance
 from lacunet.models.formats import read_network
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import AIR, Child, Columns, child_of, cut_rows
 from lacunet.structure.edges.certainty import EdgeCertainty
-from lacunet.structure.edges.posterior import find_edges
-from lacunet.structure.edges.sampling import EdgeSampling
-from lacunet.structure.families import FamilyScores, columns_of
-from lacunet.structure.graph_prior import AVERAGED, GraphPrior, log_prior_over
+from lacunet.structure.edges.posterior import EdgeSampling, find_edges
+from lacunet.structure.families import (
+    AVERAGED,
+    FamilyScores,
+    GraphPrior,
+    columns_of,
+    log_prior_over,
+)
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learning import learn_structure
 from lacunet.structure.searching import GraphSearch, search

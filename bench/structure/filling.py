@@ -26,12 +26,12 @@ from bench.structure.holes import ALPHA, replicates
 from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.api.imputing import learn_filling
-from lacunet.api.pooled import Asked
+from lacunet.api.stacking import Asked
 from lacunet.data.table import Column, Table
 from lacunet.inference.queries.answers import posterior_of
-from lacunet.models.holders import Speaker
+from lacunet.models.ensemble import Speaker
 from lacunet.models.network import Model
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.selection.ensembles import Pool
 from lacunet.settings import Settings
 from lacunet.structure.learning import learn_structure

@@ -14,7 +14,7 @@ from bench.timing import clock
 from lacunet.api import structural_hamming_distance
 from lacunet.data.table import Column, Table
 from lacunet.models.network import Model
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.structure.learned import Learned
 from lacunet.structure.learning import learn_structure
 

@@ -49,7 +49,7 @@ from lacunet.api import (
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table
 from lacunet.data.table import Column as Column, Table as Table
-from lacunet.summaries.bootstrap_test import RatioTest as RatioTest
+from lacunet.summaries.ratio_tests import RatioTest as RatioTest
 from lacunet.summaries.em_traces import Traces as Traces
 from lacunet.summaries.intervals import Intervals as Intervals
 from lacunet.summaries.statistics import FitStatistics as FitStatistics
@@ -74,9 +74,9 @@ from lacunet.estimators import (
     LatentTreeModel as LatentTreeModel,
     StackedModel as StackedModel,
 )
-from lacunet.evidence.measurement import Measurement as Measurement
-from lacunet.evidence.sandwich import Sandwich as Sandwich
-from lacunet.structure.distances import GraphDistances as GraphDistances
+from lacunet.evidence.estimate import Measurement as Measurement
+from lacunet.evidence.consistency import Sandwich as Sandwich
+from lacunet.structure.learned import GraphDistances as GraphDistances
 from lacunet.structure.hidden.latent_tree import LatentTree as LatentTree
 from lacunet.structure.knowledge import Knowledge as Knowledge
 from lacunet.structure.learned import Learned as Learned
@@ -92,12 +92,12 @@ from lacunet.models.formats import (
     write_network as write_network,
     write_stack as write_stack,
 )
-from lacunet.models.formats.networkx_door import (
+from lacunet.models.formats.doors import (
     from_networkx as from_networkx,
     to_networkx as to_networkx,
 )
-from lacunet.models.formats.pgmpy_door import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
-from lacunet.models.formats.pyagrum_door import (
+from lacunet.models.formats.doors import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
+from lacunet.models.formats.doors import (
     from_pyagrum as from_pyagrum,
     to_pyagrum as to_pyagrum,
 )
@@ -109,7 +109,7 @@ from lacunet.selection.average import Labellings as Labellings
 from lacunet.selection.forecasting import Forecast as Forecast
 from lacunet.selection.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.selection.certainty import Certainty as Certainty, Factor as Factor, How as How
-from lacunet.selection.effects.direct import DirectEffects as DirectEffects
+from lacunet.selection.effects import DirectEffects as DirectEffects
 from lacunet.selection.groups.comparison import GroupComparison as GroupComparison
 from lacunet.selection.hidden.found import HiddenFound as HiddenFound
 from lacunet.selection.hole_readings import MissingComparison as MissingComparison
@@ -120,7 +120,7 @@ from lacunet.selection.misfit import (
 )
 from lacunet.selection.paper_tables import PaperTables as PaperTables
 from lacunet.selection.ensembles import Pool as Pool
-from lacunet.selection.regression.class_regression import ClassRegression as ClassRegression
+from lacunet.selection.regression import ClassRegression as ClassRegression
 from lacunet.selection.ensembles import Stack as Stack
 from lacunet.settings import Settings as Settings
 

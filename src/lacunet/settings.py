@@ -14,30 +14,29 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.measurement import Method
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.fitting.fit import DEFAULT_STARTS, Options
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
 from lacunet.inference.devices.device import DeviceName, open_device
-from lacunet.inference.regression.design import COEFFICIENT_SD
-from lacunet.inference.regression.rows import MissingCovariates
-from lacunet.models.covariance import DIAGONAL, understand_covariance
+from lacunet.inference.regression.design import COEFFICIENT_SD, MissingCovariates
 from lacunet.models.number_prior import (
+    DIAGONAL,
     USUAL_NUMBERS,
     NumberPrior,
     NumberPriorLike,
+    understand_covariance,
     understand_number_prior,
 )
 from lacunet.models.prior import PAPER_ALPHA, Alpha, check_alpha
 from lacunet.scores import GROUPS, SCORES, Score, choose_scores
-from lacunet.structure.edges.sampling import EdgeSampling
-from lacunet.structure.graph_prior import GraphPrior
+from lacunet.structure.edges.posterior import EdgeSampling
+from lacunet.structure.families import GraphPrior
 from lacunet.structure.searching import GraphScore, GraphSearch
-from lacunet.summaries.bootstrap import check_number
-from lacunet.summaries.bootstrap_test import FEWEST_DRAWS
+from lacunet.summaries.bootstrap import FEWEST, check_number
 from lacunet.summaries.intervals import LEVEL, check_level
-from lacunet.summaries.replicates import FEWEST
+from lacunet.summaries.ratio_tests import FEWEST_DRAWS
 
 Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
 

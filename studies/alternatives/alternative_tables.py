@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from lacunet.paper.design import Panel
+from lacunet.paper.experiments import Panel
 from lacunet.paper.tables import Record, by_panel
 from lacunet.tabular import Grid, number
 from studies.alternatives.climbing import NEAR

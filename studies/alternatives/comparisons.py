@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.maxima import MASS
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.ranks import MASS
 from lacunet.inference.problem import Problem
 from lacunet.models.conjugacy import random_theta
-from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter
+from lacunet.paper.experiments import Experimenter, Task
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import Executor
 from studies.alternatives import second_derivatives as by

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.fitting.objective import Estimate
-from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.layout import Layout

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.fitting.objective import Objective
-from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores.softmax import factorise
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.fitting.prepare import prepare
-from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter
+from lacunet.paper.experiments import Experimenter, Task
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
 from lacunet.paper.tables import Record

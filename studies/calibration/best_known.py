@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.clock import Clock, Goal, Means
+from lacunet.evidence.annealing import Clock, Goal, Means
+from lacunet.evidence.consistency import sandwich
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Found, at_parameters
-from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray

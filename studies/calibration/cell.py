@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.charts.style import Look
-from lacunet.paper.figures import save_figure
-from lacunet.paper.tables import Record
+from lacunet.paper.tables import Record, save_figure
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, curve, load, paper_style
 from lacunet.plots.score_curves import ERROR_BAR
 from studies.calibration.reliability import EVIDENCE, SELECT

@@ -7,15 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Measurement, Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Measurement, Method
-from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.evidence.smc import prepare_sampling
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models.conjugacy import draw_theta
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.paper.ledger import finite
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL

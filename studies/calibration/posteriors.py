@@ -9,14 +9,14 @@ import numpy as np
 from lacunet.api import select
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import UsedClasses
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.measure import measure
 from lacunet.inference.problem import build_problem
 from lacunet.models.conjugacy import draw_theta
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.paper.ledger import finite
 from lacunet.scores import SCORES
 from lacunet.selection.certainty import Certainty

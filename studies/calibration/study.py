@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.evidence.smc import prepare_sampling
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
 from lacunet.paper.tables import Record

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lacunet.evidence.estimate import Verdict
-from lacunet.paper.design import Design
+from lacunet.paper.experiments import Design
 from lacunet.paper.tables import Record, by_dataset, by_panel, largest, summary
 from lacunet.scores import SCORES
 

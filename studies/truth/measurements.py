@@ -5,15 +5,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lacunet.evidence.ais import UsedClasses
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.fitting.fit import Fit, Options, learn
-from lacunet.fitting.ranks import BOTH
+from lacunet.fitting.maxima import BOTH
 from lacunet.fitting.schedules import Schedule
 from lacunet.models.network import Model
-from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter, finite, scored
+from lacunet.paper.experiments import Experimenter, Task, finite, scored
 from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES, Fitting
 from lacunet.scores.evaluation import Asked, Scored, Unfitted, score_fits

@@ -8,13 +8,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter
-from lacunet.paper.figures import draw_experiments
+from lacunet.evidence.smc import prepare_sampling
+from lacunet.paper.experiments import Experimenter, Task
 from lacunet.paper.ledger import begin
 from lacunet.paper.page import experiments_grid, findings_grid, render, versions
-from lacunet.paper.tables import Record
+from lacunet.paper.tables import Record, draw_experiments
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import Executor, on_threads
 from lacunet.runtime.files import write_text

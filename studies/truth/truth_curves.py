@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lacunet.charts.style import Look
-from lacunet.paper.design import Panel
-from lacunet.paper.experiments import PAPER_SCORES
-from lacunet.paper.figures import Experiment, curve, experiment
-from lacunet.paper.tables import Record, by_dataset
+from lacunet.paper.experiments import PAPER_SCORES, Panel
+from lacunet.paper.tables import Experiment, Record, by_dataset, curve, experiment
 
 TRUTH = "evidence (± standard error)"
 NAMES = (*PAPER_SCORES, "csl")  # the paper's first, so that they look as on its own page

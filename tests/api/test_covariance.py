@@ -15,8 +15,7 @@ from lacunet.errors import DataError, OptionError
 from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of, unexplained
 from lacunet.likelihoods.joint_normal import InverseWishart, places_of
-from lacunet.models.covariance import Covariance, understand_covariance
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import Covariance, NumberPrior, understand_covariance
 from lacunet.selection.certainty import How
 
 KINDS = "height=gaussian,weight=gaussian,age=lognormal"

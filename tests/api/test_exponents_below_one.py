@@ -19,7 +19,7 @@ from lacunet.flags import Kind
 from lacunet.models.conjugacy import draw_theta
 from lacunet.models.network import Model
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from problems import Case, build, make, make_case, problem_for
 

@@ -12,10 +12,10 @@ from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.fitting.fit import Options
 from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of
+from lacunet.models.ensemble import model_in_work_order
 from lacunet.models.formats import read_network, write_network
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import NumberPrior, understand_number_prior
-from lacunet.models.reordered import model_in_work_order
 from people import FAST, KINDS, people
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.estimators.latent_class import profiles
+from lacunet.estimators.classes import profiles
 from lacunet.fitting.diagnose import diagnose
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import build_problem

@@ -7,7 +7,7 @@ import pytest
 
 import lacunet
 from lacunet import ModelError, Network, Variable
-from lacunet.models.sketch import read_sketch
+from lacunet.models.equivalence import read_sketch
 
 FEW = {"starts": 2, "threads": 1}
 

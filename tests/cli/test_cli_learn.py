@@ -5,7 +5,7 @@ import pytest
 
 from lacunet import api, dataset_path, read_network
 from lacunet.paper import reproduce as module
-from lacunet.paper.design import Design
+from lacunet.paper.experiments import Design
 
 TINY = Design(
     figures={1: ((3, 2, 30),) * 4},

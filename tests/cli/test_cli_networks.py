@@ -11,10 +11,10 @@ import pytest
 import lacunet as package
 from lacunet.api import observed_columns
 from lacunet.data.write import write_codes
+from lacunet.models.ensemble import model_as_shown
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import uniform_alpha
-from lacunet.models.reordered import model_as_shown
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 NO_YES = ("no", "yes")
 QUICK = ("--starts", 8)

@@ -12,7 +12,7 @@ from lacunet.cli import options as o
 from lacunet.cli.app import COMMANDS
 from lacunet.cli.paths import Reads, Writes, role_of
 from lacunet.errors import OutputError
-from lacunet.report.folder import save_selection
+from lacunet.report.tables_file import save_selection
 
 SAVED = ("selection.json", "selection.txt")
 ROWS = "A,B,C\n" + "x,u,1\ny,v,2\nx,v,1\n,v,2\n" * 8

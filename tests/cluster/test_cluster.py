@@ -19,10 +19,10 @@ import psutil
 import pytest
 
 import lacunet
-from lacunet.data import worker_files
+from lacunet.data import dask_rows
 from lacunet.errors import DataError, OptionError, WorkerError
 from lacunet.fitting.fit import Options, learn
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.connecting import on_cluster
@@ -171,8 +171,8 @@ def test_equal_rows_are_counted_where_partitions_are(client, partitions):
 @pytest.fixture
 def worth(monkeypatch):
     """Let workers read small files, in parts of some rows."""
-    monkeypatch.setattr("lacunet.data.worker_files.WORTH", 0)
-    monkeypatch.setattr("lacunet.data.worker_files.ROWS", 25)
+    monkeypatch.setattr("lacunet.data.dask_rows.WORTH", 0)
+    monkeypatch.setattr("lacunet.data.dask_rows.ROWS", 25)
 
 
 def write_parts(folder, ending):
@@ -192,9 +192,9 @@ def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_
     wanted = lacunet.read_table(folder, weights="w")
     with client.as_current():
         read = []
-        grouped = worker_files.grouped
+        grouped = dask_rows.grouped
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worker_files, "grouped", lambda *a: read.append(len(a[0])) or grouped(*a))
+            patch.setattr(dask_rows, "grouped", lambda *a: read.append(len(a[0])) or grouped(*a))
             found = lacunet.read_table(folder, weights="w")
     assert read == [6 if ending == "parquet" else 3]  # files of 40 rows, in parts of 25
     np.testing.assert_array_equal(found.codes, wanted.codes)
@@ -205,7 +205,7 @@ def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_
 
 def test_small_files_are_read_here(client, tmp_path, monkeypatch):
     folder = write_parts(tmp_path / "data", "parquet")
-    monkeypatch.setattr(worker_files, "grouped", None)
+    monkeypatch.setattr(dask_rows, "grouped", None)
     with client.as_current():
         assert lacunet.read_table(folder).rows == 120
 
@@ -215,9 +215,9 @@ def test_a_file_with_other_columns_or_none_is_named(client, worth, tmp_path):
     FRAME[["a", "w"]].to_parquet(folder / "part-9.parquet")
     with client.as_current(), pytest.raises(DataError, match=r"part-9.parquet has no column 'b'"):
         lacunet.read_table(folder)
-    gone = worker_files.FilePart(str(tmp_path / "gone.parquet"))
+    gone = dask_rows.FilePart(str(tmp_path / "gone.parquet"))
     with pytest.raises(DataError, match=r"gone\.parquet is not there for the worker on"):
-        list(worker_files.grouped([gone], partial(worker_files._split, ("a",), ("a",)), list))
+        list(dask_rows.grouped([gone], partial(dask_rows._split, ("a",), ("a",)), list))
 
 
 def test_inside_a_client_its_workers_select(client):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from examples import examples
-from lacunet.data.missing_state import (
+from lacunet.data.notes import (
     has_missing_state,
     missing_as_state,
     missing_state,

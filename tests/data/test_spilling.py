@@ -10,7 +10,7 @@ import pytest
 
 import lacunet
 from lacunet.errors import DataError, OptionError, OutputError
-from lacunet.runtime.memory import bytes_of
+from lacunet.runtime.processes import bytes_of
 from lacunet.runtime.rows import Disk, Parcel, Place, Scratch
 
 rng = np.random.default_rng(2)
@@ -32,7 +32,7 @@ def little(monkeypatch):
     monkeypatch.setattr("lacunet.runtime.rows.PROGRAM", 0)
     monkeypatch.setattr("lacunet.runtime.rows.LEAST", 0)
     monkeypatch.setattr("lacunet.data.distinct.FIRST_MERGE", 200)
-    monkeypatch.setattr("lacunet.data.spilling.SAMPLED", 4)
+    monkeypatch.setattr("lacunet.data.distinct.SAMPLED", 4)
     monkeypatch.setattr("lacunet.data.source.CELLS", 1 << 9)
     monkeypatch.setattr("lacunet.runtime.rows.PART", 1000)
     monkeypatch.setattr("lacunet.runtime.rows.LARGE", 1000)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import lacunet
-from lacunet.data.survey import WeightsAs, as_cases
+from lacunet.data.design import WeightsAs, as_cases
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from lacunet import Classifier, DataError, OptionError
-from lacunet.api.classifying import with_prior
+from lacunet.api.stacking import with_prior
 
 QUICK = {"model": "network", "random_state": 0, "n_jobs": 1}
 

@@ -15,7 +15,7 @@ from test_filled_frames import PAIRS, columns, pandas_frame, polars_frame
 
 import lacunet
 from lacunet import DataError, Imputer, OptionError
-from lacunet.models.reordered import all_in_work_order
+from lacunet.models.ensemble import all_in_work_order
 
 QUICK = {"model": "network", "random_state": 0}  # one kind is soon learned
 

@@ -8,12 +8,11 @@ from hypothesis import assume, given
 
 from examples import examples
 from lacunet.errors import ImpossibleNumberError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.consistency import between, less_sure, lower_bound, upper_bound
-from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.estimate import LogMean, Measurement, Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Measurement, Method
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.prior import dirichlet

@@ -9,17 +9,14 @@ from scipy.special import expit
 from scipy.stats import beta, kstest
 
 from lacunet.evidence.anchored import AnchoredWalk
-from lacunet.evidence.bridge import log_bridges
-from lacunet.evidence.clock import Clock, Goal, Means
-from lacunet.evidence.crossings.chains import ByChains
-from lacunet.evidence.crossings.crossing import Seen
-from lacunet.evidence.crossings.leap import ByShape
-from lacunet.evidence.crossings.shape import Shape
-from lacunet.evidence.crossings.sticks import Sticks
+from lacunet.evidence.annealing import Clock, Goal, Means
+from lacunet.evidence.crossings import ByChains, ByShape, Seen
+from lacunet.evidence.estimate import log_bridges
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.partitions.tally import Tally
+from lacunet.evidence.partitions.cases import Tally
+from lacunet.evidence.shapes import Shape, Sticks
 from lacunet.fitting.fit import Options, learn
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.models import conjugacy
 from lacunet.runtime.executor import SERIAL
 from problems import make_case

@@ -6,10 +6,10 @@ import pytest
 
 import lacunet
 from devices import Twin
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.inference.devices import cuda
 from lacunet.selection.certainty import How
 from problems import make_case

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.estimate import LogMean, Verdict, combined, known, log_mean, log_sum
 
 

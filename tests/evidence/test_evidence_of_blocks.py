@@ -6,15 +6,14 @@ import pytest
 
 import block_sums
 import lacunet
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.particle_run import run_particles
+from lacunet.evidence.smc import run_particles
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
-from lacunet.models.covariance import understand_covariance
 from lacunet.models.latent_class import over_leaves
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import dirichlet
 
 

@@ -8,9 +8,9 @@ import pytest
 from scipy.special import logsumexp
 
 from galaxies import GALAXIES, TRUTH, galaxies, ten
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.fitting.fit import Options, learn
 from lacunet.models import conjugacy
 from lacunet.scores import ScoreInput, choose_scores

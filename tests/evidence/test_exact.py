@@ -19,7 +19,7 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence import exact
 from lacunet.evidence.exact import exact_evidence, plan_exact, terms
-from lacunet.fitting.variational import at_theta, vary
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.inference.sums import order as summation_order
 from lacunet.inference.sums import packing
 from lacunet.inference.sums import packing as completion_kernels

@@ -5,21 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.annealing import Goal, Reference
+from lacunet.evidence.consistency import sandwich
+from lacunet.evidence.estimate import Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.path import Reference
-from lacunet.evidence.sandwich import sandwich
-from lacunet.evidence.told_apart import told_apart
+from lacunet.evidence.modes import told_apart
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 LEAVES = 8
 ROWS = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4, [0, 1] * 4], dtype=np.int8)

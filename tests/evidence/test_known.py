@@ -7,18 +7,18 @@ from hypothesis import assume, given
 import knowing
 from examples import examples
 from knowing import known_cases, whole_alphas
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.particle_run import run_particles
-from lacunet.fitting.variational import at_theta, vary
+from lacunet.evidence.smc import run_particles
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.known_tables import KnownTables
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.scores import SCORES, ScoreInput
 
 

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 from devices import Twin
-from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.estimate import Verdict, jackknife_error, leave_one_out
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.jackknife import jackknife_error, leave_one_out
-from lacunet.evidence.partitions import company
+from lacunet.evidence.partitions import chains
 from lacunet.evidence.partitions import walk as walking
-from lacunet.evidence.partitions.agreement import doubts, r_hat
 from lacunet.evidence.partitions.cases import leaves_of, walkable
-from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
-from lacunet.evidence.partitions.flows import log_ratios
-from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
+from lacunet.evidence.partitions.chains import Stretch, doubts, r_hat, start_chain, walk_on
+from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels, log_ratios
 from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.flags import Flag, Kind
@@ -143,7 +140,7 @@ def test_a_device_walks_right(tmp_path):
     """With more chains, whose rates and energies are those of the processor's kernels."""
     problem = make_case([2, 3, 2], 2, 14, missing=0.15, seed=8, alpha=1.0).problem
     about = {"fits": {}, "guesses": {}, "goal": WalkGoal(0.01, 6), "device": Twin()}
-    with patch.object(company, "CHAINS_THERE", 48):
+    with patch.object(chains, "CHAINS_THERE", 48):
         walk = walk_numbers(problem, range(1, 5), **about)
         journal = tmp_path / "walk.json"
         for _ in range(2):  # the second time from what the first one kept
@@ -165,7 +162,7 @@ def test_chains_go_where_nobody_has_been():
     rounds = Rounds(problem, range(1, 5), {}, {}, 0, SERIAL)
     rounds.learn()
     rounds.log_z[3] += 60.0
-    rngs = [np.random.default_rng([1, n]) for n in range(company.CHAINS)]
+    rngs = [np.random.default_rng([1, n]) for n in range(chains.CHAINS)]
     one_block = np.zeros(len(leaves.row), dtype=np.int64)
     rounds.company.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
     rounds.measure()

@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 
 from galaxies import GALAXIES, TRUTH, galaxies, ten
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.jackknife import jackknife_error, leave_one_out
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method, jackknife_error, leave_one_out
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.partitions.cases import leaves_of, log_class_weights, walkable
+from lacunet.evidence.partitions.cases import Tally, leaves_of, log_class_weights, walkable
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
-from lacunet.evidence.partitions.flows import log_ratios
-from lacunet.evidence.partitions.levels import Occupancy
-from lacunet.evidence.partitions.tally import Tally
+from lacunet.evidence.partitions.levels import Occupancy, log_ratios
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.fitting.fit import Options, learn
 from lacunet.inference.classes import with_classes

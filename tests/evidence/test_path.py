@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from lacunet.evidence.annealing import Path, Reference
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.path import Path, Reference
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from two_classes import hidden_counts
 
 

@@ -12,18 +12,17 @@ from hypothesis.extra import numpy as arrays
 from scipy.special import logsumexp
 
 import lacunet
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, rounded, roundings
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.variational import at_theta, vary
 from lacunet.flags import Kind
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.models import conjugacy
-from lacunet.models.relabelling import Relabelling
+from lacunet.models.known import Relabelling
 from problems import Case, build, make, make_case
 
 COUNTS = arrays.arrays(np.float64, st.integers(1, 15), elements=st.floats(0.0, 9.0))

@@ -11,28 +11,24 @@ from scipy.stats import chi2
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.annealing import Annealing, expected
-from lacunet.evidence.clock import Clock, Goal, Means
-from lacunet.evidence.estimate import Verdict, log_mean
+from lacunet.evidence.annealing import Annealing, Clock, Goal, Means, Path, Reference, expected
+from lacunet.evidence.consistency import sandwich
+from lacunet.evidence.estimate import Method, Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.particle_run import run_particles
-from lacunet.evidence.path import Path, Reference
-from lacunet.evidence.sandwich import sandwich
-from lacunet.evidence.smc import ParticleRounds
-from lacunet.evidence.used_classes import among, used, without
+from lacunet.evidence.modes import among, used, without
+from lacunet.evidence.smc import ParticleRounds, run_particles
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.conjugacy import draw_theta
 from lacunet.models.conjugacy import log_marginal as log_bd
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import dirichlet, uniform_alpha
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, engine, make, make_case, problem_for
 

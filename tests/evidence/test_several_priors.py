@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from lacunet.evidence.estimate import jackknife_error
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.cases import leaves_by_prior
 from lacunet.evidence.partitions.chains import AmongPriors, Stretch, joined_priors, start_chain
 from lacunet.evidence.partitions.chains import walk_on as go_on
-from lacunet.evidence.partitions.levels import Occupancy
-from lacunet.evidence.partitions.priors import WalkedPriors
+from lacunet.evidence.partitions.levels import Occupancy, WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lacunet.evidence.partitions.visits import RAREST, by_errors, by_shares
+from lacunet.evidence.partitions.levels import RAREST, by_errors, by_shares
 
 CHAINS, OFTEN = 400, np.array([10.0, 2.0])
 

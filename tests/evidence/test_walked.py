@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.evidence import fitted
-from lacunet.evidence.bridge import log_bridge
-from lacunet.evidence.clock import Clock, Goal, Means
-from lacunet.evidence.estimate import Verdict
+from lacunet.evidence import smc
+from lacunet.evidence.annealing import Clock, Goal, Means
+from lacunet.evidence.estimate import Method, Verdict, at_most, log_bridge
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.jackknife import at_most
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
-from lacunet.evidence.modes import Found
-from lacunet.evidence.partitions.posterior import PosteriorWalk
-from lacunet.evidence.used_classes import fewer_classes, used
+from lacunet.evidence.modes import Found, fewer_classes, used
+from lacunet.evidence.partitions.chains import PosteriorWalk
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.objective import Objective
-from lacunet.fitting.starts import random_starts
+from lacunet.fitting.objective import Objective, random_starts
 from lacunet.models.latent_class import classes_of
 from lacunet.runtime.executor import SERIAL
 from problems import build, make, make_case
@@ -109,11 +104,11 @@ def test_fits_keep_to_their_part_of_the_time(monkeypatch):
         tried.append(args[1].starts)
         return learn(*args, **kwargs)
 
-    monkeypatch.setattr(fitted, "learn", noted)
-    unhurried = fitted.fitted(problem, [3, 4, 5], UNHURRIED)
+    monkeypatch.setattr(smc, "learn", noted)
+    unhurried = smc.fitted(problem, [3, 4, 5], UNHURRIED)
     assert tried == [Options().starts] * 3
     assert (unhurried[0] == learn(problem, Options(seed=3)).model.theta).all()
-    (hurried,) = fitted.fitted(problem, [3, 4, 5], Means(SERIAL, Clock(Goal(0.1, 1e-9))))
+    (hurried,) = smc.fitted(problem, [3, 4, 5], Means(SERIAL, Clock(Goal(0.1, 1e-9))))
     assert tried[3:] == [
         1
     ]  # none begun, one start stopped; then as many steps as there is time for

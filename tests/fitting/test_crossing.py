@@ -10,10 +10,9 @@ from lacunet.fitting import crossing, schedules
 from lacunet.fitting.agglomerate import Around, first_gains
 from lacunet.fitting.crossing import Crosser, Line, cross_all
 from lacunet.fitting.fit import learn
+from lacunet.fitting.maxima import HEAVIEST, HIGHEST
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.ranks import HEAVIEST, HIGHEST
-from lacunet.fitting.regroup import Places
-from lacunet.fitting.row_counts import Rows, count_families, sparse_rows, statistics_around
+from lacunet.fitting.regroup import Places, Rows, count_families, sparse_rows, statistics_around
 from lacunet.fitting.schedules import Started, crossed
 from lacunet.inference.kernels.merging import Counted, add_up, gains_of_counts
 from lacunet.inference.problem import problem_of_codes

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.variational import at_theta, vary
-from lacunet.inference.classes import with_sizes
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect, with_sizes
+from lacunet.inference.hessian import negative_hessian, softmax_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.sampling.written_cases import log_predictive
 from lacunet.models import conjugacy

@@ -9,10 +9,8 @@ import lacunet
 from classics import LIKELIEST, MOST_PROBABLE, classic, patterns
 from lacunet.fitting.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import unseen
-from lacunet.fitting.objective import Estimate, Objective, Point
-from lacunet.fitting.ranks import BOTH, HEAVIEST
-from lacunet.fitting.starts import random_start
+from lacunet.fitting.maxima import BOTH, HEAVIEST, unseen
+from lacunet.fitting.objective import Estimate, Objective, Point, random_start
 from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BIC, CS, DRAPER, ICL, Fitting
 from problems import make_case, problem_for

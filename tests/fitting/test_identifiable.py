@@ -8,7 +8,7 @@ import pytest
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.inference.queries.dimension import identified_parameters, three_groups
+from lacunet.inference.queries.most_probable import identified_parameters, three_groups
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Network, Variable
 from lacunet.selection.grids import limits, remarks

@@ -16,9 +16,8 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.executor import on_threads
-from lacunet.summaries.bootstrap import simulate_like
+from lacunet.summaries.bootstrap import bootstrap_intervals, simulate_like
 from lacunet.summaries.intervals import check_level, check_maximum, hessian_intervals
-from lacunet.summaries.replicates import bootstrap_intervals
 from problems import build, make, make_case, problem_for
 
 

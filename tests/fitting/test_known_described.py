@@ -14,18 +14,17 @@ from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
 from lacunet.inference.classes import states_told
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.queries.answers import row_log_lik
-from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.inference.queries.query import posterior
 from lacunet.inference.symmetry import interchangeable, symmetries_of
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.known_tables import KnownTables
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_cells, sample_codes
-from lacunet.models.surgery import with_hidden
+from lacunet.models.surgery import sample_cells, sample_codes, with_hidden
 from lacunet.summaries.intervals import hessian_intervals
 from lacunet.summaries.matching import matched
 from lacunet.summaries.residuals import goodness_of_fit

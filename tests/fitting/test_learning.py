@@ -6,16 +6,15 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.fitting import starts as starting
-from lacunet.fitting.ascent import Climb, Outcome, ascend, em_while_fast
-from lacunet.fitting.curvature import least_curvature
+from lacunet.fitting import objective as starting
+from lacunet.fitting.ascent import Climb, Outcome, ascend, em_while_fast, least_curvature
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import leave_saddles
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.schedules import BATCHES, FINALISTS, Schedule
 from lacunet.flags import Kind
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.runtime.executor import on_threads
 from problems import make_case, problem_for
 
@@ -214,7 +213,7 @@ def test_empty_and_duplicate_classes_are_named():
         [np.array([0.5, 0.5, 0.0]), *[np.array([[0.6, 0.4], [0.6, 0.4], [0.5, 0.5]])] * 2]
     )
     from lacunet.fitting.diagnose import diagnose
-    from lacunet.inference.expectation import expect
+    from lacunet.inference.classes import expect
 
     flags = diagnose(case.problem, rigged, expect(case.problem, rigged).N)
     found = {flag.kind: flag for flag in flags}

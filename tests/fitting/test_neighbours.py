@@ -7,6 +7,7 @@ import pytest
 
 from lacunet.fitting.exchange import exchange
 from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.maxima import BOTH, HEAVIEST, HIGHEST
 from lacunet.fitting.neighbours import (
     learn_from_neighbours,
     more_states_of,
@@ -14,10 +15,9 @@ from lacunet.fitting.neighbours import (
     with_empty,
 )
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.ranks import BOTH, HEAVIEST, HIGHEST
 from lacunet.fitting.regroup import Places, ways_to_free
 from lacunet.fitting.schedules import Schedule
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import Weighable, problem_of_codes, thinned
 from lacunet.models.conjugacy import log_marginal, random_theta
 from lacunet.models.latent_class import latent_class

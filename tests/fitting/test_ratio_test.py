@@ -11,7 +11,7 @@ from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.inference.classes import with_classes
 from lacunet.runtime.executor import Serial, on_threads
-from lacunet.summaries.bootstrap_test import ratio_test
+from lacunet.summaries.ratio_tests import ratio_test
 from people import KINDS, people
 from problems import make_case, problem_for
 

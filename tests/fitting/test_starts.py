@@ -10,11 +10,10 @@ from lacunet.fitting.agglomerate import agglomerated, merged, take_rows
 from lacunet.fitting.ascent import Outcome, ascend, em_while_fast
 from lacunet.fitting.diagnose import EMPTY, state_sizes
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.ranks import BOTH, ESTIMATE, HEAVIEST, MASS, is_better
-from lacunet.fitting.row_counts import Rows, count_families
+from lacunet.fitting.maxima import BOTH, ESTIMATE, HEAVIEST, MASS, is_better
+from lacunet.fitting.objective import Estimate, Objective, wander
+from lacunet.fitting.regroup import Rows, count_families
 from lacunet.fitting.schedules import Schedule, climb_from_starts
-from lacunet.fitting.wander import wander
 from lacunet.flags import Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_marginal as log_bd
@@ -22,7 +21,7 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from mixtures import mixed_rows
 from problems import build, make, make_case, problem_for
 

@@ -12,10 +12,8 @@ from lacunet.data.datasets import load_dataset
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.models.network import Model
-from lacunet.summaries.classification import classify
-from lacunet.summaries.information_criteria import FORMULAS, criteria
 from lacunet.summaries.residuals import bivariate_residuals, goodness_of_fit, pair_table
-from lacunet.summaries.statistics import fit_statistics
+from lacunet.summaries.statistics import FORMULAS, classify, criteria, fit_statistics
 from problems import build, make, make_case, problem_for
 
 # G² and X² that poLCA's documentation prints for the carcinoma data; G² of Stouffer and Toby's

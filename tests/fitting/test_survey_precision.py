@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 import lacunet
-from lacunet.data.sampling_design import sampling_design
+from lacunet.data.design import sampling_design
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.flags import Kind
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.information import row_scores, spread_of_scores
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
+from lacunet.inference.information import row_scores, spread_of_scores
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.models import conjugacy
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.executor import on_threads
-from lacunet.selection.proposals import latent_classes
+from lacunet.selection.evaluating import latent_classes
 from lacunet.summaries.bootstrap import resample_units
 from surveys import clustered, spread_of
 

@@ -8,8 +8,7 @@ import lacunet
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.inference.classes import with_classes
-from lacunet.summaries.chi_square_sums import exceeds
-from lacunet.summaries.vuong_test import vuong_test
+from lacunet.summaries.ratio_tests import exceeds, vuong_test
 from problems import make_case
 from surveys import clustered
 

@@ -10,11 +10,10 @@ from lacunet.data.datasets import load_dataset
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.anchored import AnchoredWalk
-from lacunet.evidence.clock import Goal, OutOfTimeError
-from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.annealing import Goal, OutOfTimeError
+from lacunet.evidence.estimate import LogMean, Method, Verdict
 from lacunet.evidence.legs import Term
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.fitting import schedules
 from lacunet.fitting.ascent import Outcome
@@ -22,11 +21,11 @@ from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.schedules import Schedule
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.models.network import Model
-from lacunet.scores import BIC, LAPLACE, ScoreInput, vb
+from lacunet.scores import BIC, LAPLACE, ScoreInput, approximations
 from lacunet.scores.softmax import factorise
-from lacunet.selection.truth import as_evidence
-from lacunet.summaries import replicates
-from lacunet.summaries.bootstrap_test import RatioTest
+from lacunet.selection.certainty import as_evidence
+from lacunet.summaries import bootstrap
+from lacunet.summaries.ratio_tests import RatioTest
 from problems import make_case, problem_for
 
 SOON = Goal(target=100.0, budget=600.0)  # the first round, and no more
@@ -57,8 +56,8 @@ def test_refits_that_did_not_converge(monkeypatch):
     def stopping(*args, **options):
         return replace(learn(*args, **options), flags=(stopped,) * (next(refits) % 2))
 
-    monkeypatch.setattr(replicates, "learn", stopping)
-    found = replicates.bootstrap_intervals(problem, model, Options(), 4)
+    monkeypatch.setattr(bootstrap, "learn", stopping)
+    found = bootstrap.bootstrap_intervals(problem, model, Options(), 4)
     assert Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 4}) in found.flags
 
 
@@ -94,8 +93,8 @@ def test_a_nearly_singular_matrix():
 
 
 def test_variational_bayes_that_still_rises(monkeypatch):
-    monkeypatch.setattr(vb, "MAX_STEPS", 1)
-    found = vb.VB(case_input(make_case([2] * 4, 2, 60, seed=1)))
+    monkeypatch.setattr(approximations, "MAX_STEPS", 1)
+    found = approximations.VB(case_input(make_case([2] * 4, 2, 60, seed=1)))
     assert found.flags == (Flag(Kind.STILL_RISING, detail={"steps": 1}),)
 
 

@@ -14,11 +14,16 @@ import lacunet.optional
 from examples import examples
 from lacunet.errors import ModelError
 from lacunet.models.formats import bif, read_network, write_network
-from lacunet.models.formats.networkx_door import from_networkx, to_networkx
-from lacunet.models.formats.pgmpy_door import from_pgmpy, to_pgmpy
-from lacunet.models.formats.pyagrum_door import from_pyagrum, to_pyagrum
+from lacunet.models.formats.doors import (
+    from_networkx,
+    from_pgmpy,
+    from_pyagrum,
+    to_networkx,
+    to_pgmpy,
+    to_pyagrum,
+)
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from peers import Peer, needs
 
 gum, pgmpy, files = Peer("pyagrum"), Peer("pgmpy"), Peer("pgmpy.readwrite")

@@ -11,7 +11,7 @@ from lacunet.cli.app import app
 from lacunet.data.read import read_table
 from lacunet.errors import LacunetError
 from lacunet.models.formats import read_model_or_stack, read_network
-from lacunet.structure.knowledge_file import read_knowledge
+from lacunet.structure.knowledge import read_knowledge
 
 CORPUS = Path(__file__).parent / "corpus"
 ALLOWED = (0, 2)  # exit codes: an answer, or a sentence

@@ -11,9 +11,9 @@ from group_worlds import people, with_change
 import lacunet
 from lacunet import OptionError
 from lacunet.report.page.answers import groups_answer
-from lacunet.report.page.group_view import group_view
 from lacunet.report.page.network_page import write_network_report
-from lacunet.selection.groups.answers import group_answers
+from lacunet.report.page.views import group_view
+from lacunet.selection.groups.comparison import group_answers
 from lacunet.selection.groups.levels import Level
 from lacunet.settings import DEFAULTS
 

@@ -8,9 +8,8 @@ from group_worlds import SIZES, YES, log_evidence, people, three_differ, with_ch
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.models.grouped import grouped_classes
-from lacunet.models.latent_class import with_edges
-from lacunet.models.more_parents import with_more_parents
+from lacunet.models.latent_class import grouped_classes, with_edges
+from lacunet.models.layout import with_more_parents
 from lacunet.models.network import Variable
 from lacunet.selection.groups.levels import Level
 from surveys import clustered

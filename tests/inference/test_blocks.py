@@ -8,21 +8,19 @@ from sklearn.mixture import GaussianMixture
 
 import block_sums
 import lacunet
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
-from lacunet.fitting.variational import at_theta, vary
-from lacunet.inference.classes import with_sizes
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.expectation import Tangent, expect, hidden_counts
+from lacunet.inference.classes import Tangent, expect, hidden_counts, with_sizes
+from lacunet.inference.hessian import softmax_hessian
 from lacunet.inference.leaves import leaves_of
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import Weighable, build_problem
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.likelihoods.joint_normal import Joint, joint_statistics
 from lacunet.models import conjugacy
-from lacunet.models.covariance import understand_covariance
 from lacunet.models.latent_class import over_leaves
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import dirichlet
 from lacunet.scores import ScoreInput, choose_scores
 

@@ -13,12 +13,11 @@ from enumeration import enumerated
 from examples import examples
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.starts import race, random_starts
+from lacunet.fitting.objective import Estimate, Objective, race, random_starts
+from lacunet.inference.classes import complete_counts, safe_log
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.cuda import TILE, shape_for
 from lacunet.inference.devices.device import DeviceName, Field, open_device, pack
-from lacunet.inference.expectation import complete_counts, safe_log
 from problems import cases, make, make_case
 from row_by_row import NETWORKS
 

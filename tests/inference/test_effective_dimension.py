@@ -2,7 +2,7 @@
 
 import pytest
 
-from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.models.latent_class import latent_class
 
 RANKS = [

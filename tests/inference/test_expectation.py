@@ -9,8 +9,8 @@ from enumeration import enumerated
 from gradients import softmax_gradient, theta_gradient
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.expectation import Tangent, complete_counts, expect
+from lacunet.inference.classes import Tangent, complete_counts, expect
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.query import posterior
 from lacunet.models.conjugacy import log_prior

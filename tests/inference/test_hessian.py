@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given
 
 from gradients import em_residual, theta_gradient
-from lacunet.inference.curvature import hessian
-from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
-from lacunet.inference.expectation import expect
+from lacunet.inference import hessian
+from lacunet.inference.classes import expect
 from lacunet.inference.plans import pattern_covariance
+from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
 from lacunet.models import conjugacy
 from problems import cases, make_case, network_cases
 

@@ -11,14 +11,14 @@ import oracle
 from examples import examples
 from gradients import softmax_gradient, theta_gradient
 from lacunet.errors import ModelError
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.expectation import Tangent, complete_counts, expect
+from lacunet.inference.classes import Tangent, complete_counts, expect
+from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.inference.queries.query import posterior
 from lacunet.models.conjugacy import log_prior, random_theta
 from lacunet.models.network import Network, Variable

@@ -13,17 +13,16 @@ from enumeration import enumerated
 from lacunet.data.read import read_table
 from lacunet.errors import OptionError
 from lacunet.fitting.agglomerate import agglomerated
-from lacunet.inference.classes import with_sizes
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.classes import Tangent, complete_counts, expect, hidden_counts, with_sizes
 from lacunet.inference.devices import cuda, device
-from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
+from lacunet.inference.hessian import softmax_hessian
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import builder, numbers
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.numbers import NumberPlan
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import Weighable, build_problem, problem_of_codes
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.number_prior import NumberPrior

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lacunet.inference.kernels import numbering
+from lacunet.inference.kernels import merging
 
 KEYS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62 - 1)), min_size=1, max_size=50)
 
@@ -12,7 +12,7 @@ KEYS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62 - 1)), min_siz
 @given(KEYS)
 def test_keys_are_numbered_as_they_first_occur(keys):
     given = np.array(keys)
-    found = numbering.renumber(given)
+    found = merging.renumber(given)
     order = list(dict.fromkeys(keys))
     assert found == len(order)
     assert given.tolist() == [order.index(key) for key in keys]
@@ -21,7 +21,7 @@ def test_keys_are_numbered_as_they_first_occur(keys):
 @given(KEYS)
 def test_keys_are_ranked_in_their_order(keys):
     given = np.array(keys)
-    first = numbering.rank(given)
+    first = merging.rank(given)
     order = sorted(set(keys))
     assert given.tolist() == [order.index(key) for key in keys]
     assert first.tolist() == [keys.index(key) for key in order]
@@ -31,7 +31,7 @@ def test_keys_are_ranked_in_their_order(keys):
 def test_equal_lists_have_one_number(lists):
     starts = np.cumsum([0, *map(len, lists)])
     items = np.array([x for one in lists for x in one], dtype=np.int64)
-    number, first = numbering.number_lists(starts, items)
+    number, first = merging.number_lists(starts, items)
     order = list(dict.fromkeys(map(tuple, lists)))
     assert number.tolist() == [order.index(tuple(one)) for one in lists]
     assert first.tolist() == [lists.index(list(one)) for one in order]

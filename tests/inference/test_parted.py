@@ -10,11 +10,11 @@ from examples import examples
 from held_here import Here
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options, learn
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.expectation import Tangent, complete_counts, expect
+from lacunet.inference.classes import Tangent, complete_counts, expect
+from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.sampling.draws import touched_by_cases
+from lacunet.inference.sampling.particles import touched_by_cases
 from lacunet.runtime.rows import StaysHereError
 from lacunet.scores.occupancy import log_all_used
 from problems import make_case, network_cases

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from enumeration import conditional, enumerated, indicators
 from examples import examples
-from lacunet.inference.expectation import safe_log
+from lacunet.inference.classes import safe_log
 from problems import MODES, engine, make, network_cases
 from row_by_row import NETWORKS, RowByRow, beliefs_of, swarm_of
 

@@ -10,10 +10,10 @@ from hypothesis import given
 import oracle
 from enumeration import enumerated
 from examples import examples
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.expectation import complete_counts, safe_log
+from lacunet.inference.classes import complete_counts, safe_log
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.runtime.executor import SERIAL, on_threads
 from problems import MODES, engine, make, network_cases
 from row_by_row import NETWORKS, RowByRow

@@ -6,7 +6,7 @@ from hypothesis import given
 
 import oracle
 from examples import examples
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.queries.answers import row_log_lik
 from problems import MODES, build, engine, make, network_cases
 

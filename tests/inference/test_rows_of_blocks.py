@@ -10,9 +10,8 @@ import lacunet
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.inference.queries.query import posterior
 from lacunet.likelihoods.joint_normal import BlockPlaces, InverseWishart
-from lacunet.models.sampling import sample_cells
-from lacunet.summaries.number_profiles import pair_rings
-from lacunet.summaries.profiles import profile
+from lacunet.models.surgery import sample_cells
+from lacunet.summaries.profiles import pair_rings, profile
 
 FAST = {"starts": 6, "threads": 1}
 

@@ -22,7 +22,7 @@ from lacunet.likelihoods.unit import Unit
 from lacunet.models.ensemble import Ensemble, Member, sample_rows
 from lacunet.models.formats import read_model_or_stack, write_stack
 from lacunet.models.network import Model, Network
-from lacunet.models.sampling import coded, sample_cells
+from lacunet.models.surgery import coded, sample_cells
 from mixtures import MOST, UNIT, density, mixture
 
 NUMBERS = ("gaussian", "poisson", "binomial")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 import lacunet
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.problem import build_problem

@@ -9,8 +9,8 @@ import pytest
 from lacunet.inference import symmetry
 from lacunet.inference.regions import Regions, features_of
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.models.known import Relabelling
 from lacunet.models.prior import dirichlet
-from lacunet.models.relabelling import Relabelling
 from problems import build, make
 
 LATENT = build("H>a H>b", {"H": 3, "a": 2, "b": 3}, "H")

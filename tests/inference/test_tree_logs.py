@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from lacunet.data.table import Column, Table
-from lacunet.inference.expectation import Tangent, expect
+from lacunet.inference.classes import Tangent, expect
 from lacunet.inference.kernels import trees as tree_kernels
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.problem import build_problem
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 
 def chain(length, states, seed, rows=12, missing=0.2):

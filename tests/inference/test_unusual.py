@@ -10,7 +10,7 @@ from lacunet import LatentClassModel
 from lacunet.inference.queries.answers import row_log_lik, tail_probabilities
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 
 def chain(columns=6, states=4):

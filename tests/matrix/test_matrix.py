@@ -13,10 +13,9 @@ from scipy.special import xlogy
 from worlds import worlds
 
 from lacunet.errors import LacunetError
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Method, Verdict
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.evidence.partitions.cases import walkable
 from lacunet.fitting.fit import Options, learn
 from lacunet.scores import SCORES, ScoreInput

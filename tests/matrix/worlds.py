@@ -16,10 +16,9 @@ from lacunet.data.kinds import ColumnKind
 from lacunet.data.table import Column, Table
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
-from lacunet.models.covariance import understand_covariance
 from lacunet.models.known_tables import KnownTables
 from lacunet.models.network import Network, Variable
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import dirichlet
 
 ALPHA = 1.3

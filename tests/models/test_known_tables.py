@@ -13,15 +13,15 @@ from knowing import FreeLogits, given_tables, known_cases, leaders
 from lacunet.errors import DataError, ModelError
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
+from lacunet.inference.hessian import negative_hessian, softmax_hessian
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models import conjugacy
 from lacunet.models.formats import json_model
 from lacunet.models.known_tables import KnownTables
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from problems import Case
 
 each_estimate = pytest.mark.parametrize("estimate", Estimate)

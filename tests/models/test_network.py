@@ -6,7 +6,7 @@ from lacunet.models.conjugacy import log_prior, random_theta
 from lacunet.models.latent_class import is_latent_class, latent_class
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import uniform_alpha
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 
 
 def binary(name):

@@ -8,7 +8,7 @@ from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.models.conjugacy import moved
 from lacunet.scores import ScoreInput
-from lacunet.scores.laplace import laplace
+from lacunet.scores.approximations import laplace
 from lacunet.settings import Settings
 from problems import build, make, make_case
 from studies.__main__ import main

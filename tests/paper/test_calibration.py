@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.settings import Settings
 from problems import make_case
 from studies.calibration import reliability as r

@@ -9,11 +9,10 @@ import pytest
 
 from lacunet.errors import LacunetError, OptionError, OutputError
 from lacunet.paper import tables
-from lacunet.paper.design import PAPER, Design, Task
-from lacunet.paper.experiments import Experimenter
+from lacunet.paper.experiments import PAPER, Design, Experimenter, Task
 from lacunet.paper.ledger import RESULTS
-from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
+from lacunet.paper.tables import TABLE1, TABLE2
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import SERIAL
 from lacunet.settings import Settings

@@ -7,7 +7,7 @@ from class_worlds import people
 import lacunet
 from lacunet.errors import OptionError
 from lacunet.flags import Kind
-from lacunet.models.terms import Term, understand_terms
+from lacunet.models.predictors import Term, understand_terms
 
 QUICK = {"starts": 2, "threads": 1}
 NAMES = ["age", "sex", "age, in years"]

@@ -12,10 +12,10 @@ from scipy.stats import chi2
 import lacunet
 from lacunet.flags import Kind
 from lacunet.report.documents import to_json
-from lacunet.report.regression_document import three_step_document
+from lacunet.report.more_documents import three_step_document
 from lacunet.summaries.identification import Why
 from lacunet.summaries.regression.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
-from lacunet.summaries.three_step.assigned import Correction
+from lacunet.summaries.three_step.first_step import Correction
 
 QUICK = {"starts": 4, "threads": 1}
 PROFILES = np.array(

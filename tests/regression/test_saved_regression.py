@@ -12,13 +12,13 @@ from class_worlds import people
 from scipy.special import logsumexp
 
 import lacunet
-from lacunet.api.regression import parameters_for
+from lacunet.api.fitting import parameters_for
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.fitting.regression.fit import climb_on
+from lacunet.fitting.regression import climb_on
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regression.classes import build_class_problem
 from lacunet.settings import DEFAULTS
-from lacunet.summaries.three_step.assigned import Assigning, assign_rows
+from lacunet.summaries.three_step.first_step import Assigning, assign_rows
 
 ITEMS = [f"y{j}" for j in range(6)]
 WHAT = "~ age + C(region, ref=S)"

@@ -5,9 +5,9 @@ import pytest
 from class_worlds import people
 
 import lacunet
-from lacunet.summaries.three_step.assigned import Correction
+from lacunet.summaries.three_step.first_step import Correction
+from lacunet.summaries.three_step.outcome import CategoryOutcome, NumberOutcome
 from lacunet.summaries.three_step.outcome_by_class import LikelyStep
-from lacunet.summaries.three_step.outcome_kinds import CategoryOutcome, NumberOutcome
 from peers import Peer
 
 ITEMS = [f"y{j}" for j in range(6)]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from report_cases import EVIL
 
 from lacunet.charts.network import draw
+from lacunet.charts.network.drawing import BESIDE, LINES, box_size, name_lines, text_width
 from lacunet.charts.network.layout import ROOM
-from lacunet.charts.network.names import BESIDE, LINES, box_size, name_lines, text_width
 from lacunet.charts.style import edge_style
 from lacunet.errors import OptionError
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model, Network, Variable
-from lacunet.report.page.network_view import LARGEST, picture
+from lacunet.report.page.network_page import LARGEST, picture
 
 ODD = [
     EVIL,

@@ -15,8 +15,7 @@ import pytest
 from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
 
 from lacunet import OptionError, OutputError, Table, api, write_report
-from lacunet.charts.series import Series
-from lacunet.charts.style import Look
+from lacunet.charts.style import Look, Series
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning

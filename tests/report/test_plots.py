@@ -17,7 +17,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from lacunet import plots
-from lacunet.plots import line_panels
+from lacunet.plots import lines
 
 
 @pytest.fixture(autouse=True)
@@ -169,9 +169,9 @@ def test_certain_edges_of_a_network_are_broader(tmp_path):
     model = api.random_model(2, 2, seed=1)
     names = [v.name for v in model.network.variables]
     ax = plots.network(model, certainty={(names[0], names[1]): 0.9, (names[0], names[2]): 0.2})
-    lines = [p for p in ax.patches if type(p).__name__ == "PathPatch"]
-    assert lines[0].get_linewidth() > lines[1].get_linewidth()
-    assert lines[0].get_alpha() > lines[1].get_alpha()
+    edges = [p for p in ax.patches if type(p).__name__ == "PathPatch"]
+    assert edges[0].get_linewidth() > edges[1].get_linewidth()
+    assert edges[0].get_alpha() > edges[1].get_alpha()
 
 
 def test_names_of_a_network_are_no_formulas():
@@ -236,5 +236,5 @@ def test_profile_lines_of_many_classes_have_a_panel_each():
 
 
 def test_a_long_name_is_broken_between_words():
-    lines = line_panels.wrapped("How often do you feel that this applies to your household now")
-    assert lines == ["How often do you feel that", "this applies to your household…"]
+    wrapped = lines.wrapped("How often do you feel that this applies to your household now")
+    assert wrapped == ["How often do you feel that", "this applies to your household…"]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from lacunet import api
 from lacunet.data.read import read_table
 from lacunet.errors import ImpossibleNumberError, OptionError
+from lacunet.evidence.estimate import Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Method
 from lacunet.fitting.fit import Options, learn
 from lacunet.flags import Kind
-from lacunet.inference.plausible import check_log_probability
+from lacunet.inference.classes import check_log_probability
 from lacunet.likelihoods import gamma_functions
 from lacunet.likelihoods.gamma_functions import LARGE, log_gamma_density, log_rising
 from lacunet.models import conjugacy

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from lacunet.errors import OutputError
-from lacunet.paper.design import Task
+from lacunet.paper.experiments import Task
 from lacunet.paper.ledger import RESULTS
 from lacunet.runtime import files
 from lacunet.runtime.checkpoint import Ledger

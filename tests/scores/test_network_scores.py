@@ -14,15 +14,15 @@ from scipy.special import gammaln
 import oracle
 from examples import examples
 from lacunet import api
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_prior, random_theta
+from lacunet.models.ensemble import model_as_shown
 from lacunet.models.formats import bif
-from lacunet.models.formats.pyagrum_door import to_pyagrum
+from lacunet.models.formats.doors import to_pyagrum
 from lacunet.models.network import Network
-from lacunet.models.reordered import model_as_shown
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.scores import BD, BIC, CS, DRAPER, ICL, LAPLACE, MLED, SCORES, ScoreInput
 from peers import Peer, needs
 from problems import Case, build, make, network_cases

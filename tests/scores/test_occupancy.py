@@ -13,8 +13,7 @@ from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
-from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.expectation import safe_log
+from lacunet.inference.classes import exchangeable, safe_log, with_classes
 from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BD, CS, LAPLACE, Fitting, ScoreInput, choose_scores, score
 from lacunet.scores.occupancy import (

@@ -15,7 +15,7 @@ from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.flags import Kind
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_prior, random_theta
 from lacunet.models.prior import uniform_alpha

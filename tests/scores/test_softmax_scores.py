@@ -11,7 +11,7 @@ from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
-from lacunet.inference.expectation import expect
+from lacunet.inference.classes import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_jacobian, log_prior
 from lacunet.models.network import Model

@@ -14,12 +14,11 @@ from lacunet.flags import Kind
 from lacunet.inference.classes import with_sizes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.conjugacy import natural
-from lacunet.models.relabelling import Relabelling
+from lacunet.models.known import Relabelling
 from lacunet.scores import SCORES, Fitting, ScoreInput, choose_scores, occupancy
 from lacunet.scores.evaluation import Asked, score_fits
 from lacunet.scores.occupancy import UsedStates, counted_cases, log_all_used
-from lacunet.scores.own_labels import ExpectedCases
-from lacunet.scores.softmax import WIDEST, hold_widths
+from lacunet.scores.softmax import WIDEST, ExpectedCases, hold_widths
 from problems import build, make
 
 NETWORKS = {

@@ -74,7 +74,7 @@ def _vb(at):
 
 def test_a_measurement_that_fails_leaves_the_score(monkeypatch):
     fails = failing(LinAlgError("Singular matrix"), measure, states=[2])
-    monkeypatch.setattr("lacunet.selection.one_by_one.measure", fails)
+    monkeypatch.setattr("lacunet.selection.measuring.measure", fails)
     found = lacunet.select(ROWS, [1, 2, 3], evidence=True, threads=1, scores="csl,bic")
     assert [c.measured is None for c in found.candidates] == [False, True, False]
     assert Kind.NOT_MEASURED in {note.kind for note in found.certainty.notes}

@@ -5,10 +5,9 @@ import pytest
 
 import lacunet
 from lacunet.fitting.fit import Options
-from lacunet.fitting.objective import Objective
+from lacunet.fitting.objective import Objective, halving, random_starts
 from lacunet.fitting.schedules import FINALISTS, Schedule
-from lacunet.fitting.starts import halving, random_starts
-from lacunet.runtime.memory import in_bytes
+from lacunet.runtime.processes import in_bytes
 from lacunet.selection.forecasting import CLIMB, em_steps, size_of, steps_of
 from problems import make_case
 
@@ -68,7 +67,7 @@ def test_reading_scores_and_measuring_are_told_apart(tmp_path):
 
 def test_what_is_too_large_to_be_measured_is_said(monkeypatch):
     monkeypatch.setattr("lacunet.selection.measuring.MOST_WALKED", 1.0)
-    monkeypatch.setattr("lacunet.selection.forecast_measuring.MOST_MEASURED", 1.0)
+    monkeypatch.setattr("lacunet.selection.measuring.MOST_MEASURED", 1.0)
     walked = lacunet.forecast(CASE.table, [1, 2], starts=2, threads=1)
     assert (walked.sampling, "so large that scores decide" in walked.measuring.what) == (0.0, True)
     networks = {"one": CASE.network, "two": CASE.network}

@@ -10,7 +10,7 @@ import lacunet
 from lacunet.flags import Flag, Kind
 from lacunet.scores import SCORES
 from lacunet.selection.grids import answer, limits
-from lacunet.selection.other_choice import why_not_bic
+from lacunet.selection.other_answers import why_not_bic
 from lacunet.wording import ON_COMMAND_LINE
 
 

@@ -18,7 +18,7 @@ from lacunet.selection import measuring
 from lacunet.selection.hidden import looking
 from lacunet.selection.hidden.found import WITHOUT
 from lacunet.settings import Settings
-from lacunet.structure.hidden import cliques
+from lacunet.structure.hidden import places
 from lacunet.structure.hidden.growing import Growing, behind, has_sense, split_off
 from lacunet.structure.hidden.sketch import Sketch, edge_matrix, empty_sketch
 from lacunet.structure.learning import learn_task
@@ -141,12 +141,12 @@ def test_near_cliques_are_what_their_definition_says():
     touching = np.zeros((6, 6), dtype=bool)
     for u, v in [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]:
         touching[u, v] = touching[v, u] = True
-    assert cliques.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
-    assert not cliques.is_near_clique(touching, {0, 1, 2, 3, 5})
-    groups = cliques.groups_of(touching)
+    assert places.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
+    assert not places.is_near_clique(touching, {0, 1, 2, 3, 5})
+    groups = places.groups_of(touching)
     assert (0, 1, 2, 3) in groups
     assert (0, 1, 2, 3, 4, 5) in groups  # they hang together
-    assert all(len(group) >= cliques.FEWEST for group in groups)
+    assert all(len(group) >= places.FEWEST_IN_CLIQUE for group in groups)
 
 
 @given(st.integers(0, 1000))
@@ -154,7 +154,7 @@ def test_groups_from_cliques_touch_at_least_half_of_each_other(seed):
     rng = np.random.default_rng(seed)
     half = np.triu(rng.random((7, 7)) < 0.4, 1)
     touching = half | half.T
-    for group in cliques.near_cliques(touching):
+    for group in places.near_cliques(touching):
         inside = touching[np.ix_(sorted(group), sorted(group))].sum(axis=1)
         assert (inside >= (len(group) - 1) / 2).all()
 
@@ -163,11 +163,11 @@ def test_groups_that_depend_on_each_other_are_all_of_few_columns_and_the_nearest
     rng = np.random.default_rng(3)
     near = rng.normal(size=(9, 9))
     near = near + near.T
-    few = cliques.dependent_groups(near[:6, :6])
+    few = places.dependent_groups(near[:6, :6])
     assert len(few) == len({*few}) == 20 + 15 + 6
-    many = cliques.dependent_groups(near)
+    many = places.dependent_groups(near)
     weakest = {g: min(near[u, v] for u, v in combinations(g, 2)) for g in combinations(range(9), 3)}
-    best = sorted(weakest, key=lambda group: -weakest[group])[: cliques.BEAM]
+    best = sorted(weakest, key=lambda group: -weakest[group])[: places.BEAM]
     assert {group for group in many if len(group) == 3} == {*best}
     assert {len(group) for group in many} == {3, 4, 5}
 

@@ -6,8 +6,8 @@ import pytest
 
 import lacunet
 from lacunet.report.documents import selection_document
-from lacunet.selection import long_ranges
-from lacunet.selection.long_ranges import further_and_further
+from lacunet.selection import evaluating
+from lacunet.selection.evaluating import further_and_further
 
 QUICK = {"quick": True, "starts": 1, "threads": 1, "scores": "csl-occupied"}
 
@@ -25,8 +25,8 @@ def drawn(seed: int, rows: int, columns: int, classes: int) -> pl.DataFrame:
 @pytest.fixture
 def two_classes(monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     """Few rows, for which eight classes are a long range, and ten nats are far."""
-    monkeypatch.setattr(long_ranges, "SHORT", 6)
-    monkeypatch.setattr(long_ranges, "FAR", 8.0)
+    monkeypatch.setattr(evaluating, "SHORT", 6)
+    monkeypatch.setattr(evaluating, "FAR", 8.0)
     return drawn(0, 200, 4, 2)
 
 

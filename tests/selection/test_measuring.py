@@ -10,17 +10,16 @@ import lacunet
 from lacunet import api
 from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.walk import Walk
 from lacunet.flags import Flag, Kind
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.report.documents import selection_document
-from lacunet.selection import all_at_once, measuring, one_by_one, screening
+from lacunet.selection import all_at_once, measuring
 from lacunet.selection.average import posterior
-from lacunet.selection.certainty import How
-from lacunet.selection.unsettled import widened
+from lacunet.selection.certainty import How, widened
 from lacunet.tabular import chance
 
 FEW = {"starts": 8, "threads": 1}
@@ -116,7 +115,7 @@ def test_a_walk_that_measures_differences_only(small):
     both, replicates = frozenset({2, 3}), values + (common + own) / 15
     walk = Walk((2, 3), values, replicates, both, anchored=False, verdict=Verdict.RELIABLE, used={})
     told = all_at_once.told_by(walk, found)
-    scores = screening.guesses(found)
+    scores = all_at_once.guesses(found)
     assert told.values("evidence")[2] == pytest.approx(scores[2])
     assert told.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
     assert math.isnan(told.values("evidence")[1])
@@ -132,7 +131,7 @@ def test_a_walk_that_measures_differences_only(small):
 
 def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    values = np.array([screening.guesses(found)[1], -40.0, -8.5])
+    values = np.array([all_at_once.guesses(found)[1], -40.0, -8.5])
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
     some = frozenset({1, 3})
     walk = Walk(
@@ -142,7 +141,7 @@ def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
     assert told.certainty.measured == some
     assert told.bayes_factor(1, 3).stderr > 0
-    far = abs(-40.0 - screening.guesses(found)[2])
+    far = abs(-40.0 - all_at_once.guesses(found)[2])
     assert told.bayes_factor(1, 2).stderr == pytest.approx(max(all_at_once.SURVEYED, far), rel=0.01)
     assert math.isnan(told.values("evidence")[2])
 
@@ -190,13 +189,13 @@ def test_other_networks_are_measured_one_by_one(small):
 
 
 def test_a_bound_is_no_measurement(small, monkeypatch):
-    whole = one_by_one.measure
+    whole = measuring.measure
 
     def poor(problem, **how):
         found = whole(problem, **how)
         return replace(found, verdict=Verdict.LOWER_BOUND, stderr=0.4)
 
-    monkeypatch.setattr(one_by_one, "measure", poor)
+    monkeypatch.setattr(measuring, "measure", poor)
     found = lacunet.select(small, [1, 2], evidence=True, **FEW)
     assert not found.certainty.reliable
     assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
@@ -210,7 +209,7 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
 def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     """However sure chains are that do not agree: the answer is not."""
     found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    scores = screening.guesses(found)
+    scores = all_at_once.guesses(found)
     values = np.array([scores[2] - 40.0, scores[3] + 12.0])  # the score says otherwise
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 2))
     notes = (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 2.0}),)
@@ -268,12 +267,12 @@ def test_one_candidate_needs_no_measuring(small):
 def test_whoever_is_far_behind_is_left_at_its_score():
     survey = lacunet.load_dataset("survey")
     found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
-    assert screening.may_matter(found) == [3]
+    assert all_at_once.may_matter(found) == [3]
     assert measuring.measure_posterior(found, goal=Goal()).certainty.how is How.CLEAR
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
-    assert screening.may_matter(hopeless) == [2]
+    assert all_at_once.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
-    assert screening.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
+    assert all_at_once.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
 
 
 @pytest.mark.slow

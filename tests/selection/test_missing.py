@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import oracle
-from lacunet.data.missing_state import missing_as_state, with_masks
+from lacunet.data.notes import missing_as_state, with_masks
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options, learn

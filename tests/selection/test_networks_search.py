@@ -12,10 +12,9 @@ from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import uniform_alpha
-from lacunet.models.sampling import sample_codes
-from lacunet.models.surgery import with_hidden
+from lacunet.models.surgery import sample_codes, with_hidden
 from lacunet.report.documents import selection_document, to_json
-from lacunet.report.folder import save_selection
+from lacunet.report.tables_file import save_selection
 from lacunet.selection.average import Labellings
 from problems import build
 

@@ -11,8 +11,7 @@ from lacunet.runtime.executor import Serial, on_threads
 from lacunet.runtime.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.selection.average import Labellings, choose, posterior
-from lacunet.selection.evaluating import evaluate
-from lacunet.selection.proposals import latent_classes
+from lacunet.selection.evaluating import evaluate, latent_classes
 
 
 def select_states(table, states, **how):
@@ -124,7 +123,7 @@ def test_a_score_without_value_is_never_chosen():
 def test_curves_sharpen_and_bic_is_no_larger_than_laplace():
     """Two of the paper's findings on one seed: n = 16, c = 4, N = 100 and 800."""
     from lacunet.api import random_model
-    from lacunet.models.sampling import sample_codes
+    from lacunet.models.surgery import sample_codes
 
     model = random_model(4, 16, seed=5)
     drops = []

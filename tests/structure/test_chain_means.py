@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lacunet.structure.edges.chain_mean import chain_mean
+from lacunet.structure.edges.posterior import chain_mean
 
 
 def test_chains_that_disagree_are_flagged():

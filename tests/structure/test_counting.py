@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import twins
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
-from lacunet.structure import counting, toggling
+from lacunet.structure import counting, families
 from lacunet.structure.families import CompleteCounts, FamilyScores, columns_of, largest_family
 
 
@@ -60,22 +60,22 @@ def test_rows_gone_through_once_score_as_rows_cut_for_each_set(seed, rows):
     table = Table.from_codes(codes, columns, 1.0 + rng.random(rows))
     counts, child = CompleteCounts(table, "bdeu:3"), int(rng.integers(6))
     parents = np.flatnonzero((rng.random(6) < 0.3) & (np.arange(6) != child))
-    found = toggling.score_toggles(counts.columns, counts.indicators, child, parents, counts.prior)
-    one_by_one = toggling.score_by_cuts(counts.columns, child, parents, counts.prior)
+    found = families.score_toggles(counts.columns, counts.indicators, child, parents, counts.prior)
+    one_by_one = families.score_by_cuts(counts.columns, child, parents, counts.prior)
     np.testing.assert_allclose(found, one_by_one, rtol=1e-11, atol=1e-9)
 
 
 def test_indicators_show_the_states_of_each_row_while_there_is_room(monkeypatch):
     codes = np.array([[0, 2, 11, 1], [1, 0, 3, 1], [0, 1, 0, 0]])
     columns = columns_of(Table.from_codes(codes))
-    shown, first = toggling.indicators_of(columns)
+    shown, first = families.indicators_of(columns)
     assert first.tolist() == [0, 2, -1, 5]  # twelve states are too many
     assert shown.shape == (3, 8)
     for row, own in enumerate(columns.codes.T):
         ones = [int(first[v] + own[v]) for v in (0, 1, 3)]
         assert np.flatnonzero(shown[row]).tolist() == sorted(ones)
-    monkeypatch.setattr(toggling, "ROOM", 3 * (2 + toggling.NARROW))
-    assert toggling.indicators_of(columns).first.tolist() == [0, 2, -1, -1]
+    monkeypatch.setattr(families, "ROOM", 3 * (2 + families.NARROW))
+    assert families.indicators_of(columns).first.tolist() == [0, 2, -1, -1]
 
 
 @pytest.mark.parametrize("rows", [3, 64, 203])

@@ -18,12 +18,11 @@ from lacunet.models import conjugacy
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet, scale_alpha
 from lacunet.report.documents import learned_document
-from lacunet.structure.edges.posterior import find_edges
-from lacunet.structure.edges.sampling import EdgeSampling
-from lacunet.structure.graph_prior import GraphPrior, log_prior_of_sizes, log_prior_over
+from lacunet.structure.completing import missingness
+from lacunet.structure.edges.posterior import EdgeSampling, find_edges
+from lacunet.structure.families import GraphPrior, log_prior_of_sizes, log_prior_over
 from lacunet.structure.incomplete import fit
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.missingness import missingness
 from lacunet.structure.scoring import complete_scores
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import graph_task

@@ -20,14 +20,19 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet
 from lacunet.structure.counting import Columns, prior_of
-from lacunet.structure.edges import family_book, refilling
-from lacunet.structure.edges.candidates import propose_sets
+from lacunet.structure.edges import chains, moves
 from lacunet.structure.edges.certainty import EdgesBy
 from lacunet.structure.edges.chains import advance, begin
-from lacunet.structure.edges.exact_sums import edge_probabilities
-from lacunet.structure.edges.posterior import as_cases, find_edges
-from lacunet.structure.edges.sampling import EdgeSampling, sample_edges, shares
-from lacunet.structure.graph_prior import GraphPrior
+from lacunet.structure.edges.moves import propose_sets
+from lacunet.structure.edges.posterior import (
+    EdgeSampling,
+    as_cases,
+    edge_probabilities,
+    find_edges,
+    sample_edges,
+    shares,
+)
+from lacunet.structure.families import GraphPrior
 from lacunet.structure.knowledge import Knowledge
 
 NOTHING = Knowledge()
@@ -154,7 +159,7 @@ def test_scores_of_families_are_those_of_the_oracle():
     table = table_of(4, 50, 3, states=3)
     cases = as_cases(table, "bdeu:6", prior=GraphPrior.FAIR)
     filled = cases.filled(np.random.default_rng(0))
-    book = family_book.family_book(filled, cases.prior, cases.log_prior)
+    book = moves.family_book(filled, cases.prior, cases.log_prior)
     rng = np.random.default_rng(1)
     for _ in range(30):
         v = int(rng.integers(4))
@@ -167,7 +172,7 @@ def test_scores_of_families_are_those_of_the_oracle():
         wanted = oracle.log_bd([N], [np.full(shape, 6.0 / N.size)])
         wanted -= math.log(math.comb(3, int(parents.sum())))
         for _ in range(2):  # computed, then looked up
-            assert family_book.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
+            assert moves.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_a_hole_is_drawn_by_what_the_other_cells_predict():
@@ -186,13 +191,13 @@ def test_a_hole_is_drawn_by_what_the_other_cells_predict():
             np.add.at(tables[v], tuple(codes[[*np.flatnonzero(pa), v]]), 1.0)
         log.append(oracle.log_bd(tables, [np.full(N.shape, 2.0 / N.size) for N in tables]))
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
-    counts = refilling.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
+    counts = chains.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     ones = 0
     for _ in range(4000):
-        refilling.redraw(columns, np.array([[0, row]]), graph, counts, rng)
+        chains.redraw(columns, np.array([[0, row]]), graph, counts, rng)
         ones += codes[0, row]
     assert ones / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
-    fresh = refilling.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
+    fresh = chains.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     np.testing.assert_array_equal(counts.N, fresh.N)
 
 

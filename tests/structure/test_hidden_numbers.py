@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from lacunet import OptionError, find_hidden, learn_latent_tree, read_table
-from lacunet.fitting.row_counts import Rows, count_families
+from lacunet.fitting.regroup import Rows, count_families
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
 from lacunet.structure.hidden.fitting import Filled, fit
-from lacunet.structure.hidden.labellings import numbers_apart
-from lacunet.structure.hidden.number_groups import MOST, numbers_of
-from lacunet.structure.hidden.sketch import empty_sketch
-from lacunet.structure.hidden.trees import tree_graph
+from lacunet.structure.hidden.sketch import MOST, empty_sketch, numbers_apart, numbers_of
+from lacunet.structure.hidden.tree_moves import tree_graph
 
 KINDS = {**{f"{x}{j}": "gaussian" for x in "ab" for j in range(3)}, "visits": "poisson"}
 

@@ -11,26 +11,25 @@ from all_graphs import all_graphs
 from lacunet import Knowledge, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.exact import exact_evidence
-from lacunet.fitting.variational import at_hyperparameters, vary
+from lacunet.fitting.diagnose import at_hyperparameters, vary
 from lacunet.flags import Kind
 from lacunet.inference.problem import build_problem
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.equivalence import find_compelled
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL
-from lacunet.structure import incomplete, moves, weighing
-from lacunet.structure.available import AvailableCases
+from lacunet.structure import incomplete, learning, moves
 from lacunet.structure.completing import Completer, sweep, wiring_of
-from lacunet.structure.graph_prior import AVERAGED, GraphPrior
+from lacunet.structure.families import AVERAGED, GraphPrior
 from lacunet.structure.incomplete import fit, search_incomplete
-from lacunet.structure.paired import PairedCases
+from lacunet.structure.learning import weigh
+from lacunet.structure.scoring import AvailableCases, PairedCases
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import graph_task
-from lacunet.structure.weighing import weigh
 from studies.calibration.known_networks import KNOWN
 
 CHAIN = [(), (0,), (1,), (0, 2)]
@@ -302,7 +301,7 @@ def test_of_graphs_that_are_close_measured_evidence_decides(monkeypatch):
 
 
 def test_without_csl_the_bound_decides(monkeypatch):
-    monkeypatch.setattr(weighing, "MOST_PARAMETERS", 3)
+    monkeypatch.setattr(learning, "MOST_PARAMETERS", 3)
     found = learn_structure(small(CHAIN, 30, 0.1, 0))
     assert found.csl is None
     assert "by CSL" not in str(found)

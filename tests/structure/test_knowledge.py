@@ -12,10 +12,9 @@ from lacunet import Knowledge, edge_certainty, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.report.documents import learned_document
-from lacunet.structure.exact import search_exactly
 from lacunet.structure.families import CompleteCounts, FamilyScores
-from lacunet.structure.knowledge_file import parse_edges, parse_tiers, read_knowledge
-from lacunet.structure.searching import GraphSearch, search
+from lacunet.structure.knowledge import parse_edges, parse_tiers, read_knowledge
+from lacunet.structure.searching import GraphSearch, search, search_exactly
 
 NAMES = [f"x{i}" for i in range(1, 6)]
 EDGES = st.lists(

@@ -10,11 +10,22 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.structure.hidden.fitting import Filled, complete, fit
-from lacunet.structure.hidden.labellings import log_numberings, more_than_chance
-from lacunet.structure.hidden.sketch import empty_sketch, hidden_names
-from lacunet.structure.hidden.spanning import reached, strongest_tree
-from lacunet.structure.hidden.tree_moves import MOVES, Situation, cleared
-from lacunet.structure.hidden.trees import homes_of, links_of, tree_graph
+from lacunet.structure.hidden.sketch import (
+    empty_sketch,
+    hidden_names,
+    log_numberings,
+    more_than_chance,
+    reached,
+    strongest_tree,
+)
+from lacunet.structure.hidden.tree_moves import (
+    MOVES,
+    Situation,
+    cleared,
+    homes_of,
+    links_of,
+    tree_graph,
+)
 
 GROUPS = ((0, 1, 2), (3, 4, 5), (6, 7, 8))  # leaves of each hidden variable of a chain
 

@@ -18,13 +18,18 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import dirichlet
-from lacunet.models.sampling import sample_codes
+from lacunet.models.surgery import sample_codes
 from lacunet.scores import BD, ScoreInput
-from lacunet.structure import exact, learning, moves
-from lacunet.structure.families import CompleteCounts, FamilyScores
-from lacunet.structure.graph_prior import AVERAGED, GraphPrior, log_prior_over
+from lacunet.structure import learning, moves, searching
+from lacunet.structure.families import (
+    AVERAGED,
+    CompleteCounts,
+    FamilyScores,
+    GraphPrior,
+    log_prior_over,
+)
+from lacunet.structure.moves import neighbourhood, shaken, turn_covered
 from lacunet.structure.searching import ONE_CLIMB, GraphSearch, search
-from lacunet.structure.shaking import neighbourhood, shaken, turn_covered
 from studies.calibration.known_networks import KNOWN
 
 
@@ -250,7 +255,7 @@ def test_what_the_search_refuses():
 
 
 def test_an_exact_search_that_does_not_fit_says_what_it_would_take():
-    assert exact.needed_memory(20) < exact.MEMORY
+    assert searching.needed_memory(20) < searching.MEMORY
     with pytest.raises(OptionError, match=r"30 variables would score 1.6e\+10 families and take"):
         learn_structure(Table.from_codes(np.zeros((2, 30), dtype=int)), exact=True)
 

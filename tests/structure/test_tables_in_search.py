@@ -18,13 +18,11 @@ from lacunet.errors import DataError, LacunetError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.inference.problem import build_problem
 from lacunet.models.prior import dirichlet
-from lacunet.structure.edges import refilling
-from lacunet.structure.edges.family_book import family_book, score_family
-from lacunet.structure.edges.posterior import as_cases, find_edges
-from lacunet.structure.edges.sampling import EdgeSampling
+from lacunet.structure.edges import chains
+from lacunet.structure.edges.moves import family_book, score_family
+from lacunet.structure.edges.posterior import EdgeSampling, as_cases, find_edges
 from lacunet.structure.families import CompleteCounts
-from lacunet.structure.knowledge import edges_of
-from lacunet.structure.knowledge_file import read_knowledge
+from lacunet.structure.knowledge import edges_of, read_knowledge
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import graph_task
 
@@ -149,10 +147,10 @@ def test_a_hole_in_tied_tables_is_drawn_by_both():
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
     columns, rng = cases.filled(np.random.default_rng(0)), np.random.default_rng(1)
     parents = known.first_graph(names(table))
-    counts = refilling.lay_out(columns, cases.prior, np.zeros(4, dtype=int), parents, cases.known)
+    counts = chains.lay_out(columns, cases.prior, np.zeros(4, dtype=int), parents, cases.known)
     drawn = 0
     for _ in range(4000):
-        refilling.redraw(columns, cases.holes, parents, counts, rng)
+        chains.redraw(columns, cases.holes, parents, counts, rng)
         drawn += columns.codes[tuple(cases.holes[0])]
     assert drawn / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
 

@@ -4,10 +4,7 @@
 (pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
 """
 
-from lacunet.api.anomalies import anomalies
-from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
-from lacunet.api.asking import answer, d_separated, most_probable, query, separations
-from lacunet.api.assigning import assign
+from lacunet.api.assigning import assign, draw, random_model, simulate
 from lacunet.api.describe import (
     em_traces,
     fit_statistics,
@@ -16,22 +13,28 @@ from lacunet.api.describe import (
     intervals_of,
     match_classes,
 )
-from lacunet.api.drawing import draw, random_model, simulate
-from lacunet.api.fitting import add_direct_effects, fit, score
-from lacunet.api.forecasting import forecast
+from lacunet.api.fitting import (
+    add_direct_effects,
+    class_regression,
+    covariate_kinds,
+    fit,
+    read_covariates,
+    score,
+)
+from lacunet.api.forecasting import forecast, warm_up
 from lacunet.api.graphs import (
     check_edges,
     cpdag,
     edge_certainty,
     edge_f1,
+    find_hidden,
     graph_distances,
+    learn_latent_tree,
     learn_structure,
     structural_hamming_distance,
 )
 from lacunet.api.grouping import compare_groups, read_groups
-from lacunet.api.hidden import find_hidden, learn_latent_tree
-from lacunet.api.imputed import Imputation
-from lacunet.api.imputing import impute
+from lacunet.api.imputing import Imputation, impute
 from lacunet.api.inputs import (
     as_model,
     as_network,
@@ -49,14 +52,22 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.measuring import log_evidence, log_evidence_bounds
+from lacunet.api.known import anomalies
+from lacunet.api.measuring import likelihood_ratio_test, log_evidence, log_evidence_bounds
 from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
-from lacunet.api.ratio_test import likelihood_ratio_test
-from lacunet.api.regression import class_regression, covariate_kinds, read_covariates
+from lacunet.api.queries import (
+    Answer,
+    MostProbable,
+    NumberAnswer,
+    Separations,
+    answer,
+    d_separated,
+    most_probable,
+    query,
+    separations,
+)
 from lacunet.api.results import Assigned, Assignment, Scores
-from lacunet.api.selecting import compare, select, structures
-from lacunet.api.sketched import as_sketch, edges_given, sketched, structured
+from lacunet.api.selecting import compare, paper_tables, select, structures
 from lacunet.api.stacking import log_likelihoods, own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
-from lacunet.api.tabling import paper_tables
-from lacunet.api.warming import warm_up
+from lacunet.api.structure import as_sketch, edges_given, sketched, structured

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias, Unpack, overload
 
 from lacunet.api.engine import at_work
+from lacunet.api.fitting import parameters_for
 from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
 from lacunet.api.options import (
@@ -16,29 +17,31 @@ from lacunet.api.options import (
     divide,
     with_options,
 )
-from lacunet.api.regression import parameters_for
 from lacunet.fitting.fit import Fit
+from lacunet.fitting.logit import ClassParameters
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.prepare import prepare
-from lacunet.fitting.regression.objective import ClassParameters
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.models.holders import ModelLike, check_kind
+from lacunet.models.ensemble import ModelLike, check_kind
 from lacunet.models.network import Model
 from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.selection.candidate_criteria import Criteria, selection_criteria
 from lacunet.selection.candidates import Selection
-from lacunet.selection.regression.class_regression import ClassRegression
+from lacunet.selection.paper_tables import Criteria, selection_criteria
+from lacunet.selection.regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.bootstrap import bootstrap_intervals
 from lacunet.summaries.em_traces import Traces
 from lacunet.summaries.em_traces import em_traces as traces_of
 from lacunet.summaries.intervals import Intervals, hessian_intervals
 from lacunet.summaries.matching import matched, matched_fit
-from lacunet.summaries.regression.precision import check_at_maximum, class_precision
-from lacunet.summaries.regression.predicted_statistics import predicted_statistics
-from lacunet.summaries.regression.resampled import class_replicates
-from lacunet.summaries.replicates import bootstrap_intervals
+from lacunet.summaries.regression.coefficients import predicted_statistics
+from lacunet.summaries.regression.precision import (
+    check_at_maximum,
+    class_precision,
+    class_replicates,
+)
 from lacunet.summaries.statistics import FitStatistics
 from lacunet.summaries.statistics import fit_statistics as statistics_of
 

@@ -1,30 +1,43 @@
-"""Learn a graph from data, say how sure its edges are, and compare graphs."""
+"""Learn a graph from data, say how sure its edges are, and compare graphs.
+
+Learn which variables no column shows: latent trees, and hidden variables in a graph.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha
-from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
-from lacunet.data import Table
+from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha, one_of
+from lacunet.api.options import (
+    EdgeOptions,
+    GraphOptions,
+    HiddenOptions,
+    TreeOptions,
+    divide,
+    with_options,
+)
+from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.models import equivalence
+from lacunet.models.ensemble import NetworkLike
 from lacunet.models.equivalence import EquivalenceClass
-from lacunet.models.holders import NetworkLike
 from lacunet.models.number_prior import GRAPH_NUMBERS
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.selection.hidden import looking
+from lacunet.selection.hidden.found import HiddenFound, learn_classes
+from lacunet.selection.hidden.looking import MOST, HiddenSearch
 from lacunet.settings import Settings
-from lacunet.structure import distances, learning
-from lacunet.structure.distances import GraphDistances
-from lacunet.structure.edges.bootstrap import resample_edges
-from lacunet.structure.edges.certainty import EdgeCertainty
+from lacunet.structure import learned, learning
+from lacunet.structure.edges.certainty import EdgeCertainty, resample_edges
 from lacunet.structure.edges.posterior import check_cases, find_edges
-from lacunet.structure.graph_prior import AVERAGED
+from lacunet.structure.families import AVERAGED, GraphPrior
+from lacunet.structure.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.learned import Learned
+from lacunet.structure.learned import GraphDistances, Learned
 from lacunet.summaries.bootstrap import check_replicates
 
 USUAL = Settings(alpha=AVERAGED, number_prior=GRAPH_NUMBERS)
@@ -151,10 +164,100 @@ def graph_distances(
     if not isinstance(networks, Mapping):
         raise OptionError("networks must be named: give a mapping of names to networks.")
     graphs = {name: as_network(network) for name, network in networks.items()}
-    return distances.graph_distances(graphs, as_network(reference), as_knowledge(knowledge))
+    return learned.graph_distances(graphs, as_network(reference), as_knowledge(knowledge))
 
 
 def edge_f1(found: NetworkLike, true: NetworkLike, knowledge: KnowledgeLike | None = None) -> float:
     """F1 of the edges of a network's CPDAG, compared with those of the true one's."""
     known = as_knowledge(knowledge)
     return equivalence.edge_f1(cpdag(found, known), cpdag(true, known))
+
+
+TREES = Settings(number_prior=GRAPH_NUMBERS)
+
+# Decisions about hidden variables were checked with these priors.
+BDEU = Settings(alpha="bdeu:10", number_prior=GRAPH_NUMBERS)
+
+
+@with_options
+def learn_latent_tree(
+    data: object,
+    shape: str = "tree",
+    *,
+    settings: Settings = TREES,
+    listener: Listener = ignore,
+    **options: Unpack[TreeOptions],
+) -> LatentTree:
+    """Learn hidden variables that join the columns of a table, and their numbers of states.
+
+    Parameters
+    ----------
+    **data
+    shape
+        tree: every column is a leaf, whatever joins them is hidden; forest: the same, but it may
+        fall apart; naive: one hidden variable behind all columns (a latent class model).
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> found = lacunet.learn_latent_tree(lacunet.load_dataset("values"))
+    >>> found.hidden
+    {'H1': 2}
+    """
+    chosen = one_of(Shape, "shape", shape)
+    settings, reading = divide(settings, options)
+    alpha, table = one_alpha(settings), as_table(data, reading, numbers=True)
+    prior, goal = settings.numbers, settings.goal
+    with on_threads(settings.threads, listener) as executor:
+        if chosen is Shape.NAIVE:
+            return learn_classes(table, alpha, settings.options, goal, executor, prior=prior)
+        return learn_tree(
+            table,
+            alpha,
+            apart=chosen is Shape.FOREST,
+            seed=settings.seed,
+            goal=goal if settings.evidence else None,
+            executor=executor,
+            prior=prior,
+        )
+
+
+@with_options
+def find_hidden(
+    data: object,
+    *,
+    most: int = MOST,
+    max_parents: int | None = None,
+    knowledge: KnowledgeLike | None = None,
+    resume: StrPath | None = None,
+    settings: Settings = BDEU,
+    listener: Listener = ignore,
+    **options: Unpack[HiddenOptions],
+) -> HiddenFound:
+    """Look for hidden variables in the graph over the columns of a table.
+
+    The best graph with one is compared with the best without: by measured evidence where they are
+    close, averaged over the prior given and one that the data support more. It is kept if it has
+    more than half of the probability.
+
+    Parameters
+    ----------
+    **data
+    most
+        Hidden variables to look for, at most.
+    max_parents, knowledge
+        As for `learn_structure`: about the columns.
+    resume
+        As for `learn_structure`; a search that has ended goes on if `most` is larger then.
+    **options
+    """
+    settings, reading = divide(settings, options)
+    alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
+    graphs = replace(settings.graph_search, prior=GraphPrior.UNIFORM)
+    how = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
+    table = as_table(data, reading, numbers=True)
+    with on_threads(settings.threads, listener) as executor:
+        return looking.find_hidden(
+            table, alpha, how, known, executor, resume=resume, prior=settings.numbers
+        )

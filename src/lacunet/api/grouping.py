@@ -11,23 +11,22 @@ from lacunet.api.inputs import as_table, listed, names_in, one_alpha
 from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
 from lacunet.api.selecting import as_sure_as_asked
 from lacunet.api.structure import one_number
-from lacunet.data import Table
-from lacunet.data.groups import with_groups
 from lacunet.data.kinds import understand_kinds
-from lacunet.data.missing_state import missing_as_state
+from lacunet.data.notes import missing_as_state
+from lacunet.data.ranked import with_groups
+from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import leaves_apart
-from lacunet.models.covariance import Covariance
-from lacunet.models.grouped import Grouped, grouped_classes
+from lacunet.models.latent_class import Grouped, grouped_classes
+from lacunet.models.number_prior import Covariance
 from lacunet.runtime.checkpoint import FORGETFUL
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
-from lacunet.selection.effects.fitted import Workshop
-from lacunet.selection.groups.comparing import compare_levels
-from lacunet.selection.groups.comparison import GroupComparison
-from lacunet.selection.proposals import check_states
+from lacunet.selection.effects import Workshop
+from lacunet.selection.evaluating import check_states
+from lacunet.selection.groups.comparison import GroupComparison, compare_levels
 from lacunet.settings import DEFAULTS, Settings
 
 

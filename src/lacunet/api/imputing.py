@@ -1,30 +1,251 @@
-"""Fill in the holes of a table: models that know hidden cells best are learned, and asked."""
+"""What filling in holes returns.
+
+Holes of rows filled in, in a dataframe or an array: the most probable value, or a draw.
+Fill in the holes of a table: models that know hidden cells best are learned, and asked.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
 from lacunet.api.assigning import assignment_of
-from lacunet.api.filling import Holes, filled
-from lacunet.api.imputed import Imputation
 from lacunet.api.inputs import as_table, check_ordered
 from lacunet.api.options import StackOptions, divide, with_options
-from lacunet.api.pooled import Asked, learn_asked
-from lacunet.api.results import Assignment
-from lacunet.data import Table
+from lacunet.api.results import Assigned, AssignedNumber, Assignment
+from lacunet.api.stacking import Asked, learn_asked
+from lacunet.data.coded_rows import Rows, as_values
 from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
-from lacunet.data.write import column_names, whole_frame
+from lacunet.data.table import Table
+from lacunet.data.write import (
+    Filling,
+    Support,
+    column_names,
+    filled_array,
+    filled_frame,
+    whole_frame,
+)
 from lacunet.errors import OptionError
+from lacunet.inference.leaves import all_with_values
+from lacunet.inference.queries.answers import draw_columns, fillings
+from lacunet.models.ensemble import Ensemble, Speaker
+from lacunet.models.network import Network
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.selection.ensembles import Pool, draw_parameters
 from lacunet.selection.held_out import hide_cells
 from lacunet.selection.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability
+
+OF_CATEGORIES = ("row", "column", "state", "probability")
+OF_NUMBERS = ("mean", "sd")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Imputation(Printable):
+    """A table without holes, and what was thought of each; `to_frame` gives the latter."""
+
+    all_filled: tuple[Any, ...]  # completed tables, of the kind that was given: as many as asked
+    cells: Assignment  # what is known of columns with holes, row by row
+    pool: Pool  # who was asked
+
+    @property
+    def filled(self) -> Any:
+        """The completed table, or the first of several."""
+        return self.all_filled[0]
+
+    @property
+    def holes(self) -> int:
+        """How many there were."""
+        open_ = [v.missing for v in self.cells.variables] + [v.missing for v in self.cells.numbers]
+        return int(np.sum([missing.sum() for missing in open_]))
+
+    def brief(self) -> str:
+        """Say what was done."""
+        return f"{self._title}, mostly by {self.pool.chosen}"
+
+    def tidy(self) -> Columns:
+        """Give a row for each state of each hole, as `tidy_cells`."""
+        return tidy_cells(self.cells, self.pool.ensemble)
+
+    def usual_library(self) -> str:
+        """Name the library that the rows came in."""
+        return library_of(self.filled)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        told = [*map(_category, self.cells.variables), *map(_number, self.cells.numbers)]
+        note = "How sure: mean probability of the most probable state; of numbers, mean sd."
+        notes = (note,) if told else ()
+        grid = Grid(self._title, ("column", "holes", "how sure"), tuple(told), notes=notes)
+        return grid, self.pool.by_kind
+
+    def sureness(self) -> dict[str, dict[str, float]]:
+        """Of each column with holes: how many, and how sure on average."""
+        categories = {
+            v.name: {"holes": int(v.missing.sum()), "mean_probability": _sure(v)}
+            for v in self.cells.variables
+        }
+        return categories | {
+            v.name: {"holes": int(v.missing.sum()), f"mean_{v.titles[1]}": _spread(v)}
+            for v in self.cells.numbers
+        }
+
+    @property
+    def _title(self) -> str:
+        often = f", {len(self.all_filled)} times" if len(self.all_filled) > 1 else ""
+        return f"{self.holes:,} hole{'s' * (self.holes != 1)} filled in{often}"
+
+
+def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
+    """Give a row for each state of each hole: row (from 0), column, state, probability.
+
+    A number has one row, without a state: mean and sd (of a lognormal: geometric mean, factor).
+    """
+    numbers = any(not v.family.tabular for v in ensemble.variables)
+    names = (*OF_CATEGORIES, *(OF_NUMBERS if numbers else ()))
+    parts = [*map(_states, cells.variables), *map(_moments, cells.numbers)]
+    columns = {name: [x for part in parts for x in part[name]] for name in names}
+    order = np.argsort(np.array(columns["row"], dtype=np.int64), kind="stable").tolist()
+    return {name: [values[i] for i in order] for name, values in columns.items()}
+
+
+def _states(v: Assigned) -> dict[str, list[Any]]:
+    rows, states = np.flatnonzero(v.missing), len(v.states)
+    cells = len(rows) * states
+    return {
+        "row": np.repeat(rows, states).tolist(),
+        "column": [v.name] * cells,
+        "state": list(v.states) * len(rows),
+        "probability": v.probabilities[rows].reshape(-1).tolist(),
+        "mean": [None] * cells,
+        "sd": [None] * cells,
+    }
+
+
+def _moments(v: AssignedNumber) -> dict[str, list[Any]]:
+    rows = np.flatnonzero(v.missing)
+    return {
+        "row": rows.tolist(),
+        "column": [v.name] * len(rows),
+        "state": [None] * len(rows),
+        "probability": [None] * len(rows),
+        "mean": v.mean[rows].tolist(),
+        "sd": v.spread[rows].tolist(),
+    }
+
+
+def _sure(v: Assigned) -> float:
+    """Mean probability of what is most probable."""
+    return float(np.nanmean(v.probabilities[v.missing].max(axis=1)))
+
+
+def _spread(v: AssignedNumber) -> float:
+    """Mean standard deviation; of logarithms, mean factor."""
+    return float(np.nanmean(v.spread[v.missing]))
+
+
+def _category(v: Assigned) -> tuple[str, ...]:
+    return v.name, f"{int(v.missing.sum()):,}", probability(_sure(v), exact=False)
+
+
+def _number(v: AssignedNumber) -> tuple[str, ...]:
+    sign = "±" if v.titles[1] == "sd" else "×"
+    return v.name, f"{int(v.missing.sum()):,}", f"{sign} {measured(_spread(v))}"
+
+
+Told: TypeAlias = Mapping[int, Filling]  # by the place of the column
+
+
+class Holes(NamedTuple):
+    """Rows with missing cells, and the model that fills them in."""
+
+    rows: Rows
+    speaker: Speaker
+    places: Sequence[int]  # where the columns of the rows stand in the table that they are from
+    learned: Network  # its numbers have the values of the rows that were learned from
+
+    @property
+    def open(self) -> BoolArray:
+        """(rows, columns) what is to be filled in: not a value that is merely unknown."""
+        found = self.rows.codes < 0
+        return found if self.rows.unknown is None else found & ~self.rows.unknown
+
+    @property
+    def asked(self) -> Speaker:
+        """Who knows the numbers that the rows show."""
+        return all_with_values(self.speaker, self.rows.columns)
+
+    def most_probable(self) -> Told:
+        """The most probable value of each hole; of numbers, what is expected.
+
+        An expected number is rounded to the decimals of its column, and stays in its range.
+        """
+        return dict(self._most_probable())
+
+    def _most_probable(self) -> Iterator[tuple[int, Filling]]:
+        for j, (values, which) in fillings(self.asked, self.rows.codes).items():
+            told = self.open[:, j] & (which >= 0)
+            if self.rows.columns[j].kind.number:
+                expected = np.where(told, np.asarray(values, np.float64)[which], np.nan)
+                yield self._numbers(j, self._support(self.rows.columns[j].name).near(expected))
+            else:
+                own = np.where(told, which, -1)
+                yield self.places[j], Filling(as_values(values), own, self.rows.codes[:, j])
+
+    def drawn(self, rng: np.random.Generator) -> Told:
+        """A draw for each hole; all of a row together.
+
+        A number that is drawn is replaced by the value next to it that was learned from: draws keep
+        to the range of their column, to its decimals, and to what else its values are like.
+        """
+        some = np.flatnonzero(self.open.any(axis=1))
+        cells = np.full(self.rows.codes.shape, np.nan)
+        if len(some):
+            cells[some] = draw_columns(self.asked, self.rows.codes[some], rng)
+        return dict(self._of_cells(cells))
+
+    def _of_cells(self, cells: FloatArray) -> Iterator[tuple[int, Filling]]:
+        for j, column in enumerate(self.rows.columns):
+            drawn = np.where(self.open[:, j], cells[:, j], np.nan)
+            if np.isnan(drawn).all():
+                continue
+            if column.kind.number:
+                yield self._numbers(j, self._support(column.name).nearest(drawn))
+            else:
+                own = np.nan_to_num(drawn, nan=-1).astype(np.int64)
+                yield self.places[j], Filling(as_values(column.states), own, self.rows.codes[:, j])
+
+    def _support(self, name: str) -> Support:
+        """What values a column of numbers can have: those of the rows that were learned from."""
+        return Support.of(self.learned.variables[self.learned.index(name)].states)
+
+    def _numbers(self, j: int, x: FloatArray) -> tuple[int, Filling]:
+        """Numbers for the holes of a column, (rows,), NaN = nothing."""
+        values = np.unique(x[~np.isnan(x)])
+        shown = np.append(np.asarray(self.rows.columns[j].states, np.float64), np.nan)
+        return self.places[j], Filling(
+            values, _found(x, values), _found(shown[self.rows.codes[:, j]], values)
+        )
+
+
+def _found(x: FloatArray, values: FloatArray) -> IntArray:
+    """Which of the values, which rise, each number is; −1: none of them."""
+    at = np.searchsorted(values, x)
+    return np.where(np.append(values, np.nan)[at] == x, at, -1)
+
+
+def filled(X: Any, told: Told) -> Any:
+    """Give a table with its holes filled: the same kind, with the types that it had."""
+    return filled_frame(X, told) if hasattr(X, "columns") else filled_array(np.array(X), told)
+
 
 HIDING, DRAWING = 0, 1  # streams of random numbers
 

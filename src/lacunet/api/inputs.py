@@ -19,26 +19,27 @@ from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean, numbers_refused
 from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
-from lacunet.inference.regression.known import check_shown, design_of_rows, kinds_of_covariates
-from lacunet.models.ensemble import Ensemble
-from lacunet.models.formats import read_model_or_stack, read_network
-from lacunet.models.holders import (
+from lacunet.inference.regression.classes import check_shown, design_of_rows, kinds_of_covariates
+from lacunet.models.ensemble import (
+    Ensemble,
     ModelLike,
     NetworkLike,
     Speaker,
     SpeakerLike,
+    all_in_work_order,
+    in_work_order,
+    model_in_work_order,
     model_or_path,
     network_or_path,
     speaker_or_path,
 )
+from lacunet.models.formats import read_model_or_stack, read_network
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.predictors import Covariates
-from lacunet.models.reordered import all_in_work_order, in_work_order, model_in_work_order
 from lacunet.models.surgery import hide, predicted, with_hidden
 from lacunet.runtime.arrays import CodeArray
 from lacunet.settings import Settings
-from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.knowledge_file import read_knowledge
+from lacunet.structure.knowledge import Knowledge, read_knowledge
 
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]

@@ -1,22 +1,30 @@
-"""What is known of one case, as people say it: states seen, likelihoods heard, variables set."""
+"""What is known of one case, as people say it: states seen, likelihoods heard, variables set.
+
+How unusual rows are, whatever they show.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from lacunet.api.inputs import asked_speaker, check_ordered, rows_for
+from lacunet.api.options import AnomalyOptions, divide, with_options
 from lacunet.data import Column
 from lacunet.errors import OptionError
-from lacunet.inference.queries.evidence import CaseEvidence, take_evidence
+from lacunet.inference.queries.answers import DRAWS, tail_probabilities
+from lacunet.inference.queries.most_probable import CaseEvidence, take_evidence
 from lacunet.inference.regression.design import design_of
+from lacunet.models.ensemble import SpeakerLike
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.predictors import Covariate
 from lacunet.models.surgery import at_given, predicted
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State, label
+from lacunet.settings import DEFAULTS, Settings
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -200,3 +208,44 @@ def _likelihoods(variable: Variable, told: Any) -> FloatArray:
 
 def _weights(weights: Mapping[str, float]) -> str:
     return " : ".join(f"{state} {weight:g}" for state, weight in weights.items())
+
+
+@with_options
+def anomalies(
+    data: object,
+    model: SpeakerLike,
+    *,
+    draws: int = DRAWS,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[AnomalyOptions],
+) -> FloatArray:
+    """Give each row, in the order of the input, its tail probability: small is unusual.
+
+    It is the probability that a row of the model, with the same cells missing, is at most as
+    probable as this one. Unlike log p(row) it can be compared between rows with different holes.
+
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
+        lacks are not observed.
+    model
+        A model, or a stack (its `ensemble`), or the path of its file.
+    draws
+        Rows to draw from the model and compare with, where what is shown has more configurations
+        than that; if it has fewer, the answer is exact. Nothing below 1 / (draws + 1) is told.
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.anomalies(path, model)[:2].round(2)
+    array([1.  , 0.39])
+    """
+    settings, reading = divide(settings, options)
+    given = asked_speaker(model, settings)
+    check_ordered(data)
+    asked, codes = rows_for(data, given, reading)
+    return tail_probabilities(asked, codes, draws, np.random.default_rng(settings.seed))

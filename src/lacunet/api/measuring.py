@@ -1,4 +1,7 @@
-"""The evidence itself, with an error bar: `log_evidence` and its bounds from both sides."""
+"""The evidence itself, with an error bar: `log_evidence` and its bounds from both sides.
+
+One more class? The bootstrap likelihood-ratio test.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,37 @@ from dataclasses import replace
 from typing import Unpack
 
 from lacunet import __version__
-from lacunet.api.engine import at_work
+from lacunet.api.engine import at_work, check_bounded
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
     as_knowledge,
     as_model,
+    as_table,
     check_unpredicted,
     table_for,
+    to_vary,
 )
-from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
-from lacunet.api.structure import table_and_structure
-from lacunet.data.sampling_design import flags_of
+from lacunet.api.options import BoundOptions, EvidenceOptions, RatioOptions, divide, with_options
+from lacunet.api.structure import one_number, structured, table_and_structure
+from lacunet.data.design import flags_of
+from lacunet.errors import OptionError
+from lacunet.evidence.consistency import Sandwich, sandwich
+from lacunet.evidence.estimate import Measurement, Method
 from lacunet.evidence.measure import measure
-from lacunet.evidence.measurement import Measurement, Method
-from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.evidence.sandwich import Sandwich, sandwich
+from lacunet.evidence.smc import prepare_sampling
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.models.holders import ModelLike, NetworkLike
-from lacunet.models.prior import dirichlet
+from lacunet.models.ensemble import ModelLike, NetworkLike
+from lacunet.models.network import Network
+from lacunet.models.prior import PAPER_ALPHA, dirichlet
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.selection.evaluating import latent_classes, sizes_of_hidden
 from lacunet.settings import Settings
+from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
 
 UNIFORM = Settings(alpha=1.0)  # the prior for which most published evidence is
 
@@ -118,3 +128,78 @@ def log_evidence_bounds(
         prepare_sampling(engine.executor, given.network)
         goal, seed = settings.goal, settings.seed
         return sandwich(problem, given.theta, goal, seed=seed, executor=engine.executor)
+
+
+# Every fit, of real and of drawn data alike, has few starts; ML fits have no prior.
+BOOTSTRAP = Settings(estimate="ml", starts=STARTS)
+
+
+@with_options
+def likelihood_ratio_test(
+    data: object,
+    states: int,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    replicates: int = REPLICATES,
+    stop_after: int | None = None,
+    settings: Settings = BOOTSTRAP,
+    listener: Listener = ignore,
+    **options: Unpack[RatioOptions],
+) -> RatioTest:
+    """Test `states` hidden states against one more, by the parametric bootstrap of ML fits.
+
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads. Weights must be whole numbers. Of columns of
+        numbers, counts and ordered answers can be; continuous ones have no greatest likelihood.
+    states
+        The number k that is tested; the alternative is k + 1.
+    network, hidden
+        A network and its hidden variable, whose states are in question; without it, a latent class
+        model.
+    replicates
+        Data sets to draw from the fit with k states, with the holes of the real data.
+    stop_after
+        Stop as soon as so many of them reach the statistic of the real data.
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> table = lacunet.load_dataset("values")
+    >>> lacunet.likelihood_ratio_test(table, 1, replicates=19, starts=4).p_value
+    0.05
+    """
+    k = one_number(states)
+    if k < 1:
+        raise OptionError(f"{k} hidden states: there must be at least 1.")
+    settings, reading = divide(replace(settings, estimate="ml"), options)
+    if network is None:
+        table = as_table(data, reading, numbers=True)
+        small, large = (p.network for p in latent_classes(table, [k, k + 1]))
+    else:
+        found = structured(data, network, hidden, reading, settings.numbers)
+        table, structure = found.table, found.network
+        name = the_one(structure, found.hidden)
+        small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
+    check_bounded(small)
+    # The prior has no part in ML fits.
+    null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
+        prepare(executor, small)
+        search = settings.options
+        return ratio_test(null, wider, search, replicates, stop_after=stop_after, executor=executor)
+
+
+def the_one(structure: Network, hidden: Hidden) -> str:
+    """Give the hidden variable that a test is about; refuse several."""
+    names = to_vary(structure, hidden)
+    if len(names) > 1:
+        raise OptionError(
+            f"{len(names)} hidden variables without a number of states: {', '.join(names)}. "
+            "A test is about one: give the others theirs, as in --hidden NAME=STATES."
+        )
+    return names[0]

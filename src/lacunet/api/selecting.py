@@ -1,4 +1,7 @@
-"""Choose among candidates: numbers of hidden states, or whole structures."""
+"""Choose among candidates: numbers of hidden states, or whole structures.
+
+Tables for a paper, of a selection or of a fit.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from lacunet import __version__
-from lacunet.api.drawn_tests import bootstrap_search, check_drawn, with_one_less
-from lacunet.api.engine import at_work, held_by, in_cluster
+from lacunet.api.engine import (
+    at_work,
+    bootstrap_search,
+    check_drawn,
+    held_by,
+    in_cluster,
+    with_one_less,
+)
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -25,18 +34,17 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.missing import with_answers
 from lacunet.api.options import CompareOptions, ReadOptions, SelectOptions, divide, with_options
-from lacunet.api.sketched import as_sketch, structured
-from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
-from lacunet.data import Table
+from lacunet.api.structure import EdgesLike, as_sketch, check_no_edges, structured, whole_numbers
+from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError
+from lacunet.fitting.fit import Fit
 from lacunet.fitting.prepare import prepare
-from lacunet.models.holders import NetworkLike
-from lacunet.models.latent_class import read_edges
+from lacunet.models.ensemble import NetworkLike, check_kind
+from lacunet.models.equivalence import Sketch, is_sketch
+from lacunet.models.latent_class import find_classes, read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
-from lacunet.models.prior import AVERAGE, base_alpha
-from lacunet.models.prior_grid import prior_grid
-from lacunet.models.sketch import Sketch, is_sketch
+from lacunet.models.prior import AVERAGE, base_alpha, prior_grid
 from lacunet.runtime.checkpoint import Kept, fingerprint
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import StrPath
@@ -44,18 +52,25 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.selection.average import PriorLike, understood_prior
 from lacunet.selection.beside_classes import misfit_of
-from lacunet.selection.calibration import best_few
 from lacunet.selection.candidates import Proposal, Selection
-from lacunet.selection.evaluating import evaluate
-from lacunet.selection.long_ranges import Followed, ends_worth, follow, lengthened
-from lacunet.selection.measuring import measure_posterior, quick
-from lacunet.selection.one_by_one import by_measurements, measure_each
-from lacunet.selection.proposals import latent_classes, sizes_of_hidden
-from lacunet.selection.ratio_tests import ratio_tests
+from lacunet.selection.evaluating import (
+    Followed,
+    ends_worth,
+    evaluate,
+    follow,
+    latent_classes,
+    lengthened,
+    sizes_of_hidden,
+)
+from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
+from lacunet.selection.other_answers import best_few, ratio_tests
+from lacunet.selection.paper_tables import FitTable, PaperTables, selection_criteria
 from lacunet.selection.reach import FIRST, FURTHER
 from lacunet.selection.sensitivity import with_priors
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.bootstrap_test import RatioTest
+from lacunet.summaries.intervals import Intervals, check_intervals, hessian_intervals, no_intervals
+from lacunet.summaries.profiles import ItemTable, check_items, item_table
+from lacunet.summaries.ratio_tests import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
 
@@ -364,3 +379,49 @@ def as_sure_as_asked(
     few = [label for label in best_few(found) if label in open_]
     found = measure_each(found, few, goal=goal, executor=executor, kept=kept)
     return by_measurements(found) if len(few) == len(labels) else found
+
+
+def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:
+    """Give the tables that papers about latent classes print; `write_tables` writes them.
+
+    Of a selection: every number of classes with its log-likelihood, number of parameters, AIC, BIC,
+    SABIC, entropy R², smallest class, log evidence and probability. Of its answer, or of a fit:
+    class sizes and items by class, with standard errors in parentheses.
+
+    Parameters
+    ----------
+    found
+        What `select`, `compare` or `fit` returned, or a fitted estimator.
+    intervals
+        Standard errors that `intervals` gave, by the bootstrap for example (default: from the
+        observed information).
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> fit = lacunet.fit(lacunet.load_dataset("carcinoma"), 2)
+    >>> lacunet.paper_tables(fit).items.grids()[0].rows[0]
+    ('class size', '', '0.501 (0.046)', '0.499 (0.046)')
+    """
+    for name in ("selection_", "fit_"):  # of estimators
+        found = getattr(found, name, found)
+    if isinstance(found, Selection):
+        fits = FitTable(selection_criteria(found))
+        return PaperTables(fits, None if found.label is None else _items(found.best.fit, intervals))
+    told = "what select(), compare() or fit() returned"
+    fit = check_kind(found, Fit, "selection and no fit", told)
+    check_items(fit.model.network)
+    return PaperTables(None, _items(fit, intervals))
+
+
+def _items(fit: Fit, intervals: Intervals | None) -> ItemTable | None:
+    if find_classes(fit.model.network) is None:
+        return None
+    if intervals is None:
+        try:
+            intervals = hessian_intervals(fit.problem, fit.model, fit.estimate)
+        except ModelError as error:  # a search that ended early: estimates are still worth a table
+            intervals = no_intervals(fit.model, fit.estimate, f"No standard errors: {error}")
+    else:
+        check_intervals(intervals, fit.model)
+    return item_table(intervals)

@@ -1,18 +1,30 @@
-"""Several models of one table that speak together, and how probable they find rows."""
+"""Several models of one table that speak together, and how probable they find rows.
+
+Learn who knows best what rows do not show: cells with holes, or one column.
+Tell one column from the others: models that know it best are learned, and asked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from enum import StrEnum
+from functools import partial
 from typing import Any, Unpack
+
+import numpy as np
 
 from lacunet import __version__
 from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
-from lacunet.data import Table
+from lacunet.data.coded_rows import Rows
 from lacunet.data.read import read_rows
+from lacunet.data.table import Table
+from lacunet.errors import OptionError
 from lacunet.fitting.prepare import prepare
-from lacunet.inference.queries.answers import log_lik_of
-from lacunet.models.holders import SpeakerLike
+from lacunet.inference.leaves import all_with_values
+from lacunet.inference.queries.answers import log_lik_of, posterior_of
+from lacunet.models.ensemble import SpeakerLike
 from lacunet.models.latent_class import latent_class
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.checkpoint import Kept, fingerprint
@@ -20,8 +32,9 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import by_name
-from lacunet.selection.ensembles import FOLDS, Stack, learn_stack
-from lacunet.selection.recipes import StackKind
+from lacunet.selection.ensembles import FOLDS, HIDDEN_CELLS, Pool, Stack, learn_pool, learn_stack
+from lacunet.selection.held_out import HeldOut, hide_column
+from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, classifiers
 from lacunet.settings import DEFAULTS, Settings
 
 
@@ -141,3 +154,72 @@ def own_rows(data: object, table: Table, reading: ReadOptions) -> CodeArray:
     states = {column.name: column.states for column in table.columns}
     missing = reading.get("missing", ())
     return read_rows(data, states, missing=missing, kinds=table.kinds).codes
+
+
+ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
+
+
+class Asked(StrEnum):
+    """Whom to ask: models of all kinds together, or of one."""
+
+    AUTO = "auto"
+    CLASSES = ImputerKind.CLASSES.value
+    NETWORK = ImputerKind.NETWORK.value
+    TREE = ImputerKind.TREE.value
+
+
+def learn_asked(
+    table: Table,
+    model: str,
+    recipes_of: Callable[[ImputerKind | None], Mapping[ImputerKind, Sequence[Recipe]]],
+    held: Sequence[HeldOut],
+    settings: Settings,
+    listener: Listener,
+    what: str = HIDDEN_CELLS,
+) -> Pool:
+    """Learn the models that were asked for; held judge them."""
+    asked = one_of(Asked, "model", model)
+    recipes = recipes_of(None if asked is Asked.AUTO else ImputerKind(asked))
+    if not recipes:
+        raise OptionError("a latent tree joins three columns or more. Choose another model.")
+    with on_processes(_workers(table, settings), listener) as executor:
+        prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
+        return learn_pool(table, recipes, held, seed=settings.seed, executor=executor, what=what)
+
+
+def _workers(table: Table, settings: Settings) -> int | None:
+    """How many processes are worth starting: one, if all is done before others have started."""
+    return 1 if table.codes.size < ALONE else settings.threads
+
+
+COLUMN_FOLDS = 4  # of rows, each held out once
+
+
+def learn_class(
+    table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
+) -> Pool:
+    """Learn who tells the states of a column from what rows show of the others."""
+    place = [column.name for column in table.columns].index(target)
+    held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
+    recipes_of = partial(classifiers, table, target)
+    return learn_asked(table, model, recipes_of, held, settings, listener, "held-out labels")
+
+
+def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
+    """p(class | what a row shows), (rows, classes); `place` of the class among the columns."""
+    codes: CodeArray = np.insert(rows.codes, place, -1, axis=1)
+    asked = all_with_values(pool.ensemble, rows.columns)
+    (found,) = posterior_of(asked, codes, [(asked.network.observed[place],)])
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def with_prior(p: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
+    """Give probabilities (rows, classes) as they are where classes are as frequent as `new` says.
+
+    What rows look like within a class stays the same: p(row | class).
+
+    >>> with_prior(np.array([[0.5, 0.5]]), np.array([0.8, 0.2]), np.array([0.5, 0.5])).tolist()
+    [[0.2, 0.8]]
+    """
+    shifted = p * np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

@@ -7,33 +7,34 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Unpack, cast
 
 from lacunet.api.describe import FitLike, fit_in
+from lacunet.api.fitting import covariate_kinds, parameters_for
 from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of, table_of
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
-from lacunet.api.regression import covariate_kinds, parameters_for
-from lacunet.data import Table
+from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError, did_you_mean
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
-from lacunet.inference.regression.design import build_design, shows_all
-from lacunet.inference.regression.rows import MissingCovariates, with_covariates
+from lacunet.inference.regression.design import (
+    MissingCovariates,
+    build_design,
+    shows_all,
+    with_covariates,
+)
 from lacunet.models.latent_class import named_apart
 from lacunet.models.network import Model
-from lacunet.models.terms import CovariatesLike, Term, understand_terms
+from lacunet.models.predictors import CovariatesLike, Term, understand_terms
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.three_step.assigned import (
+from lacunet.summaries.three_step.first_step import (
     AssignedRows,
     Assigning,
     Correction,
-    assign_rows,
-)
-from lacunet.summaries.three_step.class_predictors import predict_classes
-from lacunet.summaries.three_step.first_step import (
     FirstStep,
+    assign_rows,
     first_step,
     predicted_first_step,
 )
-from lacunet.summaries.three_step.three_steps import ThreeStep, outcome_of
+from lacunet.summaries.three_step.three_steps import ThreeStep, outcome_of, predict_classes
 
 OTHER_ROWS = (
     "the model is not at its maximum for these rows (fitted to others, or with another prior), "

@@ -1,19 +1,167 @@
-"""One structure for one table: a latent class model, or a network."""
+"""A table and the network that it is read for, where the network may be a sketch of a graph.
 
+One structure for one table: a latent class model, or a network.
+"""
+
+import os
+import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from operator import index
+from pathlib import Path
 from typing import TypeAlias
 
-from lacunet.api.inputs import Hidden, as_table
+from lacunet.api.inputs import (
+    Hidden,
+    as_network,
+    as_sizes,
+    as_table,
+    beside_items,
+    listed,
+    names_in,
+    table_for,
+)
 from lacunet.api.options import ReadOptions
-from lacunet.api.sketched import structured
-from lacunet.data import Table
-from lacunet.errors import OptionError
-from lacunet.models.holders import NetworkLike
+from lacunet.data.checks import check_not_left_out
+from lacunet.data.table import Table
+from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
+from lacunet.inference.leaves import leaves_apart, with_numbers
+from lacunet.models.ensemble import NetworkLike, in_work_order
+from lacunet.models.equivalence import Sketch, is_sketch, read_sketch
 from lacunet.models.latent_class import read_edges
-from lacunet.models.network import Model, Network
+from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import NumberPrior
-from lacunet.selection.proposals import latent_classes
+from lacunet.models.surgery import with_hidden
+from lacunet.selection.evaluating import latent_classes
+from lacunet.structure.knowledge import edges_of
+
+ENDINGS = (".txt", ".graph")  # of files that hold a sketch
+OPEN = 2  # states of a hidden variable until somebody says how many
+
+
+@dataclass(frozen=True)
+class Structured:
+    """A table, and a network for it."""
+
+    table: Table
+    network: Network
+    hidden: dict[str, int | None]  # states of hidden variables as they were told; None: not told
+    open: tuple[str, ...] = ()  # hidden variables of a sketch whose states nobody has told
+    columns: tuple[str, ...] = ()  # of the data
+
+    def settled(self, states: int | None) -> Network:
+        """Give the network with all states told: the one that is open may have `states`."""
+        if states is not None and len(self.open) != 1:
+            raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
+        if states is not None:
+            return in_work_order(with_hidden(self.network, {self.open[0]: states}))
+        for name in self.open:
+            hint = did_you_mean(name, self.columns)
+            raise ModelError(
+                f"'{name}' is no column of the data, so it is hidden: how many states has it?{hint}"
+                f" Write {name}[3] in the graph, or give --hidden {shlex.quote(name)}=3."
+            )
+        return self.network
+
+
+def structured(
+    data: object,
+    network: NetworkLike | Sketch,
+    hidden: Hidden = (),
+    reading: ReadOptions | None = None,
+    numbers: NumberPrior | None = None,
+) -> Structured:
+    """Read a table and give the network for it; without a prior, numbers are refused."""
+    options = reading or ReadOptions()
+    sketch, may = as_sketch(network), numbers is not None
+    prior = numbers or NumberPrior()
+    if sketch is None:
+        assert not isinstance(network, Sketch)
+        structure = as_network(network, hidden)
+        table = table_for(data, structure, options, numbers=may)
+        return Structured(table, with_numbers(structure, table, prior), as_sizes(hidden))
+    table = _read(data, sketch, hidden, options, may)
+    return sketched(table, sketch, hidden, prior, names_in(data))
+
+
+def sketched(
+    table: Table, sketch: Sketch, hidden: Hidden, numbers: NumberPrior, columns: Sequence[str]
+) -> Structured:
+    """Make a network of a sketch, with the states that a table has."""
+    told: dict[str, int | None] = {**sketch.sizes, **as_sizes(hidden)}
+    for name in as_sizes(hidden):
+        if name not in sketch.names:
+            raise ModelError(f"'{name}' is not a variable of the graph: {listed(sketch.names)}.")
+    seen = {v.name: v for v in leaves_apart(table, numbers)}
+    for name, size in sketch.sizes.items():
+        if name in seen and name not in as_sizes(hidden) and size != len(seen[name].states):
+            raise ModelError(
+                f"{name}[{size}]: column '{name}' has {len(seen[name].states)} states. Leave the "
+                f"number out, or give --hidden {shlex.quote(name)} if it is another variable."
+            )
+    sizes = {n: told.get(n) for n in sketch.names if n not in seen or n in as_sizes(hidden)}
+    variables = [
+        Variable(n, tuple(range(1, (sizes[n] or OPEN) + 1)), hidden=True) if n in sizes else seen[n]
+        for n in sketch.names
+    ]
+    places = {n: i for i, n in enumerate(sketch.names)}
+    parents = [tuple(places[u] for u in sketch.parents_of(n)) for n in sketch.names]
+    network = in_work_order(Network.build(variables, parents))
+    left = tuple(n for n, size in sizes.items() if size is None)
+    return Structured(table, network, sizes, left, tuple(columns))
+
+
+def as_sketch(network: NetworkLike | Sketch) -> Sketch | None:
+    """Read the graph that a text, or a file of text, is; None of anything else."""
+    if isinstance(network, Sketch):
+        return network
+    if not isinstance(network, str | os.PathLike):
+        return None
+    text = os.fspath(network)
+    if is_sketch(text):
+        return read_sketch(text)
+    if Path(text).suffix.lower() not in ENDINGS:
+        return None
+    try:
+        return read_sketch(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise ModelError(f"{text} cannot be read: {why}.") from error
+
+
+def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
+    """Give the edges of a network, or of a sketch, by name."""
+    sketch = as_sketch(network)
+    return edges_of(as_network(network)) if sketch is None else list(sketch.edges)
+
+
+def _read(
+    data: object, sketch: Sketch, hidden: Hidden, reading: ReadOptions, numbers: bool
+) -> Table:
+    """Read the columns that a sketch names."""
+    there = names_in(data)
+    shown = [n for n in sketch.names if n in there and n not in as_sizes(hidden)]
+    if not shown:
+        raise DataError(
+            f"the data show no variable of the graph, {listed(sketch.names)}. Their columns are "
+            f"{listed(there)}."
+        )
+    if isinstance(data, Table):
+        return as_table(data, reading, numbers=numbers)
+    check_not_left_out(shown, reading.get("columns"), reading.get("exclude", ()))
+    used = ReadOptions(**{**reading, "columns": _in_order(shown, there), "exclude": ()})
+    table = as_table(data, used, numbers=numbers)
+    used_otherwise = beside_items(reading)
+    unused = [n for n in there if n not in sketch.names and n not in used_otherwise]
+    left_out = reading.get("exclude", ())
+    other = [n for n in unused if n not in left_out]
+    notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()
+    return replace(table, notes=(*table.notes, *notes))
+
+
+def _in_order(names: Sequence[str], order: Sequence[str]) -> list[str]:
+    return [name for name in order if name in names]
+
 
 EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
 

@@ -5,8 +5,8 @@ import os
 import sys
 from typing import Any
 
-from lacunet.cli.limited import continue_within
-from lacunet.runtime.memory import address_limit
+from lacunet.cli.app import continue_within
+from lacunet.runtime.processes import address_limit
 
 SWITCHES = ("--debug", "--safe-csv")  # of the program itself
 
@@ -78,7 +78,7 @@ def main() -> None:
 
 def _run() -> None:
     from lacunet.cli.app import app
-    from lacunet.cli.defects import end_as_interrupted
+    from lacunet.cli.console import end_as_interrupted
 
     end_as_interrupted()
     switches = [word for word in sys.argv[1:] if word in SWITCHES]  # wherever they stand

@@ -1,29 +1,105 @@
-"""The commands, one file each. To add one: its file, and its line here."""
+"""`lacunet warm-up`: compile kernels ahead of the first work.
 
-from typing import Annotated
+`lacunet demo`: the main job, on data that come with the package.
+`lacunet paper`: the experiments of CH96 repeated.
+The commands, one file each. To add one: its file, and its line here.
+Commands where address space is limited (`ulimit -v`): an answer or a sentence, never a crash.
+"""
+
+import ctypes
+import os
+import shlex
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
-from lacunet import __version__
-from lacunet.cli.assign import assign
-from lacunet.cli.compare import compare
-from lacunet.cli.compare_missing import compare_missing
-from lacunet.cli.console import SWITCHES
-from lacunet.cli.demo import demo
+from lacunet import __version__, api
+from lacunet.cli import options as o
+from lacunet.cli.compare import compare, compare_missing, lrt
+from lacunet.cli.console import SWITCHES, command, progress, say, show
 from lacunet.cli.evidence import evidence
 from lacunet.cli.fit import fit
-from lacunet.cli.impute import impute
+from lacunet.cli.impute import impute, stack, three_step
 from lacunet.cli.learn import learn
-from lacunet.cli.lrt import lrt
-from lacunet.cli.paper import paper
-from lacunet.cli.query import query
-from lacunet.cli.random import random
-from lacunet.cli.score import score
+from lacunet.cli.models import assign, query, random, score, simulate
+from lacunet.cli.paths import Writes
 from lacunet.cli.select import select
-from lacunet.cli.simulate import simulate
-from lacunet.cli.stack import stack
-from lacunet.cli.three_step import three_step
-from lacunet.cli.warm_up import warm_up
+from lacunet.cli.table_words import audit
+from lacunet.data.datasets import dataset_path
+from lacunet.data.read import read_table
+from lacunet.paper.reproduce import FULL_MODELS, reproduce
+from lacunet.report.documents import selection_document
+from lacunet.report.tables_file import save_selection
+from lacunet.runtime.files import check_folder
+from lacunet.runtime.processes import in_bytes, save_address_space
+
+
+@command
+def warm_up(
+    work: Annotated[
+        list[str] | None,
+        typer.Argument(help="fit, select, learn, impute, classify (default: all).", metavar="WORK"),
+    ] = None,
+) -> None:
+    """Compile the kernels that common work needs, and keep them on disk, for a container."""
+    with progress() as listener:
+        api.warm_up(work or (), listener=listener)
+
+
+@command
+@o.options_after(api.select, save=("threads", "json"))
+def demo(
+    asked: o.Asked,
+    save: Annotated[
+        Path, typer.Option(help="Folder for what it writes."), Writes(check_folder)
+    ] = Path("lacunet-demo"),
+) -> None:
+    """Choose the number of hidden classes in a bundled survey with missing answers."""
+    path = dataset_path("survey")
+    say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
+    table = read_table(path)
+    audit(table)
+    with asked.work() as how:
+        found = api.select(table, range(1, 7), **how)
+    save_selection(found, save)
+    show(found, {**selection_document(found), "written": str(save)}, asked.form)
+    say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
+
+
+Full: TypeAlias = Annotated[
+    bool, o.switch("--full", f"{FULL_MODELS} models: means with honest error bars.")
+]
+
+
+@command
+@o.options_after(reproduce, full=("seed", "threads", "json"))
+def paper(
+    asked: o.Asked,
+    out: Annotated[
+        Path, o.option("Folder for figures, tables, results and the page."), Writes(check_folder)
+    ],
+    models: Annotated[int, typer.Option(help="Random models of each experiment.")] = 1,
+    datasets: Annotated[int, typer.Option(help="Data sets of each model.")] = 5,
+    full: Full = False,
+) -> None:
+    """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
+
+    Can be interrupted at any moment: the same command goes on where it stopped. What the paper left
+    open has commands of its own, beside the package: `python -m studies`.
+    """
+    count = max(models, FULL_MODELS) if full else models
+    scale = {"models": count, "datasets": datasets, "seed": asked.settings.seed}
+    words = "".join(f" --{name} {value}" for name, value in scale.items() if value)
+    with asked.work() as how:
+        line = f"lacunet paper --out {out}{words}"
+        found = reproduce(out, models=count, datasets=datasets, command=line, **how)
+    show(found, {"out": str(out), **scale, **found.document()}, asked.form)
+    say(f"written: {found.page}")
+
 
 app = typer.Typer(
     name="lacunet",
@@ -82,3 +158,56 @@ def _main(
 ) -> None:
     """Given data with holes: how many hidden classes, and how sure are we?"""
     SWITCHES.debug, SWITCHES.safe_csv = debug, safe_csv
+
+
+LEAST = 850_000_000  # bytes that the libraries take before any data is read, and some to work with
+OUT_OF_SPACE = 2  # exit code: that of what cannot be done as it was asked for
+CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGSEGV, signal.SIGTRAP})
+PARENT_DIES = 1  # of prctl: the signal that a child gets when its parent is gone
+NEXT = (
+    "Raise the limit (ulimit -v unlimited; the memory limit of a container counts only what is "
+    "used)"
+)
+
+
+def continue_within(limit: int) -> None:
+    """Come back in a child process that takes little address space; the parent ends here."""
+    if limit < LEAST:
+        _end(
+            f"the address space is limited to {in_bytes(limit)} (ulimit -v), and Lacunet needs at "
+            f"least {in_bytes(LEAST)}. {NEXT}."
+        )
+    save_address_space()
+    parent, child = os.getpid(), os.fork()
+    if child:
+        _end_as(child, limit)
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(OUT_OF_SPACE)
+
+
+def _end_as(child: int, limit: int) -> None:
+    """Wait for a child, and end as it does; say what a library could not."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda got, _: os.kill(child, got))
+    if sys.stdin is not None and sys.stdin.isatty():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the child too
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if -code in CRASHES or code == 1:  # 1: OpenBLAS
+        _end(
+            f"memory ran out: the address space is limited to {in_bytes(limit)} (ulimit -v). "
+            f"{NEXT}, or give fewer rows, columns or states."
+        )
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _end(message: str) -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"error: {message}\n")
+        sys.stderr.flush()
+    os._exit(OUT_OF_SPACE)

@@ -1,5 +1,9 @@
-"""`lacunet fit`: one latent class model, or one network."""
+"""Options of one command that do not go together, said once for each that excludes others.
 
+`lacunet fit`: one latent class model, or one network.
+"""
+
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -7,10 +11,8 @@ from typing import Annotated, Any
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.beside import refuse_beside, refuse_without
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.fit_covariates import fit_covariates
-from lacunet.cli.fit_groups import fit_groups
+from lacunet.cli.fit_more import fit_covariates, fit_groups
 from lacunet.cli.outcome import (
     TITLES,
     Described,
@@ -31,18 +33,50 @@ from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
-from lacunet.plots.picture_file import check_picture
+from lacunet.plots.door import check_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
-from lacunet.report.effects_document import effects_document
+from lacunet.report.more_documents import effects_document
 from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.tables_file import write_tables
-from lacunet.settings import Settings
-from lacunet.summaries.bootstrap import check_number, check_replicates
+from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.bootstrap import FEWEST, check_number, check_replicates
 from lacunet.summaries.intervals import Intervals
-from lacunet.summaries.item_table import check_items
-from lacunet.summaries.replicates import FEWEST
+from lacunet.summaries.profiles import check_items
 from lacunet.tabular import Together
+
+# Options of `fit` that are about something which another option must ask for.
+ABOUT: Mapping[str, tuple[str, ...]] = {
+    "coefficient_sd": ("--covariates",),
+    "missing_covariates": ("--covariates",),
+    "evidence": ("--covariates", "--group"),
+    "quick": ("--group",),
+}
+SUBJECTS = {"--covariates": "covariates", "--group": "groups"}
+
+
+def refuse_beside(
+    option: str, which: str, given: Mapping[str, object], but: Collection[str] = ()
+) -> None:
+    """Refuse what has no meaning beside an option; `which` says what that one does."""
+    for name, value in given.items():
+        if value and name not in (option, *but):
+            raise OptionError(
+                f"{name} cannot be given with {option}, which {which}. Leave one of the two out."
+            )
+
+
+def refuse_without(settings: Settings, given: Mapping[str, object]) -> None:
+    """Refuse settings that are about something which nobody asks for."""
+    for name, wanted in ABOUT.items():
+        changed: Any = getattr(settings, name) != getattr(DEFAULTS, name)
+        if changed and not any(given[other] for other in wanted):
+            subject = " or ".join(SUBJECTS[other] for other in wanted)
+            other = " (lacunet evidence measures that of other models)" * (name == "evidence")
+            raise OptionError(
+                f"--{name.replace('_', '-')} is about {subject}{other}. Give "
+                f"{' or '.join(wanted)} too."
+            )
 
 
 class Residuals(StrEnum):

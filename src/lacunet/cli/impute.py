@@ -1,4 +1,8 @@
-"""`lacunet impute`: the table without holes."""
+"""`lacunet impute`: the table without holes.
+
+`lacunet stack`: models that together say best what other rows are like.
+`lacunet three-step`: what goes with classes that were fitted before.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +10,22 @@ from typing import Annotated
 import typer
 
 from lacunet import api
-from lacunet.api.pooled import Asked
+from lacunet.api.results import JudgedRows, RowLikelihoods, Unusual
+from lacunet.api.stacking import Asked
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.paths import Writes
-from lacunet.data.write import check_table_file, column_names, write_frames
-from lacunet.report.documents import imputation_document
+from lacunet.cli.outcome import show_and_save
+from lacunet.cli.parsing import split
+from lacunet.cli.paths import READS, Writes
+from lacunet.cli.table_words import read, say_not_shown
+from lacunet.data.write import append_columns, check_table_file, column_names, write_frames
+from lacunet.models.formats import check_stack_file, write_stack
+from lacunet.report.documents import imputation_document, stack_document, table_document
+from lacunet.report.more_documents import three_step_document, unusual_document
+from lacunet.selection.ensembles import FOLDS
+from lacunet.selection.recipes import StackKind
+from lacunet.summaries.three_step.first_step import Assigning, Correction
+from lacunet.tabular import Printable, Together
 
 WHICH = "imputation"  # column that says which of several completed tables a row is of
 
@@ -58,3 +72,133 @@ def impute(
     show(found, {**imputation_document(found), "output": str(output)}, asked.form)
     say_written(output)
     say_written(probabilities)
+
+
+@command
+@o.options_after(api.stack, data=("seed", *o.READING, "kinds"), test=("threads",), save=o.PRINTING)
+def stack(
+    asked: o.Asked,
+    data: o.Data,
+    folds: Annotated[
+        int,
+        typer.Option(
+            help="Blocks of rows to hold out, one after the other, in the order of the file; with "
+            "--weights, cases at random."
+        ),
+    ] = FOLDS,
+    only: Annotated[StackKind | None, o.option("Learn models of one kind alone.")] = None,
+    test: Annotated[
+        Path | None,
+        o.option("Table of rows that were not learned from: how probable are they?"),
+        READS,
+    ] = None,
+    resume: o.Resume = None,
+    output: Annotated[
+        Path | None,
+        o.option(
+            "Table to write: the rows, and how unusual each is to models that had not seen it.",
+            "--output",
+            "-o",
+        ),
+        Writes(check_table_file),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        o.option("File to write: .json, for assign --impute and simulate."),
+        Writes(check_stack_file),
+    ] = None,
+) -> None:
+    """Learn models of several kinds that together predict best: for holes, and for odd rows.
+
+    Graphs over the columns that believe the data more and less, and latent class models, are each
+    learned with blocks of rows held out; their weights are those that make these rows most
+    probable. Which graph is right is another question: for that there is learn. Models remember
+    rows that they were learned from, so that assign --anomalies finds none of these unusual; to
+    judge the rows of the table itself, give --output: log p and the tail probability of each row
+    are those of models that were learned without it.
+    """
+    table = read(data, asked)
+    rows = api.rows_in_order(data, table, asked.reading)
+    own = rows if rows is not None else api.own_rows(data, table, asked.reading)
+    with asked.work() as how:
+        found = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
+    if save is not None:
+        write_stack(found.ensemble, save)
+    document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}
+    shown: list[Printable] = [found]
+    if test is not None:
+        say_not_shown(test, found.ensemble)
+        markers = asked.reading["missing"]
+        told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=markers))
+        shown.append(told)
+        document["test"] = {"file": str(test), "rows": told.rows, "log_likelihood": told.total}
+    if output is not None:
+        tails = found.own.tail_probabilities(seed=asked.settings.seed)
+        judged = Unusual(found.own.log_likelihoods, tails)
+        append_columns(data, api.fresh_names(judged.columns(), column_names(data)), output)
+        shown.append(JudgedRows(judged))
+        written = {"file": str(output), "rows": len(tails)}
+        document["own_rows"] = {**written, **unusual_document(judged)}
+    document["stack"] = None if save is None else str(save)
+    show(Together(*shown), document, asked.form)
+    say_written(output, save)
+
+
+@command
+@o.options_after(
+    api.three_step,
+    assignment=(
+        *("level", "missing_covariates", "missing", "weights", "weights_as"),
+        *(*o.DESIGN, "kinds"),
+    ),
+    save=o.PRINTING,
+)
+def three_step(
+    asked: o.Asked,
+    data: o.Data,
+    model: o.ModelFile,
+    outcomes: Annotated[
+        list[str] | None,
+        o.option(f"Column to compare between classes; {o.REPEAT}", metavar="COLUMN"),
+    ] = None,
+    covariates: Annotated[
+        str | None,
+        o.option(
+            "Columns that predict classes, with commas between, or a formula: '~ age + C(region)'.",
+            metavar="COLUMNS",
+        ),
+    ] = None,
+    correction: Annotated[
+        Correction | None,
+        o.option(
+            "How wrong assignments are made up for (default: bch for numbers, ml for categories "
+            "and covariates)."
+        ),
+    ] = None,
+    assignment: Annotated[
+        Assigning,
+        typer.Option(
+            help="modal: each row to its most probable class; proportional: to all of them."
+        ),
+    ] = Assigning.MODAL,
+    save: Annotated[
+        Path | None, o.option("JSON file to write.", metavar="FILE"), Writes(o.check_json)
+    ] = None,
+) -> None:
+    """Relate classes to outcomes and covariates after they were fitted: three steps.
+
+    Rows get classes from the model as it is (`lacunet fit … --save`). How often these are wrong is
+    known, and made up for: by weights (bch) or by the likelihood (ml). Standard errors are robust;
+    Wald tests say whether classes differ. To predict classes in one step: lacunet fit --covariates.
+    """
+    found = api.three_step(
+        data,
+        model,
+        outcomes=split(outcomes, column_names(data)),
+        covariates=covariates or (),
+        correction=correction,
+        assignment=assignment,
+        settings=asked.settings,
+        **asked.reading,
+    )
+    show_and_save(found, three_step_document(found), asked, save)

@@ -15,12 +15,11 @@ from lacunet.api.options import ReadAllOptions, ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes, check_paths, last_output
-from lacunet.data.survey import WeightsAs
+from lacunet.data.design import WeightsAs
 from lacunet.data.write import check_table_file, column_names
 from lacunet.errors import OptionError
-from lacunet.report.folder import WRITTEN, check_selection_folder
 from lacunet.report.page import check_page
-from lacunet.report.tables_file import check_tables
+from lacunet.report.tables_file import WRITTEN, check_selection_folder, check_tables
 from lacunet.runtime.files import check_ending, check_file
 from lacunet.runtime.progress import Listener
 from lacunet.settings import OPTIONS, Settings

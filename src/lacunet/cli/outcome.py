@@ -16,16 +16,15 @@ from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
-from lacunet.plots.picture_file import write_picture
+from lacunet.plots.door import write_picture
 from lacunet.report.descriptions import criteria_document, forecast_document
 from lacunet.report.documents import selection_document, table_document, taken, to_json
-from lacunet.report.folder import save_selection
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
-from lacunet.report.tables_file import write_tables
+from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.candidates import Selection
 from lacunet.selection.groups.comparison import GroupComparison
-from lacunet.structure.distances import GraphDistances
+from lacunet.structure.learned import GraphDistances
 from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Printable, Together
 

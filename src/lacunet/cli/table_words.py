@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lacunet import api
-from lacunet.api.sketched import Structured
+from lacunet.api.structure import Structured
 from lacunet.cli.console import say
 from lacunet.cli.options import Asked
 from lacunet.data import Table
-from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
-from lacunet.data.missing_state import has_missing_state
-from lacunet.data.remark import WARNING
+from lacunet.data.audit import COUNTS, WARNING, holes, kinds_grid, sizes
+from lacunet.data.notes import has_missing_state
 from lacunet.errors import OptionError
-from lacunet.models.holders import Speaker
+from lacunet.models.ensemble import Speaker
 from lacunet.models.network import Network
-from lacunet.selection.proposals import check_states
+from lacunet.selection.evaluating import check_states
 from lacunet.settings import Settings
 
 

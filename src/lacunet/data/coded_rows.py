@@ -1,23 +1,50 @@
-"""Rows in the order of their source, as codes, for those who answer row by row."""
+"""Rows in the order of their source, as codes: none merged.
+
+Rows in the order of their source, as codes, for those who answer row by row.
+From codes back to the values that a person works with.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lacunet.data import column_checks as checks
+from lacunet.data import checks
+from lacunet.data.audit import Remark, told_once
 from lacunet.data.columns import Judge
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, weighed
 from lacunet.data.kinds import BY_RULE, Kinds
 from lacunet.data.reading import Reading, described, recoded, until_read
-from lacunet.data.remark import Remark, told_once
-from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import open_source
+from lacunet.data.table import Column
 from lacunet.errors import DataError
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import Bins, State
 from lacunet.wording import worded
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A value that is none of the states of its column."""
+
+    column: str
+    where: str  # its first row
+    value: State
+    states: Sequence[State]  # those of the column
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Coded rows."""
+
+    columns: tuple[Column, ...]
+    codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
+    unseen: tuple[Unseen, ...] = ()  # each such value once
+    notes: tuple[str, ...] = ()  # what a person should be told
+    unknown: BoolArray | None = None  # (rows, n) where they stand; None: nowhere
+    beside: "Rows | None" = None  # columns of the same rows that are given, and not asked about
 
 
 def code_rows(
@@ -135,3 +162,26 @@ class Left:
         every = np.full(values, -1, dtype=np.int64)
         every[self.which] = coding.codes
         return replace(coding, codes=every)
+
+
+Values: TypeAlias = NDArray[Any]
+
+
+def as_array(states: Sequence[Sequence[State]], codes: CodeArray) -> Values:
+    """Give the values of coded cells without holes: numbers if all columns have them, or objects.
+
+    >>> as_array([("no", "yes"), (1, 2)], np.array([[1, 0]])).tolist()
+    [['yes', 1]]
+    >>> as_array([(0.5, 2.5), (1, 2)], np.array([[1, 0]]))
+    array([[2.5, 1. ]])
+    """
+    columns = [as_values(s)[codes[:, j]] for j, s in enumerate(states)]
+    if any(column.dtype == object for column in columns):
+        columns = [column.astype(object) for column in columns]
+    return np.column_stack(columns)
+
+
+def as_values(states: Sequence[State]) -> Values:
+    """Keep numbers and truth values as they are; texts stay Python's."""
+    numbers = not any(isinstance(state, str) for state in states)
+    return np.array(states, dtype=None if numbers else object)

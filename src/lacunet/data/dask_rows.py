@@ -1,18 +1,33 @@
-"""Dataframes of Dask: equal rows are counted where partitions are, and only distinct ones come."""
+"""Dataframes of Dask: equal rows are counted where partitions are, and only distinct ones come.
+
+Files that the workers of a cluster read: equal rows are counted there, and distinct ones come.
+"""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from lacunet.data.by_name import by_name
 from lacunet.data.frames import open_frame
-from lacunet.data.source import COPIES, FrameSource, check_frame_names
+from lacunet.data.many import ManyFiles
+from lacunet.data.source import (
+    COPIES,
+    PARQUET,
+    FrameSource,
+    Source,
+    batches_of,
+    check_frame_names,
+    open_lazy,
+    open_source,
+)
+from lacunet.data.text import by_name
 from lacunet.errors import DataError, LacunetError
-from lacunet.runtime.connecting import grouped, partitions
+from lacunet.runtime.connecting import current_client, grouped, partitions
 
 UNKNOWN = "__UNKNOWN_CATEGORIES__"  # as Dask says that categories are known to partitions alone
 SEED = 15
@@ -90,3 +105,82 @@ def count_rows(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
     for frame in (frame for heap in heaps for frame in heap if len(frame)):
         kinds.setdefault(tuple(frame.dtypes), []).append(frame)
     return [_counted(pl.concat(alike)) for alike in kinds.values()]
+
+
+WORTH = 1 << 22  # bytes of files, from which workers read them
+ROWS = 1 << 20  # of a part of a long file
+
+
+class FilePart(NamedTuple):
+    """A file, or some of its rows."""
+
+    path: str
+    first: int = 0
+    rows: int | None = None  # all of them
+
+
+def read_by_workers(path: Path, opened: Source) -> Source:
+    """Give the same source, read by the workers of the client that one works in, if there is one.
+
+    Small files, and one that has no parts, are read here.
+    """
+    if current_client() is None:
+        return opened
+    paths = opened.paths if isinstance(opened, ManyFiles) else (path,)
+    if sum(one.stat().st_size for one in paths) < WORTH:
+        return opened
+    parts = [part for one in paths for part in _parts(one.absolute())]
+    if len(parts) < 2:
+        return opened
+    columns = opened.columns
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        split = partial(_split_worker_files, columns, tuple(wanted))
+        for heap in grouped(parts, split, count_rows):
+            for frame in heap:
+                yield from batches_of(frame)(frame.columns)
+
+    return CountedRows(
+        opened.name,
+        columns,
+        batches,
+        opened.categories,
+        opened.markers,
+        opened.titles,
+        opened.remarks,
+        opened.types,
+    )
+
+
+def _parts(path: Path) -> list[FilePart]:
+    if path.suffix.lower() not in PARQUET:
+        return [FilePart(str(path))]
+    rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    if rows <= ROWS:
+        return [FilePart(str(path))]
+    return [FilePart(str(path), first, ROWS) for first in range(0, rows, ROWS)]
+
+
+def _split_worker_files(
+    columns: Sequence[str], wanted: Sequence[str], part: FilePart, number: int, heaps: int
+) -> list[list[pl.DataFrame]]:
+    """Count the equal rows of a part on the worker that reads it, and put them on heaps."""
+    del number  # a file has a name
+    path = Path(part.path)
+    if not path.exists():
+        raise DataError(
+            f"{path} is not there for the worker on {socket.gethostname()}. Put the files where "
+            "all workers find them under one name, or read them here, before: give "
+            "lacunet.read_table(...), read outside of the client, in place of the files."
+        )
+    source = open_source(path)
+    missing = [name for name in columns if name not in source.columns]
+    if missing:
+        raise DataError(
+            f"{path} has no column '{missing[0]}' on the worker on {socket.gethostname()}, where "
+            f"it has the columns {list(source.columns)}. All must see the same files."
+        )
+    if part.rows is not None:
+        some = pl.scan_parquet(path, glob=False).slice(part.first, part.rows)
+        source = open_lazy(some, part.path, sliced=True)
+    return on_heaps(source.batches(wanted), heaps)

@@ -7,13 +7,12 @@ from typing import Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from lacunet.data.by_name import cells_of
-from lacunet.data.column_checks import check_names
+from lacunet.data.checks import check_names
+from lacunet.data.design import SamplingDesign, SurveyWeights, sampling_design
 from lacunet.data.discover import canonical, is_missing
 from lacunet.data.encode import MOST_DIFFERENT, ColumnEncoder
-from lacunet.data.sampling_design import SamplingDesign, sampling_design
 from lacunet.data.source import Source
-from lacunet.data.survey import SurveyWeights
+from lacunet.data.text import cells_of
 from lacunet.errors import DataError, OptionError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import label

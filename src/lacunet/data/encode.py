@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from lacunet.data.column_checks import unusable
+from lacunet.data.checks import unusable
 from lacunet.data.discover import MARKERS, RawValues, weighed
 from lacunet.data.source import Source
 from lacunet.data.table import MOST_CASES

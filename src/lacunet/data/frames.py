@@ -1,7 +1,13 @@
-"""The door to dataframes: pandas, PyArrow and what else narwhals knows, and NumPy arrays."""
+"""Cells that are Python's own objects: holes, what has a text, and what is no cell at all.
+
+The door to dataframes: pandas, PyArrow and what else narwhals knows, and NumPy arrays.
+Tables of Python's own making: a dict of columns, a list of dicts, a list of rows.
+"""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import narwhals as nw
@@ -9,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lacunet.data.cells import as_series, as_state
 from lacunet.data.source import (
     FrameSource,
     Source,
@@ -19,8 +24,53 @@ from lacunet.data.source import (
     unreadable,
 )
 from lacunet.errors import DataError
-from lacunet.runtime.states import State
+from lacunet.runtime.states import State, label
 from lacunet.wording import OF_ESTIMATOR
+
+PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # these have a label
+
+
+def as_series(values: Sequence[Any], name: str, before: int) -> pl.Series:
+    """Write cells of a column as their labels, a hole as null; `before` rows come before them."""
+    return pl.Series([_text(v, name, before + i) for i, v in enumerate(values, 1)], dtype=pl.String)
+
+
+def as_state(value: Any) -> Any:
+    """Give a value that has a label: itself, or its text."""
+    return value if isinstance(value, PLAIN) else str(value)
+
+
+def _text(value: Any, name: str, row: int) -> str | None:
+    """The label of a cell; None of a hole."""
+    if is_hole(value):
+        return None
+    if not isinstance(value, PLAIN) and _no_cell(value):
+        raise DataError(
+            f"column {name!r}, row {row}: a cell holds a {type(value).__name__}. A cell may be "
+            "text, a number, true/false, a date or empty. Convert it, or leave the column out with "
+            f"--exclude {shlex.quote(name)}."
+        )
+    return label(as_state(value))
+
+
+def is_hole(value: Any) -> bool:
+    """Whether a value is what libraries have for none."""
+    # pandas.NA and NaT are known by name, so that pandas need not be there.
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    )
+
+
+def _no_cell(value: Any) -> bool:
+    """Whether a value is several values, bytes, a complex number, or has no text of its own."""
+    kind: Any = type(value)
+    nameless = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    several = isinstance(value, Mapping | AbstractSet | list | tuple | np.ndarray)
+    return (
+        nameless or several or isinstance(value, bytes | bytearray | complex | np.complexfloating)
+    )
 
 
 def open_frame(native: object) -> Source:
@@ -146,3 +196,60 @@ def _categories(native: Any) -> tuple[State, ...] | None:
         if hasattr(whole, "dictionary"):
             return tuple(as_state(value) for value in whole.dictionary.to_pylist())
     return None
+
+
+def open_mapping(columns: Mapping[Any, Any]) -> Source:
+    """Open a dict of columns: lists or arrays of one length."""
+    lists = {}
+    for name, values in columns.items():
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise DataError(
+                f"dict: column {name!r} is {values!r}. Give each column a list of values."
+            )
+        lists[name] = list(values)
+    lengths = {len(values) for values in lists.values()}
+    if len(lengths) > 1:
+        shortest, longest = (f(lists, key=lambda n: len(lists[n])) for f in (min, max))
+        raise DataError(
+            f"dict: column {shortest!r} has {len(lists[shortest]):,} values and column "
+            f"{longest!r} {len(lists[longest]):,}. Give all columns the same number of rows."
+        )
+    return _source("dict", lists)
+
+
+def open_records(array: NDArray[Any]) -> Source:
+    """Open a structured NumPy array: its fields are columns."""
+    return _source("NumPy array", {name: array[name].tolist() for name in array.dtype.names or ()})
+
+
+def open_rows(rows: Sequence[Any]) -> Source:
+    """Open a list of rows: dicts (what one lacks is a hole there), or lists of one length."""
+    if not rows:
+        raise DataError("list has no rows. Give at least one, as a list of values or a dict.")
+    if all(isinstance(row, Mapping) for row in rows):
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return _source("list", {name: [row.get(name) for row in rows] for name in names})
+    for i, row in enumerate(rows, 1):
+        if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
+            raise DataError(
+                f"list, row {i}: {row!r} is not a row. Give a list of rows, each a list of values, "
+                "or all of them dicts."
+            )
+        if len(row) != len(rows[0]):
+            raise DataError(
+                f"list, row {i}: {len(row)} values, and row 1 has {len(rows[0])}. Give all rows "
+                "the same columns; a missing value is None."
+            )
+    names = [f"x{j}" for j in range(1, len(rows[0]) + 1)]
+    return _source("list", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _source(kind: str, columns: Mapping[Any, list[Any]]) -> Source:
+    own = dict(zip(check_frame_names(list(columns), kind), columns.values(), strict=True))
+    rows = max(map(len, own.values()), default=0)
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for part in slices(rows, len(wanted)):
+            yield pl.DataFrame({n: as_series(own[n][part], n, part.start) for n in wanted})
+
+    return FrameSource(kind, tuple(own), batches)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lacunet.data.remark import Remark
+from lacunet.data.audit import Remark
 from lacunet.errors import DataError
 from lacunet.runtime.states import State
 

@@ -8,32 +8,31 @@ from typing import TypeVar
 
 import numpy as np
 
-from lacunet.data import column_checks as checks
+from lacunet.data import checks
+from lacunet.data.coded_rows import Rows
 from lacunet.data.columns import Judge
-from lacunet.data.design_columns import (
-    Clusters,
-    check_no_items,
-    design_columns,
-)
-from lacunet.data.discover import markers, shown
-from lacunet.data.distinct import DistinctRows, merge, places
-from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
-from lacunet.data.ranked import ranked
-from lacunet.data.reading import Reading, recoded, until_read
-from lacunet.data.rows import Rows
-from lacunet.data.source import Source, open_source
-from lacunet.data.spilling import SpillingRows, in_order
-from lacunet.data.survey import (
+from lacunet.data.design import (
     WeightsAs,
     as_cases,
     doubt_counts,
     is_survey,
     understand_weights,
 )
+from lacunet.data.design_columns import (
+    Clusters,
+    check_no_items,
+    design_columns,
+)
+from lacunet.data.discover import markers, shown
+from lacunet.data.distinct import DistinctRows, SpillingRows, in_order, merge, places
+from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
+from lacunet.data.ranked import ranked
+from lacunet.data.reading import Reading, recoded, until_read
+from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column, Table, words_of_empty
 from lacunet.errors import DataError, OptionError
 from lacunet.runtime.arrays import CodeArray
-from lacunet.runtime.memory import bytes_of, give_back, in_bytes
+from lacunet.runtime.processes import bytes_of, give_back, in_bytes
 from lacunet.runtime.rows import room_in
 from lacunet.runtime.states import BinLike, Binning, State, by_name, understand_bins
 from lacunet.wording import worded

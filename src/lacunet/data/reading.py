@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from lacunet.data import column_checks as checks
-from lacunet.data.by_name import cells_of
-from lacunet.data.columns import Judge
+from lacunet.data import checks
+from lacunet.data.audit import told_once
+from lacunet.data.columns import Judge, NotNumbersError, NumberEncoder
 from lacunet.data.design_columns import (
     NO_DESIGN,
     DesignColumns,
@@ -27,10 +27,9 @@ from lacunet.data.encode import (
     read_weights,
 )
 from lacunet.data.kinds import Kinds
-from lacunet.data.number_columns import NotNumbersError, NumberEncoder
-from lacunet.data.remark import told_once
 from lacunet.data.source import COPIES, Source
 from lacunet.data.table import Column
+from lacunet.data.text import cells_of
 from lacunet.errors import DataError
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.states import Bins, State

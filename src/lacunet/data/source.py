@@ -15,11 +15,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from lacunet.data.by_name import by_name
+from lacunet.data.audit import Remark
 from lacunet.data.many import files_of, is_pattern, open_many
-from lacunet.data.remark import Remark
 from lacunet.data.table import Table
-from lacunet.data.text import open_text
+from lacunet.data.text import by_name, open_text
 from lacunet.errors import DataError
 from lacunet.runtime.connecting import is_dask_frame
 from lacunet.runtime.states import State
@@ -147,14 +146,14 @@ def _read_by_workers(path: Path, opened: Source) -> Source:
     """Let the workers of a Dask client read files, if one works in one."""
     if "distributed" not in sys.modules:  # who has one has loaded it
         return opened
-    from lacunet.data.worker_files import read_by_workers
+    from lacunet.data.dask_rows import read_by_workers
 
     return read_by_workers(path, opened)
 
 
 def _open_object(source: object) -> Source:
     """Open what lives in memory."""
-    from lacunet.data.plain import open_mapping, open_records, open_rows
+    from lacunet.data.frames import open_mapping, open_records, open_rows
 
     if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # as a sparse matrix has
         return open_mapping(source)
@@ -244,10 +243,10 @@ def _open_path(path: Path) -> Source:
 def _open_foreign(path: Path, ending: str) -> Source:
     """Open the file of another program; only those who have one pay for its reader."""
     if ending in LABELLED:
-        from lacunet.data.labelled import open_labelled
+        from lacunet.data.formats import open_labelled
 
         return open_labelled(path)
-    from lacunet.data.spreadsheet import open_spreadsheet
+    from lacunet.data.formats import open_spreadsheet
 
     return open_spreadsheet(path)
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunet.data.audit import audit_grid
+from lacunet.data.design import SamplingDesign, SurveyWeights
 from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
-from lacunet.data.sampling_design import SamplingDesign
-from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint

@@ -1,27 +1,74 @@
-"""Read delimited text in pieces that fit in memory, every cell as the text that it is.
+"""Columns by their names, whatever these are: Polars takes `*` and `^…$` for patterns.
 
-Polars parses the pieces. Two things are checked here first, because Polars lets them pass without
-a word: rows that are too short, and blank lines. Pieces with quotation marks go through Python's
-csv module, which also reads the marks that Polars refuses (`5" pipe`, `"a" ,b`).
+Numbers with a decimal comma, as spreadsheets of many countries write them: 1,5 is 1.5.
+Read delimited text in pieces that fit in memory, every cell as the text that it is.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
-from lacunet.data.by_name import by_name
-from lacunet.data.decimal_comma import comma_columns, with_points
+from lacunet.data.audit import Remark
 from lacunet.data.discover import MARKERS
-from lacunet.data.remark import Remark
 from lacunet.errors import DataError
 from lacunet.runtime.states import State
+
+
+def by_name(names: Iterable[str]) -> list[pl.Expr]:
+    """Name columns, in this order.
+
+    >>> pl.DataFrame({"*": [1], "a": [2]}).select(by_name(["*"])).columns
+    ['*']
+    """
+    return [cs.by_name(name).as_expr() for name in names]
+
+
+def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Give a column without its name, by which Polars would look for it in many a method."""
+    return frame.get_column(name).alias("cells")
+
+
+WITH_COMMA = r"^\s*[+-]?(?:[0-9]{1,18},[0-9]+|,[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*$"
+WITHOUT = r"^\s*[+-]?[0-9]{1,18}\s*$"
+
+
+def comma_columns(frame: pl.DataFrame) -> frozenset[str]:
+    """Find the columns of a batch of texts whose numbers have a decimal comma.
+
+    >>> frame = pl.DataFrame({"a": ["1,5", "2", ""], "b": ["1,2", "x", None], "c": ["1", "2", "3"]})
+    >>> sorted(comma_columns(frame))
+    ['a']
+    """
+    found = set()
+    for name in frame.columns:
+        told = cells_of(frame, name).drop_nulls().unique()
+        told = told.filter(~told.str.strip_chars().is_in(list(MARKERS)))
+        commas = told.str.contains(WITH_COMMA)
+        if commas.any() and (commas | told.str.contains(WITHOUT)).all():
+            found.add(name)
+    return frozenset(found)
+
+
+def with_points(frame: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+    """Write the numbers of some columns with a decimal point; whatever is none stays as it is."""
+    mine = [name for name in frame.columns if name in columns]
+    if not mine:
+        return frame
+    return frame.with_columns(map(_with_point, by_name(mine)))
+
+
+def _with_point(cells: pl.Expr) -> pl.Expr:
+    point = cells.str.replace(",", ".", literal=True)
+    return pl.when(cells.str.contains(WITH_COMMA)).then(point).otherwise(cells)
+
 
 SEPARATORS = (",", ";", "\t", "|")
 PIECE = 1 << 18  # bytes per piece: short cells take some ten times that while they are parsed

@@ -16,12 +16,10 @@ except ModuleNotFoundError as error:
     ) from None
 
 from lacunet.estimators.bayesian_network import BayesianNetworkModel
+from lacunet.estimators.classes import LatentClassModel, LatentClassSelector
 from lacunet.estimators.classifier import Classifier
-from lacunet.estimators.imputer import Imputer
-from lacunet.estimators.latent_class import LatentClassModel
-from lacunet.estimators.latent_tree import LatentTreeModel
-from lacunet.estimators.selector import LatentClassSelector
-from lacunet.estimators.stacked import StackedModel
+from lacunet.estimators.latent_tree import LatentTreeModel, StackedModel
+from lacunet.estimators.pooled import Imputer
 
 __all__ = [
     "BayesianNetworkModel",

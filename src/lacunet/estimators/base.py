@@ -18,31 +18,28 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.api.filling import Holes, filled
+from lacunet.api.imputing import Holes, filled
 from lacunet.data import Table
-from lacunet.data.rows import Rows
-from lacunet.data.values import as_array
+from lacunet.data.coded_rows import Rows, as_array
 from lacunet.errors import ModelError
-from lacunet.estimators.holes_allowed import HolesAllowed
 from lacunet.estimators.inputs import (
+    HolesAllowed,
     check_input,
     check_weights,
     is_frame,
     seed_of,
     threads_of,
+    warn,
 )
-from lacunet.estimators.parameters import Parameters, described
-from lacunet.estimators.row_reading import RowReading
-from lacunet.estimators.tails import Tails
-from lacunet.estimators.warning import warn
+from lacunet.estimators.parameters import Parameters, Tails, described
+from lacunet.estimators.pooled import RowReading
 from lacunet.fitting.ascent import Outcome
 from lacunet.flags import Kind
 from lacunet.inference.leaves import with_values
 from lacunet.inference.queries.answers import log_lik_of, most_probable_state, posterior_of
-from lacunet.models.ensemble import shown
+from lacunet.models.ensemble import model_as_shown, shown
 from lacunet.models.network import Model
-from lacunet.models.reordered import model_as_shown
-from lacunet.models.sampling import Drawn, coded, sample_cells
+from lacunet.models.surgery import Drawn, coded, sample_cells
 from lacunet.runtime import progress
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.selection.candidates import Candidate

@@ -13,14 +13,12 @@ from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit
-from lacunet.estimators.parameters import Searching, described
-from lacunet.estimators.surveyed import Surveyed
-from lacunet.estimators.warning import warn
+from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit, warn
+from lacunet.estimators.parameters import Searching, Surveyed, described
+from lacunet.models.equivalence import Sketch
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.models.prior import PAPER_ALPHA, Alpha
-from lacunet.models.sketch import Sketch
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener

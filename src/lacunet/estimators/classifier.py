@@ -12,12 +12,11 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from lacunet.api.classifying import class_probabilities, learn_class, with_prior
-from lacunet.api.pooled import Asked
+from lacunet.api.stacking import Asked, class_probabilities, learn_class, with_prior
 from lacunet.data import Column, Table
+from lacunet.data.columns import column_of, values_of, without_column
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
-from lacunet.data.one_column import column_of, values_of, without_column
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.estimators.inputs import Categories, check_input, code_fit, is_frame

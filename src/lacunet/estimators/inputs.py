@@ -1,17 +1,26 @@
-"""From what scikit-learn's users hand over to what the package works on."""
+"""Warnings that point to the line of the person who called, however deep they arise.
 
+From what scikit-learn's users hand over to what the package works on.
+What every estimator tells scikit-learn of the tables that it takes, and its function.
+"""
+
+import inspect
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Number
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import sklearn
 from joblib import effective_n_jobs, parallel
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from lacunet.data import Table
-from lacunet.data.coded_rows import code_rows, empty_columns
+from lacunet.data.coded_rows import Rows, Unseen, code_rows, empty_columns
+from lacunet.data.design import SamplingDesign, WeightsAs, as_cases
 from lacunet.data.design_columns import (
     NO_DESIGN,
     DesignColumns,
@@ -22,19 +31,26 @@ from lacunet.data.discover import shown
 from lacunet.data.distinct import places as places_of
 from lacunet.data.frames import in_memory, no_table
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
-from lacunet.data.missing_state import put_missing_states
-from lacunet.data.rows import Rows, Unseen
-from lacunet.data.sampling_design import SamplingDesign
-from lacunet.data.survey import WeightsAs, as_cases
+from lacunet.data.notes import put_missing_states
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.estimators.warning import warn
-from lacunet.inference.regression.known import kinds_of_covariates
+from lacunet.inference.regression.classes import kinds_of_covariates
 from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import cores
 from lacunet.runtime.states import BinLike, State, understand_bins
 from lacunet.tabular import library_of
+
+PASSED = tuple(str(Path(file).parent) for file in (__file__, sklearn.__file__))  # on the way
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn whoever called an estimator, perhaps through scikit-learn."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PASSED):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
 HAVE_ROWS = ("__array__", "shape", "toarray")  # attributes of what scikit-learn takes for a table
@@ -347,3 +363,16 @@ def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
         f"{found}{near} It counts as missing. unseen='missing' says that without a word, "
         f"unseen='error' refuses it; or {known}"
     )
+
+
+class HolesAllowed:
+    """Cells may be missing, categories or text."""
+
+    _function = "fit"  # of the package, which has options that the estimator lacks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

@@ -1,15 +1,24 @@
-"""Latent trees over the columns, for scikit-learn."""
+"""Latent trees over the columns, for scikit-learn.
 
-from dataclasses import dataclass
+Graphs and latent class models that speak together, for scikit-learn.
+"""
+
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.inputs import read_codes, warn
 from lacunet.estimators.parameters import Measuring, described
-from lacunet.estimators.warning import warn
+from lacunet.models.ensemble import Ensemble, sample_rows
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
+from lacunet.models.surgery import Drawn
+from lacunet.runtime.arrays import IntArray
 from lacunet.runtime.progress import Listener
 
 
@@ -90,3 +99,102 @@ def _check_features(number: int) -> None:
             "X has 2 columns, and a hidden variable joins them: that they depend on each other is "
             "all that the data tell of it."
         )
+
+
+@described
+@dataclass(eq=False, repr=False)
+class StackedModel(HiddenStateEstimator):
+    """Models of several kinds, weighed by what they say of rows that are held out.
+
+    For predictions: how probable a row is, and what stands in its holes. Graphs that believe the
+    data more and less, and latent classes, are each learned with blocks of rows held out.
+
+    Parameters
+    ----------
+    folds : int
+        Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
+        unless there are weights: then cases are held out at random.
+    **kinds; bin; categories; unseen; missing_as_state; random_state; n_jobs; verbose
+    estimate, alpha, n_init, scores, plug_in
+        As for the other estimators, but without effect: every model has its own.
+
+    Attributes
+    ----------
+    stack_ : lacunet.Stack
+        What was learned; prints as a report.
+    ensemble_ : lacunet.Ensemble
+        The models and their weights, for everything else in `lacunet`.
+    held_out_scores_ : ndarray of shape (n_samples,)
+        Log p of each row of the X that was fitted, by models that had not seen it. `score_samples`
+        of these rows is too high: a stack remembers rows. For tail probabilities see
+        `stack_.own.tail_probabilities()`.
+    categories_ : dict of str to tuple
+        States of each column; none, (), of a column of numbers.
+    flags_ : tuple of lacunet.flags.Flag
+        What to know of it; `str` says it in words.
+    **columns
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import StackedModel, dataset_path
+    >>> data = pd.read_csv(dataset_path("carcinoma"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> model = StackedModel(folds=2, random_state=0, n_jobs=1).fit(X, sample_weight=counts)
+    >>> model.impute(pd.DataFrame([[1, 1, 1, float("nan"), 1, 1, 1]], columns=X.columns))
+       A  B  C    D  E  F  G
+    0  1  1  1  1.0  1  1  1
+    """
+
+    folds: int = 5
+    _: KW_ONLY
+    kinds: KindsLike = AUTO
+
+    _function = "stack"
+
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
+        if len(X) == 1:
+            raise DataError("X has 1 sample, and none is left to learn from while it is held out.")
+        table = self._read_all(X, sample_weight, self.kinds)
+        known = {column.name: column.states for column in table.columns}
+        own = read_codes(
+            X,
+            known=known,
+            columns=[self._names.index(name) for name in known],
+            unseen="missing",
+            kinds=table.kinds,
+            as_state=self.missing_as_state,
+        ).codes
+        found = api.stack(
+            table,
+            folds=self.folds,
+            rows=own if sample_weight is None else None,
+            own=own,
+            settings=self._settings(),
+            listener=listener,
+        )
+        self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
+        self.held_out_scores_ = found.own.log_likelihoods
+        self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
+        return sample_rows(self._asked, rows, rng), np.zeros((rows, 0), np.int64)
+
+    @property
+    def _may_hide(self) -> bool:
+        return False
+
+    @property
+    def _is_one_model(self) -> bool:
+        return False
+
+    @property
+    def _hides(self) -> bool:
+        check_is_fitted(self)
+        return False
+
+    @property
+    def _asked(self) -> Ensemble:
+        """The models that rows are asked of."""
+        check_is_fitted(self)
+        return self.ensemble_

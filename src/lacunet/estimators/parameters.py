@@ -1,14 +1,23 @@
-"""What the estimators' parameters mean, and those that every estimator has."""
+"""What the estimators' parameters mean, and those that every estimator has.
+
+How unusual rows are, for scikit-learn.
+What estimators have that know how rows were drawn: standard errors.
+"""
 
 import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from lacunet.api.options import written_out
-from lacunet.api.other_names import unknown_option
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lacunet import api
+from lacunet.api.options import unknown_option, written_out
+from lacunet.data.coded_rows import Rows
+from lacunet.data.design_columns import Clusters, DesignColumns
 from lacunet.errors import LacunetError, UnknownOptionError
 from lacunet.estimators.inputs import (
     Categories,
@@ -18,9 +27,12 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.fitting.fit import DEFAULT_STARTS
+from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.models.prior import PAPER_ALPHA, Alpha
+from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import BinLike
 from lacunet.settings import DEFAULTS, OPTIONS, Settings
+from lacunet.summaries.intervals import LEVEL, Intervals
 from lacunet.wording import EstimatorWords, of_estimator, worded
 
 C = TypeVar("C", bound=type)
@@ -224,3 +236,83 @@ def _refusing(cls: type, init: Callable[..., None]) -> Callable[..., None]:
 
     checked.__signature__ = signature.replace(parameters=last)  # type: ignore[attr-defined]
     return checked
+
+
+@described
+class Tails:
+    """Scores that rows with different holes have in common."""
+
+    random_state: Any
+
+    def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:
+        """Tell how unusual rows are among rows with the same holes: small is unusual.
+
+        `score_samples` falls with every cell that a row shows; this does not. It is the probability
+        that a row of the model, with the same cells missing, is at most as probable.
+
+        Parameters
+        ----------
+        **X
+        n_draws : int
+            Rows to draw from the model and compare with, where what is shown has more
+            configurations than that; if it has fewer, the answer is exact.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples,)
+            Of rows that the model could have drawn, uniform from 0 to 1, whatever their holes.
+        """
+        asked, rows = self._told(self._read(X))
+        rng = np.random.default_rng(seed_of(self.random_state))
+        return tail_probabilities(asked, rows.codes, n_draws, rng)
+
+    def _read(self, X: Any) -> Rows:
+        """Check rows and code them."""
+        raise NotImplementedError
+
+    def _told(self, rows: Rows) -> tuple[Any, Rows]:
+        """Give who is asked about rows, and the rows with all that it is told of them."""
+        raise NotImplementedError
+
+
+@described
+class Precise(Parameters):
+    """Says how precise parameters are."""
+
+    fit_: Any  # how they were found
+
+    def intervals(self, level: float = LEVEL, bootstrap: int = 0) -> Intervals:
+        """Give every parameter its standard error and its confidence interval.
+
+        They are those of `lacunet.intervals`: of survey weights, strata and clusters linearised
+        (sandwich); else from the observed information.
+
+        Parameters
+        ----------
+        level : float
+            Of confidence.
+        bootstrap : int
+            Replicates: intervals are then percentiles of so many refits, to rows drawn from the
+            model, or of a survey to units drawn anew. 0: none.
+
+        Returns
+        -------
+        intervals : lacunet.Intervals
+            Prints as a table; `table(NAME)` has the numbers.
+        """
+        check_is_fitted(self)
+        settings = replace(self._settings(), level=level, bootstrap=bootstrap)
+        return api.intervals_of(self.fit_, settings)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Surveyed(Precise):
+    """Parameters of estimators that know how rows were drawn."""
+
+    strata: str | None = None
+    clusters: Clusters = None
+
+    @property
+    def _drawn_by(self) -> DesignColumns:
+        """Columns of X that say how rows were drawn."""
+        return DesignColumns.told(self.strata, self.clusters)

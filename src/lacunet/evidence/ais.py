@@ -12,12 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.evidence.clock import Means, OutOfTimeError
+from lacunet.evidence.annealing import Means, OutOfTimeError, anything
 from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, known, log_sum
 from lacunet.evidence.legs import Leg, Term
-from lacunet.evidence.modes import Found
-from lacunet.evidence.travellers import anything
-from lacunet.evidence.used_classes import all_used, used, without
+from lacunet.evidence.modes import Found, all_used, used, without
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import Problem
 from lacunet.models.latent_class import classes_of

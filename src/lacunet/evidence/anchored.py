@@ -17,17 +17,12 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.evidence.clock import Means, OutOfTimeError
-from lacunet.evidence.crossings.chains import STEPS, ByChains
-from lacunet.evidence.crossings.crossing import GROUPS, Crossing, Seen
-from lacunet.evidence.crossings.leap import ByShape
-from lacunet.evidence.estimate import LogMean, Verdict
-from lacunet.evidence.jackknife import at_most
-from lacunet.evidence.modes import Found, ranked, widened
+from lacunet.evidence.annealing import Means, OutOfTimeError, Reference
+from lacunet.evidence.crossings import GROUPS, STEPS, ByChains, ByShape, Crossing, Seen
+from lacunet.evidence.estimate import LogMean, Verdict, at_most
+from lacunet.evidence.modes import Found, all_used, ranked, widened
 from lacunet.evidence.partitions.cases import shown_cells
-from lacunet.evidence.partitions.posterior import PosteriorWalk, Snapshot
-from lacunet.evidence.path import Reference
-from lacunet.evidence.used_classes import all_used
+from lacunet.evidence.partitions.chains import PosteriorWalk, Snapshot
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import symmetries_of

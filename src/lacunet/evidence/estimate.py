@@ -4,18 +4,24 @@ Weights of independent chains average to the evidence (that average is unbiased)
 is too low rather than too high: by Markov's inequality it exceeds the truth by t nats with
 probability at most exp(−t). Where a few chains carry everything it is a lower bound and no more;
 the verdict says so by the rules below.
+
+Errors of what is made from independent parts, from the same without one of them each.
+The mass between a reference and samples of the posterior, from chains in both directions.
+What measuring the evidence gives, and by which method.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
 import numpy as np
+from scipy.special import expit
 
-from lacunet.flags import Kind
-from lacunet.runtime.arrays import FloatArray
+from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.tabular import Columns, Grid, Printable
 
 RELIABLE_ERROR = 0.5  # nats: the largest standard error of a reliable estimate,
 RELIABLE_SIZE = 10.0  # the least effective number of independent estimates it rests on,
@@ -145,3 +151,154 @@ def log_sum(parts: Sequence[LogMean]) -> LogMean:
         sum(p.chains for p in parts),
         math.fsum(s * p.spread for s, p in zip(shares, used, strict=True)),
     )
+
+
+def leave_one_out(parts: FloatArray) -> FloatArray:
+    """Add up all parts but one, for each: (R, ...) → (R, ...)."""
+    return np.asarray(parts.sum(axis=0) - parts)
+
+
+def jackknife_covariance(replicates: FloatArray) -> FloatArray:
+    """Covariance of values whose leave-one-out versions are given, (R, K) → (K, K)."""
+    apart = replicates - replicates.mean(axis=0)
+    return np.asarray((len(apart) - 1) / len(apart) * apart.T @ apart)
+
+
+def jackknife_error(replicates: FloatArray) -> FloatArray:
+    """Standard errors of the same, (R, ...) → (...)."""
+    return np.asarray(np.std(replicates, axis=0) * np.sqrt(len(replicates) - 1))
+
+
+def at_most(replicates: FloatArray) -> float:
+    """Upper limit of the standard error of one value, (R,): infinite where one is not known.
+
+    Few parts that happen to agree must not look sure.
+    """
+    n = len(replicates)
+    if n < 2 or not np.isfinite(replicates).all():
+        return math.inf
+    return float(jackknife_error(replicates)) * (1.0 + SURELY / math.sqrt(2 * (n - 1)))
+
+
+STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
+EXACT = 1e-9  # nats
+MARGIN = 50.0  # nats by which it is wider than all weights
+
+
+def log_bridge(up: FloatArray, down: FloatArray) -> float:
+    """Log mass, from log weights of forward chains (−inf: ended elsewhere) and of backward ones.
+
+    One that came from where no forward chain ever gets to has the log weight inf.
+
+    >>> round(log_bridge(np.array([1.0, 1.0]), np.array([1.0, 60.0])), 6)  # 1 + log 2
+    1.693147
+    """
+    all_up, all_down = (np.ones((1, len(chains)), dtype=np.bool_) for chains in (up, down))
+    return float(log_bridges(up, down, all_up, all_down)[0])
+
+
+def log_bridges(
+    up: FloatArray,
+    down: FloatArray,
+    counted_up: BoolArray,
+    counted_down: BoolArray,
+    near: float | None = None,
+) -> FloatArray:
+    """The same from some of the chains only, for several choices of them at once: (R,).
+
+    Parameters
+    ----------
+    counted_up, counted_down : (R, chains)
+        Which count.
+    near
+        The mass by all of them, if it is known: that of some is not far from it.
+    """
+    finite = np.concatenate([up[up > -np.inf], down[down < np.inf]])
+    low = np.full(len(counted_up), finite.min() - MARGIN)
+    high = np.full(len(counted_up), finite.max() + MARGIN)
+    shares = [
+        counted / counted.sum(axis=1, keepdims=True) for counted in (counted_up, counted_down)
+    ]
+    middle = (low + high) / 2 if near is None else np.full(len(low), near)
+    for step in range(STEPS):
+        # At first all choices are at one place, where everybody needs to be weighed once only.
+        at = middle[:1] if step == 0 else middle[:, None]
+        left, right = expit(up - at), expit(at - down)
+        forwards, backwards = _added(shares[0], left), _added(shares[1], right)
+        # Falls as the mass rises: left of the root chains forwards still say that it is larger.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.log(forwards) - np.log(backwards)
+            fall = _added(shares[0], left * (1.0 - left)) / forwards
+            fall += _added(shares[1], right * (1.0 - right)) / backwards
+            newton = middle + off / fall
+        low, high = np.where(off > 0, middle, low), np.where(off > 0, high, middle)
+        inside = (newton > low) & (newton < high)
+        before, middle = middle, np.where(inside, newton, (low + high) / 2)
+        if np.abs(middle - before).max() < EXACT:
+            break
+    reached = (counted_up & (up > -np.inf)).any(axis=1)
+    return np.where(reached, middle, -math.inf)
+
+
+def _added(shares: FloatArray, x: FloatArray) -> FloatArray:
+    """Add up by shares, (R, chains), what each choice has of its own, or what all have."""
+    return np.asarray(shares @ x if x.ndim == 1 else np.einsum("rn,rn->r", shares, x))
+
+
+FAR_OUT = 6.0  # standard errors that no estimate is off
+
+
+class Method(StrEnum):
+    """How to compute the evidence."""
+
+    AUTO = "auto"
+    EXACT = "exact"
+    AIS = "ais"
+    SMC = "smc"
+    WALK = "walk"
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(Printable):
+    """The evidence, how sure it is, and what it took."""
+
+    value: float  # log p(D|S), all labellings
+    one_labelling: float  # the same for one of the equal labellings, as the paper counts
+    stderr: float | None  # nats; 0 where exact, None of a lower bound: nobody knows how far it is
+    ess: float | None  # effective number of independent estimates; None where exact
+    verdict: Verdict
+    method: Method
+    seconds: float = field(compare=False)
+    used: dict[int, float]  # posterior of the number of used classes, of latent class models
+    details: dict[str, int]  # what was run
+    notes: tuple[Flag, ...] = ()
+
+    @property
+    def noise(self) -> float:
+        """How far above the truth it may be, in nats."""
+        return 0.0 if self.verdict is Verdict.EXACT else FAR_OUT * (self.stderr or RELIABLE_ERROR)
+
+    @property
+    def error(self) -> str:
+        """The error bar as it stands behind the value: none where exact or a lower bound."""
+        return f" ± {self.stderr:.2g}" if self.stderr else ""
+
+    def tidy(self) -> Columns:
+        """Give one row."""
+        names = ("value", "one_labelling", "stderr", "ess", "seconds", "verdict", "method")
+        return {name: [getattr(self, name)] for name in names}
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
+        lines = []
+        if self.one_labelling != self.value:
+            lines.append(f"{self.one_labelling:.3f} for one labelling of the hidden states")
+        if self.ess is not None and math.isfinite(self.ess):  # chains that all agree have no error
+            lines.append(f"effective number of independent estimates: {self.ess:.0f}")
+        lines.append(f"{self.method}: {ran}; {self.seconds:.1f} s")
+        if self.used:
+            shares = ", ".join(f"{m} ({s:.1%})" for m, s in self.used.items() if s >= 0.0005)
+            lines.append(f"classes in use: {shares}")
+        title = f"log p(D|S) = {self.value:.3f}{self.error} nats: {self.verdict}"
+        return [Grid(title, (), (), notes=(*lines, *(f"- {note}" for note in self.notes)))]

@@ -15,7 +15,7 @@ import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import check_whole
+from lacunet.inference.sampling.particles import check_whole
 from lacunet.inference.sums import packing as kernels
 from lacunet.inference.sums.blocks import (
     CountPlaces,

@@ -14,16 +14,12 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.evidence.annealing import Annealing, expected
-from lacunet.evidence.clock import Means
+from lacunet.evidence.annealing import Allowed, Annealing, Means, Path, expected
 from lacunet.evidence.estimate import LogMean, log_mean, log_sum
-from lacunet.evidence.modes import Found, ranked, widened
-from lacunet.evidence.path import Path
-from lacunet.evidence.told_apart import told_apart
-from lacunet.evidence.travellers import Allowed
+from lacunet.evidence.modes import Found, ranked, told_apart, widened
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.inference.symmetry import Symmetries, symmetries_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 

@@ -9,24 +9,34 @@ import numpy as np
 from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.anchored import AnchoredWalk, walk_cost
-from lacunet.evidence.clock import Clock, Goal, Means, OutOfTimeError
+from lacunet.evidence.annealing import Clock, Goal, Means, OutOfTimeError
 from lacunet.evidence.consistency import between, less_sure, lower_bound, upper_bound
-from lacunet.evidence.estimate import NOTHING, RELIABLE_ERROR, LogMean, Verdict, combined
+from lacunet.evidence.estimate import (
+    NOTHING,
+    RELIABLE_ERROR,
+    LogMean,
+    Measurement,
+    Method,
+    Verdict,
+    combined,
+)
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.fitted import fitted
-from lacunet.evidence.measurement import Measurement, Method
-from lacunet.evidence.modes import Found, at_parameters
-from lacunet.evidence.particle_run import SWEEPS, run_particles
+from lacunet.evidence.modes import Found, at_parameters, fewer_classes
 from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
-from lacunet.evidence.sampleable import check_sampling
-from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
-from lacunet.evidence.used_classes import fewer_classes
+from lacunet.evidence.smc import (
+    PARTICLES,
+    RUNS,
+    SWEEPS,
+    ParticleRounds,
+    check_sampling,
+    fitted,
+    run_particles,
+)
 from lacunet.flags import Flag, Kind
-from lacunet.inference.classes import exchangeable
-from lacunet.inference.plausible import check_log_probability
+from lacunet.inference.classes import check_log_probability, exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import seconds_to_draw
+from lacunet.inference.sampling.particles import seconds_to_draw
 from lacunet.inference.sampling.written_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.runtime.arrays import FloatArray

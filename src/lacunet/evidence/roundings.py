@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lacunet.fitting.variational import at_theta, vary
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.runtime.arrays import FloatArray

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.evidence.laplace_at_mode import mode_of
-from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
+from lacunet.evidence.laplace_at_mode import Levels, Link, Normal, link_of, log_prior, mode_of
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.models import conjugacy

@@ -1,20 +1,99 @@
-"""Rounds of particle runs, until their spread is small enough."""
+"""Sequential Monte Carlo over the cases: from the prior to the posterior, one case at a time.
 
+It needs no mode to start from, and sees all labellings, empty states and modes by itself, each in
+proportion to its mass. Every run gives an unbiased estimate of p(D|S), whatever the order of the
+cases; runs are independent, each with an order and a generator of its own, and their spread is the
+error bar. Tempering the whole likelihood from the same prior was far worse here: it has to choose
+among labellings at a temperature where nothing distinguishes them.
+
+Rounds of particle runs, until their spread is small enough.
+Fits to start from, in a part of the time that there is.
+What cannot be sampled, said before anything is tried.
+Compile the kernels that draw, before the clock of a budget starts.
+"""
+
+import functools
 import math
 import time
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.special import logsumexp
 
-from lacunet.evidence.clock import Clock, Means, OutOfTimeError
+from lacunet.errors import OptionError
+from lacunet.evidence.annealing import Clock, Goal, Means, OutOfTimeError, Path, anything
 from lacunet.evidence.estimate import LogMean, log_mean
-from lacunet.evidence.modes import Found
-from lacunet.evidence.particle_run import Run, run_particles
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.modes import Found, widened
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.maxima import MASS
+from lacunet.fitting.objective import Objective, random_starts
+from lacunet.fitting.prepare import example, prepare
+from lacunet.fitting.schedules import PAPER_ITERATIONS
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.models.latent_class import classes_of
-from lacunet.runtime.arrays import FloatArray
+from lacunet.inference.sampling.particles import MOST_ONE_BY_ONE, Draws, Particles
+from lacunet.models.latent_class import classes_of, is_latent_class
+from lacunet.models.network import Network
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
+
+RESAMPLED = 0.5  # effective part of the particles below which they are resampled
+SWEEPS = 2  # Gibbs sweeps over the cases so far that follow
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one run found."""
+
+    log_evidence: float
+    exponents: FloatArray  # (particles, size) α + counts at the end: posterior samples
+    work: float  # hidden components drawn; unlike seconds, the same every time
+    renewals: int  # how often particles were resampled, and refreshed
+
+
+def run_particles(
+    problem: Problem, particles: int, seed: tuple[int, ...], clock: Clock | None = None
+) -> Run:
+    """Take in every case once; a clock may end it."""
+    rng = np.random.default_rng(seed)
+    swarm = Particles(problem, particles, rng)
+    least = RESAMPLED * particles
+    renewals = 1
+    log_z = problem.log_seen
+    for plan, cases in swarm.runs():
+        taken = 0
+        while taken < len(cases):
+            if clock:
+                clock.check()
+            taken += swarm.take_in(plan, cases[taken:], least)
+            if swarm.effective < least:
+                log_z += _log_mean(swarm.log_weights)
+                swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
+                renewals += 1
+    log_z += _log_mean(swarm.log_weights)
+    swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
+    return Run(log_z, swarm.exponents, _work(problem, particles, renewals), renewals)
+
+
+def _work(problem: Problem, particles: int, renewals: int) -> float:
+    counts = problem.components.counts
+    taken_in, components = sum(float(c.sum()) for c in counts), sum(len(c) for c in counts)
+    return particles * (taken_in + renewals * SWEEPS * components)
+
+
+def _log_mean(log_weights: FloatArray) -> float:
+    return float(logsumexp(log_weights)) - math.log(len(log_weights))
+
+
+def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Systematic resampling: indices of the particles that go on."""
+    share = np.exp(log_weights - logsumexp(log_weights))
+    points = (rng.random() + np.arange(len(share))) / len(share)
+    return np.minimum(np.searchsorted(np.cumsum(share), points), len(share) - 1)
+
 
 RUNS = 16  # of the first round: enough to judge their spread
 WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
@@ -122,3 +201,78 @@ def _run(problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]) 
         return run_particles(problem, particles, seed, clock)
     except OutOfTimeError:
         return None
+
+
+PART = 0.5  # of the time left that fits may take
+
+
+def fitted(problem: Problem, seeds: Sequence[int], means: Means) -> list[FloatArray]:
+    """Parameters that EM finds with each seed, while there is time; something, if there is none."""
+    check = means.clock.part(PART).check
+    fit = partial(_in_time, problem, means, check)
+    # One by itself, on all workers: of many side by side none might come to its end.
+    fits = [*means.map(fit, seeds[:1]), *means.map(fit, seeds[1:])]
+    return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], means)]
+
+
+def _in_time(
+    problem: Problem, means: Means, check: Callable[[], None], seed: int
+) -> FloatArray | None:
+    """One fit; none if the time does not suffice."""
+    try:
+        check()
+        return _fit(problem, Options(seed=seed), means, check)
+    except OutOfTimeError:
+        return None
+
+
+def _hurried(problem: Problem, seed: int, means: Means) -> FloatArray:
+    """From one start; if even that takes too long, so many steps as there is time for."""
+    try:
+        return _fit(problem, Options(seed=seed, starts=1), means, means.clock.part(PART).check)
+    except OutOfTimeError:
+        executor = means.executor.silent()
+        objective = Objective.build(problem, Options.estimate, executor)
+        (point,) = random_starts(objective, 1, seed)
+        point = objective.em_step(point)  # one in any case: a start is anywhere
+        for _ in range(PAPER_ITERATIONS):
+            if not means.clock.allows():
+                break
+            point = objective.em_step(point)
+        return point.theta
+
+
+def _fit(problem: Problem, options: Options, means: Means, check: Callable[[], None]) -> FloatArray:
+    executor = means.executor.silent().until(check)
+    return learn(problem, options, executor=executor, ranks=MASS).model.theta
+
+
+def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:
+    """Refuse cases that exponents hide, and more of them than can be taken `one_by_one`."""
+    if not problem.cases_show:
+        raise OptionError(
+            f"exponents of the prior add up to {problem.alpha.sum():.2g}: beside them a case is "
+            "lost in rounding, so that nothing can be sampled. Give a smaller alpha, or method "
+            "exact where the sum over all completions is short."
+        )
+    if one_by_one and problem.cases > MOST_ONE_BY_ONE:
+        raise OptionError(
+            f"this method takes cases one by one, and {problem.cases:.3g} are more than "
+            f"{MOST_ONE_BY_ONE:g}. Use --method ais, or auto."
+        )
+
+
+def prepare_sampling(executor: Executor, *networks: Network) -> None:
+    """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
+    prepare(executor, *networks)
+    _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
+
+
+@functools.cache
+def _run_all_kernels(*, trees: bool) -> None:
+    problem = example(trees=trees)
+    exact_evidence(problem)
+    run_particles(problem, 4, (0,))
+    means = Means(SERIAL, Clock(Goal()))
+    path = Path(problem, widened(problem, np.zeros(problem.layout.size), anything, (0,), means))
+    path.log_density(0.5, path.start(2, Draws(problem, np.random.default_rng(0))))

@@ -23,8 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.evidence.laplace_at_mode import Mode, mode_of
-from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
+from lacunet.evidence.laplace_at_mode import Levels, Link, Mode, Normal, link_of, log_prior, mode_of
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import find_classes

@@ -1,29 +1,21 @@
-"""Starts that are made from the data: rows merged into as many clusters as there are states.
+"""What clusters of rows have of measurements that depend on one hidden variable alone.
 
-Every row begins as a cluster of its own. Then the two clusters are merged whose merging raises most
-(or lowers least) the probability of the data together with the hidden values that the clusters
-stand for, log BD (CH96 eq. 5): parameters are averaged over, so it is mass that decides and not the
-best fit. Measurements count as if they were independent of each other in a cluster. Where there are
-many states random starts of EM end hundreds of nats below the best mode; this one is rarely off by
-more than a few.
-
-Any hidden variable will do: rows are counted where its families are known, and families with an
-unknown cell do not count. Of several hidden variables the ones with the most known neighbours come
-first, and are known to the others from then on.
+Starts that are made from the data: rows merged into as many clusters as there are states.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 
-from lacunet.fitting.number_clusters import NumbersAround
-from lacunet.fitting.row_counts import Rows, cells_of, count_families, sparse_rows
+from lacunet.fitting.regroup import Rows, cells_of, count_families, sparse_rows
 from lacunet.inference.kernels.merging import (
     Counted,
+    MeasuredClusters,
     SparseRows,
     add_gains_of_sums,
     add_up,
@@ -34,7 +26,61 @@ from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.models import conjugacy
 from lacunet.models.layout import Layout
+from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
+
+Numbers = TypeVar("Numbers", FloatArray, IndexArray)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersAround:
+    """Measurements of m rows, D columns."""
+
+    x: FloatArray  # (m, D) as families see them; NaN where one is missing
+    prior: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
+
+    @classmethod
+    def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
+        """Those whose only parent is h, of rows of codes, (m, variables)."""
+        network = problem.network
+        alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
+        columns, priors = [], []
+        for i, v in enumerate(network.variables):
+            if network.parents[i] != (h,):
+                continue
+            # States of h may have priors of their own; which of them a cluster becomes is open.
+            prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
+            if prior is not None:
+                columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
+                priors.append(prior)
+        x = np.array(columns).reshape(len(columns), len(codes)).T
+        return cls(x, np.array(priors).reshape(len(priors), 4))
+
+    def beside(self, seen: BoolArray) -> BoolArray | FloatArray:
+        """What tells rows apart: what is seen of them elsewhere, (m, P), and their numbers."""
+        if not self.x.shape[1]:
+            return seen
+        return np.column_stack([seen, np.nan_to_num(self.x), np.isnan(self.x)])
+
+    def clusters(self, cases: IndexArray, cluster: IntArray) -> MeasuredClusters:
+        """What clusters have of them; each row stands for so many cases of one of them, (m,)."""
+        told = ~np.isnan(self.x)
+        x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0)
+        first, kappa, second, degrees = self.prior.T
+        shape = (degrees - 1.0) / 2.0
+        often = np.arange(int(cases.sum()) + 1.0)
+        table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
+        prior = np.stack([first, kappa, second, shape], axis=1)
+        sums, squares = added_up(n * x, cluster), added_up(n * x * x, cluster)
+        return MeasuredClusters(added_up(n, cluster).astype(np.int32), sums, squares, prior, table)
+
+
+def added_up(x: Numbers, cluster: IntArray) -> Numbers:
+    """Add up what rows have, (m, …), in each cluster; none is empty."""
+    order = np.argsort(cluster, kind="stable")
+    first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
+    return np.add.reduceat(x[order], first, axis=0)
+
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
 ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first

@@ -5,14 +5,18 @@ quasi-Newton ascent (BFGS). Its first guess of the inverse curvature is that of 
 no memory one step is EM to first order, and the memory learns only what the missing information
 changes (the idea of Jamshidian & Jennrich 1997). A step that does not rise enough is replaced by a
 true EM step, so the objective never falls. One step costs one E step, as in EM.
+
+Is a stationary point a maximum? The least curvature of g, relative to complete data.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from lacunet.fitting.objective import Objective, Point
+from lacunet.inference.classes import Tangent
 from lacunet.inference.kernels import rows as kernels
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
@@ -140,3 +144,68 @@ class Memory:
         q = slope.copy()
         kernels.two_loop(self.moves, self.changes, self.held, curvature, q)
         return q
+
+
+SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact
+PRECISION = 1e-3
+RESTARTS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The flattest direction, or the steepest way up from a saddle."""
+
+    least: float  # least eigenvalue of B: 1 = as sharp as complete data, < 0 = saddle
+    direction: FloatArray  # (size,) in φ, along which it is
+
+
+def least_curvature(objective: Objective, point: Point) -> Curvature:
+    """Find the least eigenvalue of B and its direction in φ."""
+    layout, theta = objective.problem.layout, point.theta
+    N = point.N + objective.pseudo
+    complete = conjugacy.sharpness(theta, N, layout)
+    alive = np.flatnonzero(complete > 0)
+    root = np.sqrt(complete[alive])
+    tangent = Tangent(objective.problem, theta, objective.executor)
+
+    def times_B(v: FloatArray) -> FloatArray:
+        whole, phi = np.zeros(layout.size), np.zeros(layout.size)
+        whole[alive] = np.ravel(v)
+        phi[alive] = whole[alive] / root
+        missing = tangent(conjugacy.push(theta, phi, layout))
+        curved = conjugacy.information(theta, N, phi, layout)
+        curved -= conjugacy.pull_back(theta, missing, layout)
+        # Directions that change nothing get curvature 1, not 0.
+        product: FloatArray = conjugacy.idle(theta, whole, layout)[alive] + curved[alive] / root
+        return product
+
+    n = len(alive)
+    if n == 0:  # no case, no prior: nothing is curved
+        return Curvature(1.0, np.zeros(layout.size))
+    if n <= SMALL:
+        B = np.array([times_B(e) for e in np.eye(n)])
+        values, vectors = np.linalg.eigh((B + B.T) / 2)
+        least, v = float(values[0]), vectors[:, 0]
+    else:
+        least, v = _lanczos(times_B, n)
+    direction = np.zeros(layout.size)
+    direction[alive] = v / root
+    return Curvature(least, direction)
+
+
+def _lanczos(times_B: object, n: int) -> tuple[float, FloatArray]:
+    start = np.random.default_rng(n).standard_normal(n)  # fixed: the same fit, the same answer
+    operator = LinearOperator((n, n), matvec=times_B, dtype=np.float64)  # type: ignore[call-overload]
+    try:
+        values, vectors = eigsh(
+            operator, k=1, which="SA", v0=start, tol=PRECISION, maxiter=RESTARTS
+        )
+    except ArpackNoConvergence:
+        # Many directions are about equally flat. A few steps of the power method on 1 − B, whose
+        # largest eigenvalue it is, tell its sign well enough.
+        v = start
+        for _ in range(RESTARTS):
+            v = v / np.linalg.norm(v)
+            v = v - times_B(v)  # type: ignore[operator]
+        values, vectors = np.array([1.0 - np.linalg.norm(v)]), v[:, None]
+    return float(values[0]), np.asarray(vectors[:, 0])

@@ -19,11 +19,9 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from lacunet.fitting.agglomerate import CASES, ROWS, Around
-from lacunet.fitting.objective import Objective, Point
-from lacunet.fitting.ranks import Rank
-from lacunet.fitting.regroup import Places
-from lacunet.fitting.row_counts import Rows, count_families, statistics_around
-from lacunet.fitting.starts import em
+from lacunet.fitting.maxima import Rank
+from lacunet.fitting.objective import Objective, Point, em
+from lacunet.fitting.regroup import Places, Rows, count_families, statistics_around
 from lacunet.inference.classes import resizable
 from lacunet.inference.kernels.merging import SparseRows, add_up
 from lacunet.inference.problem import Problem, at_equal_distances

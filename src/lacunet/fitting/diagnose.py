@@ -1,17 +1,24 @@
-"""What a person should be told about hidden variables after a fit."""
+"""What a person should be told about hidden variables after a fit.
+
+Variational Bayes: the best posterior in which parameters and hidden values are independent.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from lacunet.flags import Flag, Kind
+from lacunet.inference.classes import dot, hidden_counts
 from lacunet.inference.problem import Problem
-from lacunet.inference.queries.dimension import identified_parameters
+from lacunet.inference.queries.most_probable import identified_parameters
+from lacunet.models import conjugacy
 from lacunet.models.conjugacy import cases
-from lacunet.models.joint import members, table_of
 from lacunet.models.latent_class import LatentClasses, find_classes, unit
 from lacunet.models.layout import Layout
+from lacunet.models.network import Model
+from lacunet.models.surgery import members, table_of
 from lacunet.runtime.arrays import FloatArray
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
@@ -155,3 +162,68 @@ def _classes(
         total = sum(layout.table(layout.in_tables, i).sum() for i in classes.leaves)
         detail = {"number": int(at_zero.sum()), "total": int(total)}
         yield Flag(Kind.NO_EXPECTED_CASES, (root.name, *where), detail)
+
+
+TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
+MAX_STEPS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Variational:
+    """An independent posterior, and the bound that it gives."""
+
+    problem: Problem
+    N: FloatArray  # (size,) expected counts under q(hidden), with what was seen
+    bound: float  # ≤ log p(D|S)
+    steps: int = 0
+
+    @property
+    def exponents(self) -> FloatArray:
+        """η, the exponents of the best q(θ)."""
+        return self.problem.alpha + self.N
+
+    @property
+    def model(self) -> Model:
+        """The network with its expected parameters."""
+        network, alpha, exponents = self.problem.network, self.problem.alpha, self.exponents
+        return Model(network, conjugacy.mean(exponents, network.layout), alpha, exponents)
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """E_q[log θ]: what q(hidden) would best be made from."""
+        return conjugacy.expected_natural(self.exponents, self.problem.layout)
+
+
+def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Variational:
+    """Take q(hidden) ∝ Π weights, over what is hidden, and the q(θ) that is best for it."""
+    hidden = hidden_counts(problem, log_weights)
+    entropy = hidden.log_lik - dot(hidden.N, log_weights)
+    N = hidden.N + problem.seen
+    families = conjugacy.log_marginal(N, problem.alpha, problem.layout)
+    return Variational(problem, N, float(families.sum()) + entropy + problem.log_base, steps)
+
+
+def at_hyperparameters(problem: Problem, hyper: FloatArray) -> Variational:
+    """Take the q(hidden) that is best for a q(θ) with these hyperparameters."""
+    return at_weights(problem, conjugacy.expected_natural(hyper, problem.layout))
+
+
+def at_theta(problem: Problem, theta: FloatArray) -> Variational:
+    """Take the posterior of the hidden values at θ: the bound is Cheeseman–Stutz's."""
+    return at_weights(problem, conjugacy.natural(theta, problem.layout))
+
+
+def step(q: Variational) -> Variational:
+    """Improve q(θ), then q(hidden): the bound never falls."""
+    return at_weights(q.problem, q.log_weights, q.steps + 1)
+
+
+def vary(
+    q: Variational, *, tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS
+) -> Variational:
+    """Step until the bound stands still."""
+    for _ in range(max_steps):
+        before, q = q, step(q)
+        if q.bound - before.bound < tolerance:
+            break
+    return q

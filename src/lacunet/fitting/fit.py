@@ -1,28 +1,83 @@
-"""Fit one network to one table: the whole of learning, from starts to flags."""
+"""Very many rows: a part of them says where the maxima are, all of them which is best, and where.
+
+A search takes hundreds of E steps, each over all rows. But a maximum that a hundred thousand rows
+show is near to one of all of them. So starts race, climb and exchange states on a part, and only
+the few maxima that were found there are climbed with all rows, to the same end as ever.
+
+Fit one network to one table: the whole of learning, from starts to flags.
+A fit without its problem: what a file of work that may be stopped keeps of it.
+"""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.fitting.ascent import Climb, Outcome
 from lacunet.fitting.diagnose import diagnose, state_sizes
-from lacunet.fitting.maxima import climb_from
+from lacunet.fitting.maxima import (
+    ESTIMATE,
+    HIGHEST,
+    SAME_OPTIMUM,
+    Rank,
+    Ranks,
+    best_of,
+    climb_all,
+    climb_from,
+)
 from lacunet.fitting.objective import Estimate, Objective, Point, attainable
-from lacunet.fitting.part_first import search_part_first
-from lacunet.fitting.ranks import ESTIMATE, HIGHEST, SAME_OPTIMUM, Rank, Ranks
-from lacunet.fitting.schedules import SEARCHERS, TASK, Schedule, Search
+from lacunet.fitting.schedules import SEARCHERS, TASK, Schedule, Search, finish
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import DeviceName, open_device
 from lacunet.inference.problem import Problem
 from lacunet.models.conjugacy import log_prior, mean
 from lacunet.models.display import known_words, model_grids
+from lacunet.models.known import Relabelling
 from lacunet.models.network import Model
-from lacunet.models.relabelling import Relabelling
+from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable
+
+SEARCHED = 0.3  # of the progress of a fit, when the part is searched
+
+
+def search_part_first(
+    objective: Objective,
+    part: Objective,
+    search: Callable[[Objective], tuple[Search, ...]],
+    ranks: Ranks,
+) -> tuple[Search, ...]:
+    """Search a part of the rows, then climb from what was found there, by ranks, with all."""
+    executor = objective.executor
+    found = search(replace(part, executor=part.executor.part(0.0, SEARCHED)))
+    tops = {one.climb.point.g: one.climb.point for one in found}  # often one for all ranks
+    points = {**tops, **{p.g: p for one in found for p in one.others}}
+    climbs = climb_all(objective, objective.at_all([p.theta for p in points.values()]), ranks)
+    by_top = dict(zip(points, climbs, strict=True))
+    winners = [best_of(objective, climbs, rank)[1] for rank in ranks]
+    whole = replace(objective, executor=executor.part(SEARCHED, 1.0))
+    return tuple(
+        _as_sure(own, there, climbs, winner is by_top[there.climb.point.g])
+        for own, there, winner in zip(
+            finish(whole, climbs, winners, ranks), found, winners, strict=True
+        )
+    )
+
+
+def _as_sure(ended: Search, found: Search, climbs: Sequence[Climb], at_top: bool) -> Search:
+    """Count the starts: what ended where the part is best would have ended here, with all rows."""
+    reached = ended.reached + found.reached - 1 if at_top else ended.reached
+    doubt = ended.doubt if len(climbs) > 1 else found.doubt
+    return replace(
+        ended,
+        finalists=max(found.finalists, reached),
+        reached=reached,
+        doubt=doubt if reached == 1 else 0.0,
+    )
+
 
 DEFAULT_STARTS = 64  # CH96 §3
 FLAT = 1e-3  # relative curvature below which a direction is called flat
@@ -247,3 +302,29 @@ def _flags(search: Search, options: Options) -> Iterator[Flag]:
         yield Flag(Kind.SINGLE_START)
     if search.curvature.least < FLAT:
         yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(search.curvature.least, 0)})
+
+
+KNOWN = ("problem", "model", "heaviest")  # what is known elsewhere, or put together
+
+
+@dataclass(frozen=True, eq=False)
+class PackedFit:
+    """All that was found."""
+
+    found: dict[str, Any]  # fields of a fit, by name
+    posterior: FloatArray | None  # of its model
+    heaviest: "PackedFit | None" = None
+
+    @classmethod
+    def of(cls, fit: Fit) -> Self:
+        """Leave out what is known."""
+        told = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in KNOWN}
+        heaviest = None if fit.heaviest is None else cls.of(fit.heaviest)
+        return cls(told, fit.model.posterior, heaviest)
+
+    def unpack(self, problem: Problem) -> Fit:
+        """Give the fit, to a problem that is the same as it was."""
+        theta = self.found["point"].theta
+        model = Model(problem.network, theta, problem.alpha, self.posterior)
+        heaviest = None if self.heaviest is None else self.heaviest.unpack(problem)
+        return Fit(problem=problem, model=model, heaviest=heaviest, **self.found)

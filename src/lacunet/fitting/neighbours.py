@@ -6,6 +6,8 @@ they found themselves (`crossing.py`) it may be a better one. So fits hand on wh
 the range of numbers of states and down again. With one state more nothing can fit worse: an empty
 one can be added. A fit that is worse than its neighbour with fewer states takes over that one,
 therefore, if it finds nothing better.
+
+Starts that another model gives: climbed from beside the own search, or in place of one.
 """
 
 import time
@@ -15,16 +17,12 @@ from functools import partial
 
 from lacunet.fitting.ascent import em_while_fast
 from lacunet.fitting.crossing import Crosser
-from lacunet.fitting.exchange import SHORT, WORTH, exchange
-from lacunet.fitting.fit import Fit, fit_of
-from lacunet.fitting.maxima import agree, climb_from, distinct
-from lacunet.fitting.objective import Objective, Point
-from lacunet.fitting.packed_fit import PackedFit
-from lacunet.fitting.ranks import HEAVIEST, HIGHEST, Rank, is_better
+from lacunet.fitting.exchange import SHORT, WORTH, Halver, exchange, find_splits
+from lacunet.fitting.fit import Fit, Options, PackedFit, fit_of
+from lacunet.fitting.maxima import HEAVIEST, HIGHEST, Rank, agree, climb_from, distinct, is_better
+from lacunet.fitting.objective import Objective, Point, em
 from lacunet.fitting.regroup import Places, ways_to_free
 from lacunet.fitting.schedules import Schedule, Search
-from lacunet.fitting.splitting import Halver, find_splits
-from lacunet.fitting.starts import em
 from lacunet.inference.problem import Problem
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray
@@ -253,3 +251,33 @@ def taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> Fi
     others = distinct(climb.point, [fit.point, *fit.others])
     search = Search(climb, fit.finalists, 0, curvature, doubt, others)
     return fit_of(objective, search, fit.options, began - fit.seconds, rank)
+
+
+def better_from(fit: Fit, starts: Sequence[FloatArray], executor: Executor = SERIAL) -> Fit:
+    """Climb from given parameters too, and take the maximum that is best."""
+    if fit.problem.exact:
+        return fit
+    objective = Objective.build(fit.problem, fit.options.estimate, executor)
+    rank = fit.rank
+    for theta in starts:
+        other = taken_over(objective, fit, objective.at(theta), time.perf_counter())
+        if is_better(rank(objective, other.point), rank(objective, fit.point)):
+            fit = other
+    return fit
+
+
+def climbed_from(
+    problem: Problem,
+    options: Options,
+    theta: FloatArray,
+    sources: Sequence[Fit],
+    executor: Executor = SERIAL,
+) -> Fit:
+    """Climb from parameters that other fits gave; it is as sure as the least sure of them."""
+    began = time.perf_counter()
+    objective = Objective.build(problem, options.estimate, executor)
+    climb, curvature = climb_from(objective, objective.at(theta))
+    least = min(sources, key=lambda fit: (fit.stable, fit.reached / fit.finalists))
+    doubt = max(fit.doubt for fit in sources)
+    search = Search(climb, least.finalists, least.reached, curvature, doubt)
+    return fit_of(objective, search, options, began, sources[0].rank, by_size=False)

@@ -1,18 +1,23 @@
-"""What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
+"""What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood.
+
+Random starts, and the race between them. CH96 §3.
+Walks through the posterior around a point, to look for better modes in its neighbourhood.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import Self
+from functools import cached_property, partial
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.expectation import Expectation, dot, expect, expect_at_once
+from lacunet.inference.classes import Expectation, dot, expect, expect_at_once
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
+from lacunet.models.conjugacy import draw_theta, random_theta
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 
@@ -157,3 +162,77 @@ class Objective:
     def gradient(self, point: Point) -> FloatArray:
         """Gradient in φ, in cases: zero exactly where EM stands still."""
         return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)
+
+
+def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:
+    """Draw starts; start i is the same whatever the number of starts or threads."""
+    numbers = range(first, first + starts)
+    return objective.at_all([_drawn(objective, seed, index) for index in numbers])
+
+
+def random_start(objective: Objective, seed: int, index: int) -> Point:
+    """Draw one start."""
+    return objective.at(_drawn(objective, seed, index))
+
+
+def _drawn(objective: Objective, seed: int, index: int) -> FloatArray:
+    layout, alpha = objective.problem.layout, objective.problem.alpha
+    rng = np.random.default_rng([seed, layout.size, index])
+    return random_theta(layout, rng, alpha)
+
+
+class Round(NamedTuple):
+    """How a round of a race ended, the better points first."""
+
+    survivors: list[Point]  # who go on
+    beaten: list[Point]
+
+
+def halving(objective: Objective, points: Sequence[Point], *, finalists: int) -> Iterator[Round]:
+    """Run 1, 2, 4, … EM iterations, keeping the better half (by g, then by start) each time.
+
+    Of the last round `finalists` points survive.
+    """
+    survivors, iterations = list(points), 1
+    while len(survivors) > finalists:
+        ranked = sorted(race(objective, survivors, iterations), key=lambda p: -p.g)
+        kept = max(finalists, len(survivors) // 2)
+        survivors = ranked[:kept]
+        iterations *= 2
+        yield Round(survivors, ranked[kept:])
+
+
+def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:
+    """Run a number of EM iterations from each point: side by side, or in step on a device."""
+    if objective.problem.device is None:
+        return objective.executor.map(partial(em, objective, iterations=iterations), points)
+    for _ in range(iterations):
+        points = objective.at_all([objective.m_step(point) for point in points])
+    return list(points)
+
+
+def em(objective: Objective, point: Point, *, iterations: int) -> Point:
+    """Run a number of EM iterations."""
+    for _ in range(iterations):
+        point = objective.em_step(point)
+    return point
+
+
+SWEEPS = 10  # shorter walks end where they began, longer ones lose what was good
+CHILD = 1 << 30  # child seeds of the walks begin here: the random starts have those below
+
+
+def wander(objective: Objective, point: Point, seed: int, index: int) -> Point:
+    """Draw parameters given counts, take expected counts given parameters, and again.
+
+    That is Gibbs sampling with expected in place of drawn hidden values, so weights of rows need
+    not be whole. The parameters that generated the data are one draw from the posterior: EM from a
+    few other draws should reach what EM from them reaches.
+    """
+    layout, alpha = objective.problem.layout, objective.problem.alpha
+    # Exponents near 0 would draw nothing but zeros.
+    prior = np.where(layout.in_tables, np.maximum(alpha, 1.0), alpha)
+    rng = np.random.default_rng([seed, layout.size, CHILD + index])
+    for _ in range(SWEEPS):
+        point = objective.at(draw_theta(prior + point.N, layout, rng))
+    return point

@@ -10,11 +10,9 @@ from dataclasses import replace
 
 from lacunet.fitting.ascent import Climb, Outcome, em_while_fast
 from lacunet.fitting.fit import Fit, Options, learn
-from lacunet.fitting.maxima import climb_from
-from lacunet.fitting.objective import Estimate, Objective, Point
-from lacunet.fitting.ranks import ESTIMATE, HEAVIEST, Ranks, best_of
+from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, Ranks, best_of, climb_from
+from lacunet.fitting.objective import Estimate, Objective, Point, random_starts
 from lacunet.fitting.schedules import merged_start
-from lacunet.fitting.starts import random_starts
 from lacunet.inference.problem import Problem
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray

@@ -8,15 +8,15 @@ import numpy as np
 
 from lacunet.fitting.crossing import Crosser
 from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.maxima import HEAVIEST
 from lacunet.fitting.objective import Objective
-from lacunet.fitting.ranks import HEAVIEST
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.expectation import Tangent, expect
+from lacunet.inference.classes import Tangent, expect
+from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.kernels.numbers import expect_numbers
 from lacunet.inference.kernels.rows import expect_all
 from lacunet.inference.kernels.trees import expect_trees
 from lacunet.inference.plans.builder import MANY, compact_cells
+from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.likelihoods.unit import Unit

@@ -8,32 +8,27 @@ from typing import NamedTuple, TypeAlias
 
 from lacunet.fitting import ascent
 from lacunet.fitting.agglomerate import agglomerated
-from lacunet.fitting.ascent import ONE_OF_MANY, Climb, Outcome, ascend, em_while_fast
+from lacunet.fitting.ascent import ONE_OF_MANY, Climb, Curvature, Outcome, ascend, em_while_fast
 from lacunet.fitting.crossing import Crosser, cross_all
-from lacunet.fitting.curvature import Curvature
 from lacunet.fitting.exchange import exchange
 from lacunet.fitting.maxima import (
+    ESTIMATE,
+    HIGHEST,
+    Rank,
+    Ranks,
     agree,
+    best_of,
     climb_all,
     distinct,
+    is_better,
     leave_saddles,
     reached_by,
     unseen,
     value_of,
 )
-from lacunet.fitting.objective import Objective, Point
-from lacunet.fitting.ranks import (
-    ESTIMATE,
-    HIGHEST,
-    Rank,
-    Ranks,
-    best_of,
-    is_better,
-)
-from lacunet.fitting.starts import Round, halving, random_starts
-from lacunet.fitting.wander import wander
+from lacunet.fitting.objective import Objective, Point, Round, halving, random_starts, wander
 from lacunet.inference.problem import Problem
-from lacunet.models.joint import members
+from lacunet.models.surgery import members
 
 FINALISTS = 8  # most random starts that are brought to their maximum
 RACED = 4  # starts raced for each of them

@@ -11,10 +11,9 @@ from lacunet.data.table import MOST_CASES, Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common, Gaussian, GaussianBlock
 from lacunet.likelihoods.unit import SMALLEST, Unit
-from lacunet.models.covariance import Covariance
 from lacunet.models.ensemble import Ensemble
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.number_prior import Extent, NumberPrior
+from lacunet.models.number_prior import Covariance, Extent, NumberPrior
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.rows import in_passing
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.data.sampling_design import SamplingDesign
+from lacunet.data.design import SamplingDesign
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.devices.device import Device

@@ -22,8 +22,8 @@ from scipy.optimize import linear_sum_assignment
 
 from lacunet.inference.symmetry import Context, Symmetries
 from lacunet.likelihoods import ConjugatePrior, Segment, with_prior
+from lacunet.models.known import Chain, Relabelling
 from lacunet.models.layout import Layout
-from lacunet.models.relabelling import Chain, Relabelling
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 # What tells the states of a hidden variable apart: numbers of a flat vector, gathered.

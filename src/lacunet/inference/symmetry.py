@@ -24,8 +24,8 @@ from typing import TypeAlias
 import numpy as np
 
 from lacunet.inference.problem import Problem
+from lacunet.models.known import Relabelling
 from lacunet.models.layout import Layout
-from lacunet.models.relabelling import Relabelling
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.rows import in_passing
 

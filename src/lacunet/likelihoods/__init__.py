@@ -1,15 +1,13 @@
 """Likelihoods and their conjugate priors, one file each."""
 
-from lacunet.likelihoods.binomial import Binomial
+from lacunet.likelihoods.binomial import POISSON, Binomial, Poisson
 from lacunet.likelihoods.categorical import CATEGORICAL
 from lacunet.likelihoods.common import Common
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior, with_prior
-from lacunet.likelihoods.fixed import Fixed
+from lacunet.likelihoods.fixed import Fixed, Tied
 from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian
 from lacunet.likelihoods.gaussian_block import GaussianBlock
 from lacunet.likelihoods.likelihood import Likelihood, Segment
-from lacunet.likelihoods.poisson import POISSON, Poisson
-from lacunet.likelihoods.tied import Tied
 
 __all__ = [
     "CATEGORICAL",

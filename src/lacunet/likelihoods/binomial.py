@@ -2,6 +2,8 @@
 
 Like two states, of which the second is seen x times and the first m − x times: all that is
 Dirichlet holds for them, but a case counts m times.
+
+Counts with a Gamma prior on their rate.
 """
 
 from collections.abc import Sequence
@@ -9,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
 from lacunet.likelihoods.categorical import Categorical
-from lacunet.likelihoods.likelihood import Segment
+from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.likelihoods.likelihood import Segment, move_of_logs
 from lacunet.likelihoods.unit import Unit
-from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
 
 
@@ -70,3 +73,151 @@ class Binomial(Categorical):
 
     def cases(self, N: FloatArray, at: Segment) -> FloatArray:
         return at.totals(N) / max(self.most, 1)  # of a single answer statistics are 0
+
+
+@dataclass(frozen=True)
+class Poisson(ByIntegral):
+    """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
+
+    name: ClassVar[str] = "poisson"
+    whole: ClassVar[bool] = True
+    rooted: ClassVar[bool] = True
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # how large √λ is nobody knows
+    coordinate_places: ClassVar[tuple[int, ...]] = (0,)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+    def width(self, states: Sequence[State]) -> int:
+        return 2
+
+    def statistics(self, states: Sequence[State]) -> FloatArray:
+        x = np.array(states, dtype=np.float64)
+        return np.stack([x, np.ones_like(x)], axis=1)
+
+    @property
+    def powers(self) -> FloatArray:
+        return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+
+    def log_base(self, states: Sequence[State]) -> FloatArray:
+        return np.asarray(-gammaln(np.array(states, dtype=np.float64) + 1.0))
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        return {"rate": theta[:, 0]}
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return theta[..., 0], theta[..., 0]
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return rng.poisson(theta[..., 0]).astype(np.float64)
+
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return np.where(at.k == 0, theta, 1.0)
+
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        cases = at.by_place(N)[1]
+        return at.at_places(cases, cases)
+
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+        rate = at.by_place(theta)[0]
+        with np.errstate(divide="ignore"):
+            return at.at_places(np.log(rate), -rate)
+
+    # The prior
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a negative binomial distribution."""
+        shape, rate = np.moveaxis(hyper, -1, 0)
+        return shape / rate, shape / rate * (1.0 + 1.0 / rate)
+
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        rate = -at.by_place(natural)[1]
+        return at.at_places(rate, rate)
+
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Below a shape of 1 the density is infinite at rate 0."""
+        return bool((at.by_place(hyper)[0] >= 1.0).all())
+
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return hyper - np.where(at.k == 0, 1.0, 0.0)
+
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log ∫ λ^shape exp(−rate λ) dlog λ; log marginals are negative binomials."""
+        shape, rate = at.by_place(hyper)
+        return np.asarray(gammaln(shape) - shape * np.log(rate))
+
+    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        return at.at_places(digamma(shape) - np.log(rate), -shape / rate)
+
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        return at.at_places(shape / rate, shape / rate)
+
+    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        drawn = np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate
+        return at.at_places(np.log(drawn), -drawn)
+
+    # The maximum, and the way to it
+
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Exponential, around the prior's mean."""
+        shape, rate = at.by_place(hyper)
+        drawn = shape / rate * rng.standard_exponential(at.configurations)
+        return at.at_places(drawn, drawn)
+
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        total, cases = at.by_place(N + pseudo)
+        best = at.by_place(theta)[0].copy()
+        np.divide(total, cases, out=best, where=cases > 0)
+        return at.at_places(best, best)
+
+    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+        first, second = at.by_place(g)
+        rate = at.by_place(theta)[0]
+        return at.at_places(first - rate * second, np.zeros_like(rate))
+
+    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+        along, rate = at.by_place(phi)[0], at.by_place(theta)[0]
+        return at.at_places(along, -rate * along)
+
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        return self.sharpness(theta, N, at) * phi
+
+    def sharpness(
+        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        rate, cases = at.by_place(theta)[0], at.by_place(N)[1]
+        sharp = np.where(rate > 0, 4.0 * cases, 0.0) if edge else rate * cases
+        return at.at_places(sharp, np.zeros_like(sharp))
+
+    def moved(
+        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        rate, step = at.by_place(theta)[0], at.by_place(move)[0]
+        there = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
+        return at.at_places(there, there)
+
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+        step = move_of_logs(*(at.by_place(x)[0] for x in (old, new)), edge=edge)
+        return at.at_places(step, np.zeros_like(step))
+
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        return np.ones(len(at.ij), dtype=np.bool_)
+
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """That of log λ, which stands at two places."""
+        along = at.by_place(phi.T)[0]
+        return at.at_places(along, along).T
+
+    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+        return float(np.sum(np.log(at.by_place(theta)[0])))
+
+
+POISSON = Poisson()

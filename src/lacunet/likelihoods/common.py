@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.likelihoods.gaussian import Gaussian
+from lacunet.likelihoods.gaussian import Gaussian, Normal
 from lacunet.likelihoods.gaussian_block import GaussianBlock
 from lacunet.likelihoods.joint_normal import (
     LOG_2PI,
@@ -24,7 +24,6 @@ from lacunet.likelihoods.joint_normal import (
     outer,
 )
 from lacunet.likelihoods.likelihood import Likelihood, Segment
-from lacunet.likelihoods.normal import Normal
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.likelihoods import kernels
-from lacunet.likelihoods.gaussian import GAUSSIAN
+from lacunet.likelihoods.gaussian import GAUSSIAN, Normal
 from lacunet.likelihoods.joint_normal import (
     BlockPlaces,
     Joint,
@@ -26,7 +26,6 @@ from lacunet.likelihoods.joint_normal import (
     triangle,
 )
 from lacunet.likelihoods.likelihood import TINY, Likelihood, Segment
-from lacunet.likelihoods.normal import Normal
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
 

@@ -1,14 +1,23 @@
-"""Several models of the same columns that speak together, each for a share of every row."""
+"""Several models of the same columns that speak together, each for a share of every row.
 
+Models and networks, and what holds one: a fit, a selection, a fitted estimator.
+A network or a model with its variables in another order: that of work, or that of people.
+"""
+
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 
-from lacunet.errors import ModelError
+from lacunet.errors import ModelError, OptionError
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.sampling import Drawn, check_rows, coded, sample_shown
+from lacunet.models.surgery import Drawn, check_rows, coded, sample_shown
 from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.states import by_name, kept
 from lacunet.tabular import Columns, Framed, transposed
 
 SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written
@@ -94,3 +103,168 @@ def sample_rows(
         own = np.flatnonzero(who == k)
         cells[own] = sample_shown(speaker.members[k].model, len(own), rng, missing_rate)
     return coded(speaker.variables, cells)
+
+
+class HoldsModel(Protocol):
+    """A fit, a selection, a latent tree."""
+
+    @property
+    def model(self) -> Model:
+        """What was learned."""
+
+
+class HoldsFitted(Protocol):
+    """An estimator."""
+
+    @property
+    def model_(self) -> Any:
+        """What it has learned."""
+
+
+class HoldsEnsemble(Protocol):
+    """A stack, a pool."""
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """What was learned."""
+
+
+class HoldsFittedEnsemble(Protocol):
+    """An estimator."""
+
+    @property
+    def ensemble_(self) -> Any:
+        """What it has learned."""
+
+
+HeldModel: TypeAlias = Model | HoldsModel | HoldsFitted
+HeldEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
+Speaker: TypeAlias = Model | Ensemble  # whoever can be asked about rows
+ModelLike: TypeAlias = HeldModel | StrPath
+SpeakerLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
+NetworkLike: TypeAlias = Network | ModelLike
+
+HOLD_MODELS = ("model_", "model")
+HOLD_ENSEMBLES = ("ensemble_", "ensemble")
+A_MODEL = "a model, a fit, a selection, a fitted estimator"
+T = TypeVar("T")
+
+
+def model_in(given: HeldModel) -> Model:
+    """Give the model of whatever holds one."""
+    return cast("Model", _held(given, (Model,), HOLD_MODELS, f"no model. Give {A_MODEL}."))
+
+
+def ensemble_in(given: HeldEnsemble) -> Ensemble:
+    """Give the ensemble of whatever holds one."""
+    told = "no stack. Give what stack() returned, or its ensemble."
+    return cast("Ensemble", _held(given, (Ensemble,), HOLD_ENSEMBLES, told))
+
+
+def model_or_path(given: ModelLike) -> Model | StrPath:
+    """Give the model, or the path that it is read from."""
+    told = f"no model. Give {A_MODEL}, or the path of a file."
+    return given if _is_path(given) else cast("Model", _held(given, (Model,), HOLD_MODELS, told))
+
+
+def speaker_or_path(given: SpeakerLike) -> Speaker | StrPath:
+    """Give the model or the ensemble, or the path that it is read from."""
+    if _is_path(given):
+        return given
+    told = f"no model. Give {A_MODEL}, a stack, or the path of a file."
+    found = _held(given, (Model, Ensemble), (*HOLD_MODELS, *HOLD_ENSEMBLES), told)
+    return cast("Speaker", found)
+
+
+def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
+    """Give the network, or a model that has it, or the path that it is read from."""
+    if _is_path(given):
+        return given
+    told = "no network. Give a network, a model or what has one, or the path of a file."
+    return cast("Network | Model", _held(given, (Network, Model), (*HOLD_MODELS, "network"), told))
+
+
+def check_kind(given: object, kind: type[T], what: str, how: str) -> T:
+    """Refuse what is of another kind; `what` it should be, and `how` one gets it."""
+    if not isinstance(given, kind):
+        raise OptionError(f"{_named(given)} is no {what}. Give {how}.")
+    return given
+
+
+def _is_path(given: object) -> TypeGuard[StrPath]:
+    return isinstance(given, str | os.PathLike)
+
+
+def _held(given: object, wanted: tuple[type, ...], names: tuple[str, ...], refusal: str) -> object:
+    if isinstance(given, wanted):
+        return given
+    inside = (getattr(given, name, None) for name in names)
+    found = next((x for x in inside if isinstance(x, wanted)), None)
+    if found is None:
+        raise OptionError(f"{_named(given)} is {refusal}")
+    return found
+
+
+def _named(given: object) -> str:
+    return "None" if given is None else f"a value of the type {type(given).__name__}"
+
+
+def work_order(network: Network) -> list[int]:
+    """Hidden variables, then the others, each by name: as the columns of a table that is worked on.
+
+    >>> from lacunet.models.network import Variable
+    >>> leaves = [Variable("b", (0, 1)), Variable("a", (0, 1))]
+    >>> work_order(Network.build([*leaves, Variable("h", (0, 1), hidden=True)], [(2,), (2,), ()]))
+    [2, 1, 0]
+    """
+    order = by_name([v.name for v in network.variables])
+    return sorted(order, key=lambda i: not network.variables[i].hidden)
+
+
+def in_work_order(network: Network) -> Network:
+    """Give a network its order of work; each variable keeps the place that it had."""
+    order = work_order(network)
+    return network if order == sorted(order) else _reordered(_placed(network), order)
+
+
+def model_in_work_order(model: Model) -> Model:
+    """Do the same for a model; parents of a variable stay in their order, so do its numbers."""
+    order = work_order(model.network)
+    placed = replace(model, network=_placed(model.network))
+    return model if order == sorted(order) else _moved(placed, order)
+
+
+def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
+    """Do the same for all that an ensemble speaks for."""
+    if isinstance(speaker, Model):
+        return model_in_work_order(speaker)
+    members = (replace(m, model=model_in_work_order(m.model)) for m in speaker.members)
+    return replace(speaker, members=tuple(members))
+
+
+def model_as_shown(model: Model) -> Model:
+    """Give a model the order in which people see its variables."""
+    order = model.network.shown
+    return model if list(order) == sorted(order) else _moved(model, order)
+
+
+def _placed(network: Network) -> Network:
+    """Write down where each variable stands, unless that was done."""
+    places = kept([v.place for v in network.variables])
+    variables = (replace(v, place=i) for v, i in zip(network.variables, places, strict=True))
+    return replace(network, variables=tuple(variables))
+
+
+def _reordered(network: Network, order: Sequence[int]) -> Network:
+    new = {old: i for i, old in enumerate(order)}
+    parents = [tuple(new[p] for p in network.parents[i]) for i in order]
+    return Network(tuple(network.variables[i] for i in order), tuple(parents))
+
+
+def _moved(model: Model, order: Sequence[int]) -> Model:
+    network, old = _reordered(model.network, order), model.network.layout
+
+    def moved(x: FloatArray) -> FloatArray:
+        return network.layout.flat([old.table(x, i) for i in order])
+
+    return model.moved(network, moved)

@@ -13,11 +13,9 @@ import numpy as np
 from lacunet.errors import ModelError, did_you_mean, numbers_refused
 from lacunet.likelihoods import CATEGORICAL, with_prior
 from lacunet.models import conjugacy
-from lacunet.models.cells import Cells
-from lacunet.models.known import check_tie
-from lacunet.models.layout import Layout
+from lacunet.models.known import Relabelling, check_tie, relabelled_network
+from lacunet.models.layout import Cells, Layout
 from lacunet.models.predictors import Predictors
-from lacunet.models.relabelling import Relabelling, relabelled_network
 from lacunet.models.variable import Variable as Variable  # noqa: PLC0414  # they go together
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.checkpoint import fingerprint
@@ -247,13 +245,13 @@ class Network(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each variable: its states, and its parents."""
-        from lacunet.models.summary import network_columns
+        from lacunet.models.display import network_columns
 
         return network_columns(self)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        from lacunet.models.summary import network_grid
+        from lacunet.models.display import network_grid
 
         return [network_grid(self)]
 
@@ -318,13 +316,13 @@ class Model(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each parameter."""
-        from lacunet.models.summary import parameter_columns
+        from lacunet.models.display import parameter_columns
 
         return parameter_columns(self)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        from lacunet.models.summary import whole_grids
+        from lacunet.models.display import whole_grids
 
         return whole_grids(self)
 

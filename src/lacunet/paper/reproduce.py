@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.paper import tables
-from lacunet.paper.design import PAPER, Design, Task
-from lacunet.paper.experiments import PAPER_SCORES, Experimenter, work_of
-from lacunet.paper.figures import write_figure
+from lacunet.paper.experiments import PAPER, PAPER_SCORES, Design, Experimenter, Task, work_of
 from lacunet.paper.ledger import begin, run_all
-from lacunet.paper.page import experiments_grid, findings, findings_grid, render, versions
-from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
+from lacunet.paper.page import (
+    experiments_grid,
+    findings,
+    findings_grid,
+    reality_grid,
+    render,
+    table1_grid,
+    table2_grid,
+    versions,
+)
+from lacunet.paper.tables import write_figure
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore

@@ -1,13 +1,24 @@
-"""From lines of the ledger to the paper's tables."""
+"""From lines of the ledger to the paper's tables.
+
+The numbers that CH96 printed.
+The paper's figures: five scores against the number of root states, four experiments each.
+"""
 
 import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from lacunet.paper import published
-from lacunet.paper.design import EPSILON, PAPER, Design, Panel
+from lacunet.charts.style import Look, Series
+from lacunet.paper.experiments import EPSILON, PAPER, PAPER_SCORES, Design, Panel
+from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
+from lacunet.plots.score_curves import draw_curves
+from lacunet.runtime.files import atomic_path, write_text
+from lacunet.selection.grids import TITLES
+from lacunet.tabular.export import csv_table
 
 Record = dict[str, Any]
 OTHERS = ("cs", "mled", "draper", "bic")  # compared with Laplace
@@ -88,7 +99,7 @@ def table1(
                 if name in x:
                     by_model[p[3]].append(x[name] - x["laplace"])
             means = [statistics.fmean(v) for v in by_model.values()]
-            printed = published.TABLE1.get((row["n"], row["c"], row["N"]), {})
+            printed = TABLE1.get((row["n"], row["c"], row["N"]), {})
             mean, sd = printed.get(name, (None, None))
             row["scores"][name] = {
                 **summary([d for differences in by_model.values() for d in differences]),
@@ -105,7 +116,7 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
     by_states = defaultdict(list)
     for r in fits(records):
         if (r["n"], r["c"], r["N"]) == design.timed and (
-            design is not PAPER or r["states"] in published.TABLE2
+            design is not PAPER or r["states"] in TABLE2
         ):
             by_states[r["states"]].append(r)
     rows = []
@@ -114,7 +125,7 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
         for name in runs[0]["seconds"]:
             # The smallest of the runs: the others waited for other work on the machine.
             now = min(r["seconds"][name] for r in runs)
-            then = published.TABLE2[states][name] if design is PAPER else None
+            then = TABLE2[states][name] if design is PAPER else None
             ratio = None if then is None else then / now
             row["seconds"][name] = {"published": then, "measured": now, "ratio": ratio}
         rows.append(row)
@@ -129,8 +140,8 @@ def convergence(records: Iterable[Record]) -> Record:
     return {
         "runs": len(runs),
         "met": met,
-        "published_runs": published.CONVERGED[1],
-        "published_met": published.CONVERGED[0],
+        "published_runs": CONVERGED[1],
+        "published_met": CONVERGED[0],
         "gap_median": statistics.median(gaps) if gaps else None,
         "gap_95": gaps[int(0.95 * (len(gaps) - 1))] if gaps else None,
         "gap_largest": gaps[-1] if gaps else None,
@@ -147,7 +158,7 @@ def reality(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
         row["hidden_states"] = [r["hidden_states"] for r in mine]
         row["differences"] = differences
         if design is PAPER and (row["n"], row["c"], row["N"]) == design.reality[0]:
-            row["published_mean"], row["published_sd"] = published.REALITY
+            row["published_mean"], row["published_sd"] = REALITY
         rows.append(row)
     return rows
 
@@ -161,3 +172,118 @@ def epsilons(records: Sequence[Record], design: Design = PAPER) -> list[Record]:
         for row in table1(records, design, epsilon)
         if (row["n"], row["c"], row["N"]) == panel
     ]
+
+
+# Table 1: Δc = states chosen by a score − states chosen by Laplace, (mean, sd) over 5 data sets.
+TABLE1: dict[tuple[int, int, int], dict[str, tuple[float, float]]] = {
+    panel: {"cs": cs, "mled": mled, "draper": draper, "bic": bic}
+    for panel, cs, mled, draper, bic in (
+        ((8, 4, 400), (0, 0), (0.4, 1.5), (0, 0), (-0.2, 0.4)),
+        ((16, 4, 400), (0.2, 0.4), (-0.2, 0.8), (0.2, 0.4), (-0.8, 0.4)),
+        ((32, 4, 400), (0, 0), (0, 0), (0, 0), (-0.4, 0.5)),
+        ((64, 4, 400), (0, 0), (0, 0), (0, 0), (-0.2, 0.4)),
+        ((64, 32, 400), (16.2, 1.5), (16.2, 1.5), (-2.2, 2.0), (-6.0, 2.7)),
+        ((64, 16, 400), (5.0, 6.4), (5.0, 6.4), (-1.6, 1.1), (-3.0, 1.4)),
+        ((64, 8, 400), (0.8, 0.8), (0.8, 0.8), (0, 0), (-1.0, 1.0)),
+        ((32, 4, 100), (0.6, 0.9), (0.6, 0.9), (0, 0), (-0.6, 0.5)),
+        ((32, 4, 200), (0.2, 0.4), (0.2, 0.4), (0, 0), (-0.6, 0.5)),
+        ((32, 4, 800), (0, 0), (0, 0), (0, 0), (0, 0)),
+    )
+}
+
+# Table 2: seconds on a 100 MHz Pentium, n = 64, c = 32, N = 400, by states of the test model.
+TABLE2: dict[int, dict[str, float]] = {
+    states: {"em": em, "laplace": laplace, "cs": cs, "mled": mled, "draper": cs, "bic": cs}
+    for states, em, laplace, cs, mled in (
+        (26, 500, 2800, 2, 0.06),
+        (27, 580, 3000, 2, 0.07),
+        (28, 590, 3300, 2, 0.07),
+        (29, 650, 3600, 2, 0.08),
+        (30, 680, 3900, 2, 0.08),
+        (31, 680, 4200, 2, 0.08),
+        (32, 530, 4600, 2, 0.08),
+        (33, 760, 4900, 2, 0.08),
+        (34, 810, 5500, 2, 0.08),
+        (35, 790, 5900, 3, 0.08),
+        (36, 870, 6700, 3, 0.08),
+    )
+}
+
+CONVERGED = (549, 550)  # runs that met the test after 200 iterations, of all
+REALITY = (26.0, 33.0)  # Δm of §5, mean and sd over five repetitions
+
+
+SIZE = (7.2, 5.4)  # inches: the width of a page
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Curves over the numbers of root states, for one data set."""
+
+    panel: Panel
+    states: tuple[int, ...]
+    curves: tuple[Series, ...]
+
+
+def curve(title: str, values: Sequence[float | None], look: Look, **more: Any) -> Series:
+    """Give the curve of a score; its largest value is marked."""
+    errors = more.pop("errors", (None,) * len(values))
+    known = tuple(math.nan if v is None else v for v in values)
+    return Series(title, known, errors, largest(values), look, **more)
+
+
+def experiment(records: Sequence[Record], panel: Panel, names: Sequence[str]) -> Experiment:
+    """Give the scores of an experiment's first data set."""
+    mine = by_dataset(records).get((*panel, 0, 0), [])
+    scores = {name: [r["scores"].get(name) for r in mine] for name in names}
+    curves = (curve(TITLES[name], scores[name], Look(i)) for i, name in enumerate(names))
+    return Experiment(panel, tuple(r["states"] for r in mine), tuple(curves))
+
+
+def write_figure(
+    number: int, panels: Sequence[Panel], records: Sequence[Record], folder: Path
+) -> str:
+    """Write figureN.svg, .png and .csv; return the <svg> element."""
+    experiments = [experiment(fits(records), panel, PAPER_SCORES) for panel in panels]
+    write_text(folder / f"figure{number}.csv", _data(experiments))
+    return draw_experiments(f"figure{number}", experiments, folder)
+
+
+def draw_experiments(stem: str, experiments: Sequence[Experiment], folder: Path) -> str:
+    """Draw four experiments to .svg and .png; return the <svg> element."""
+    with paper_style():
+        figure = load("figure").Figure(figsize=SIZE, layout="constrained")
+        for ax, shown in zip(figure.subplots(2, 2).flat, experiments, strict=True):
+            _draw(axes(ax), shown)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        below: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
+        figure.legend(handles, labels, ncols=5, handlelength=2.6, **below)
+        return save_figure(figure, stem, folder)
+
+
+def save_figure(figure: Any, stem: str, folder: Path) -> str:
+    """Write a figure to .svg and .png; return the <svg> element."""
+    for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 200})):
+        with atomic_path(folder / f"{stem}.{ending}") as path:
+            figure.savefig(path, format=ending, **more)
+    text = (folder / f"{stem}.svg").read_text(encoding="utf-8")
+    return text[text.index("<svg") :]  # what stands before it has no place inside a page
+
+
+def _draw(ax: Any, shown: Experiment) -> None:
+    n, c, N = shown.panel
+    draw_curves(ax, shown.states, shown.curves)
+    ax.axvline(c, color=GREY, linewidth=THIN, linestyle=":")
+    ax.set_title(f"n = {n}, c = {c}, N = {N}", fontsize=SMALL, loc="left")
+    ax.set_xlabel("states of the root", fontsize=SMALLER)
+    ax.set_ylabel("log marginal likelihood", fontsize=SMALLER)
+    round_numbers(ax.xaxis, whole=True)
+
+
+def _data(experiments: Sequence[Experiment]) -> str:
+    rows = (
+        [*e.panel, k, *(s.values[i] for s in e.curves)]
+        for e in experiments
+        for i, k in enumerate(e.states)
+    )
+    return csv_table(["n", "c", "N", "states", *PAPER_SCORES], rows)

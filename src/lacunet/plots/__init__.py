@@ -4,14 +4,11 @@ They are small, with thin lines, and marks that differ in more than their colour
 or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotlib itself adds.
 """
 
-from lacunet.plots.door import paper_style
+from lacunet.plots.door import paper_style, plot_trace
 from lacunet.plots.group_lines import plot_group_profiles
-from lacunet.plots.network_picture import network
-from lacunet.plots.number_charts import plot_densities, plot_pair
-from lacunet.plots.profile_charts import plot_profiles
-from lacunet.plots.profile_lines import plot_profile_lines
+from lacunet.plots.lines import plot_profile_lines
+from lacunet.plots.network_picture import network, plot_densities, plot_pair, plot_profiles
 from lacunet.plots.score_curves import plot_evidence, plot_posterior
-from lacunet.plots.trace_lines import plot_trace
 
 __all__ = [
     "network",

@@ -1,14 +1,27 @@
-"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, for print."""
+"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, for print.
+
+Figures as files; the ending of the name says in which format.
+How EM climbed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lacunet.charts import style
 from lacunet.charts.style import PRINT
+from lacunet.errors import OptionError
 from lacunet.optional import require
+from lacunet.runtime.files import StrPath, atomic_path, check_file
+from lacunet.summaries.em_traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,3 +101,79 @@ def paper_style() -> Iterator[None]:
     """
     with load().rc_context(SETTINGS):
         yield
+
+
+ENDINGS = (".svg", ".pdf", ".png")
+LACKING = r"Glyph (\d+) .* missing from"  # what matplotlib warns of
+DOTS = 200  # for each inch, of a picture that is made of them
+
+
+def check_picture(target: StrPath) -> None:
+    """Say now, before the work, why a figure could not be written."""
+    if Path(target).suffix.lower() not in ENDINGS:
+        known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise OptionError(f"'{target}': figures are written to {known} files. Choose one of these.")
+    load()
+    check_file(target)
+
+
+def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
+    """Write the figure that Axes are part of, and let go of it; say which letters a font lacks."""
+    figure: Any = ax.figure
+    with atomic_path(path) as temporary, warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message=LACKING)
+        kind = Path(path).suffix.lower().removeprefix(".")
+        figure.savefig(temporary, format=kind, dpi=DOTS)
+    lacking = set[str]()
+    for w in caught:
+        if found := re.match(LACKING, str(w.message)):
+            lacking.add(found[1])
+        else:
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if lacking:
+        letters = "".join(chr(int(code)) for code in sorted(lacking, key=int))
+        say(
+            f"{os.fspath(path)}: the font lacks '{letters}', which are drawn as boxes. Set another "
+            "font.family in matplotlibrc."
+        )
+    load().close(figure)
+    return Path(path)
+
+
+NEAREST = 1e-8  # nats: what is nearer to the best end than this is drawn there
+
+
+def plot_trace(traces: Traces, ax: Axes | None = None, *, below: bool = True) -> Axes:
+    """Draw the objective after every step of every start of a search.
+
+    Starts that were climbed to a maximum are blue, the best one thick; those that the race left
+    behind are grey.
+
+    Parameters
+    ----------
+    traces
+        What `em_traces` returns.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    below
+        Draw how far below the best end each one is, on a logarithmic scale; else the objective.
+    """
+    ax = axes(ax)
+    best = traces.best.end
+    for trace in reversed(traces.traces):
+        values = np.maximum(best - trace.values, NEAREST) if below else trace.values
+        winner = trace is traces.best
+        ax.plot(
+            np.arange(len(values)),
+            values,
+            color=PRINT.curves[0] if trace.climbed else GREY,
+            linewidth=1.6 if winner else 0.7,
+            alpha=1.0 if winner else 0.6,
+            zorder=3 if winner else 2 if trace.climbed else 1,
+        )
+    if below:
+        ax.set_yscale("log")
+    ax.set_xlabel("step", fontsize=SMALL)
+    words = "nats below the best" if below else f"{traces.objective} (nats)"
+    ax.set_ylabel(words, fontsize=SMALL)
+    return ax

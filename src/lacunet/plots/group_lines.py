@@ -11,10 +11,10 @@ import numpy as np
 
 from lacunet.charts.style import PRINT
 from lacunet.errors import OptionError
-from lacunet.models.holders import check_kind
+from lacunet.models.ensemble import check_kind
 from lacunet.models.network import Variable
 from lacunet.plots.door import SMALLER
-from lacunet.plots.line_panels import (
+from lacunet.plots.lines import (
     NAME,
     Naming,
     Point,
@@ -24,11 +24,9 @@ from lacunet.plots.line_panels import (
     panels_of,
     tidy_panels,
 )
-from lacunet.selection.groups.answers import GroupAnswer, group_answers
-from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.selection.groups.comparison import GroupAnswer, GroupComparison, group_answers
 from lacunet.selection.groups.levels import Level
-from lacunet.summaries.given_intervals import intervals_to_draw
-from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.intervals import Intervals, intervals_to_draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,20 +1,28 @@
-"""A network as boxes and arrows."""
+"""A network as boxes and arrows.
+
+Class profiles as a heat map.
+Numbers by class: the density of one, and the rows in the plane of two.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from lacunet.api.inputs import as_network
 from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
-from lacunet.charts.network.drawing import Curve
+from lacunet.charts.network.drawing import LEADING, Curve
 from lacunet.charts.network.layout import ROOM
-from lacunet.charts.network.names import LEADING
-from lacunet.charts.style import EDGE, PRINT, TEXT, edge_style
+from lacunet.charts.style import EDGE, PRINT, TEXT, Look, edge_style, shading
+from lacunet.data.audit import shorten
+from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
-from lacunet.models.holders import NetworkLike
-from lacunet.models.network import Network
-from lacunet.plots.door import POINTS, THIN, axes, load
+from lacunet.models.ensemble import NetworkLike
+from lacunet.models.network import Model, Network
+from lacunet.plots.door import POINTS, SMALL, SMALLER, THIN, axes, curve, load
 from lacunet.structure.learned import Learned
+from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,3 +129,181 @@ def _add_box(ax: Axes, box: Box, scale: float) -> None:
         color=PRINT.page["accent"] if box.hidden else PRINT.page["ink"],
         style="italic" if box.hidden else "normal",
     )
+
+
+NAME = 34  # characters of the name of an answer
+ROW, WIDE, EDGES = 0.17, 3.4, 0.7  # inches
+
+
+def plot_profiles(
+    fit: Fit | Model,
+    ax: Axes | None = None,
+    *,
+    hidden: str | None = None,
+    most: int = 20,
+    numbers: bool = True,
+) -> Axes:
+    """Draw p(answer | class) as a heat map, the variables that separate the classes most first.
+
+    Of a variable with two states only the second is drawn; the first has the rest. Of a number it
+    is the mean, the darker the higher above that of everybody.
+
+    Parameters
+    ----------
+    fit
+        A fit, or a model.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    hidden
+        The hidden variable (default: the first one).
+    most
+        How many variables to draw.
+    numbers
+        Whether to write the probabilities and means on the cells.
+    """
+    profiles = profiles_of(fit, hidden)
+    told: list[Answers | NumberProfile] = [*profiles.answers, *profiles.numbers]
+    told.sort(key=lambda one: -one.information)
+    rows = [row for one in told[:most] for row in _rows(one)]
+    names, cells = [row.name for row in rows], np.array([row.shades for row in rows])
+    ax = axes(ax, (WIDE, EDGES + ROW * len(rows)))
+    blend = load("colors").LinearSegmentedColormap.from_list
+    heat = blend("heat", [PRINT.page["faint"], PRINT.page["heat"]])
+    ax.pcolormesh(cells, cmap=heat, vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1.2)
+    if numbers:
+        for y, row in enumerate(rows):
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
+            for x, text in enumerate(row.texts):
+                ax.text(x + 0.5, y + 0.5, text, color=PRINT.page["low"], **middle)
+    classes = zip(profiles.states, profiles.sizes, strict=True)
+    sizes = [f"{profiles.name} {state}\n{p:.0%}" for state, p in classes]
+    ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
+    ax.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=SMALLER)
+    ax.tick_params(length=0)
+    ax.xaxis.tick_top()
+    ax.invert_yaxis()
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
+    """Give the profiles of a hidden variable, of the first one without a name."""
+    model = fit.model if isinstance(fit, Fit) else fit
+    names = {model.network.variables[h].name: h for h in model.network.hidden}
+    if not names:
+        raise OptionError("the model has no hidden variable, so there are no profiles.")
+    if hidden is not None and hidden not in names:
+        raise OptionError(f"'{hidden}' is no hidden variable of the model: it has {list(names)}.")
+    return profile(model, names[hidden] if hidden else model.network.hidden[0])
+
+
+class _Row(NamedTuple):
+    """A row of the heat map: what it is of, how dark its cells are, what stands on them."""
+
+    name: str
+    shades: list[float]
+    texts: list[str]
+
+
+def _rows(told: Answers | NumberProfile) -> list[_Row]:
+    if isinstance(told, NumberProfile):
+        name = shorten(f"{told.name}: {told.titles[0]}", NAME)
+        means = [f"{x:.4g}" for x in told.mean[:-1].tolist()]
+        return [_Row(name, shading(told)[:-1].tolist(), means)]
+    shown = list(zip(told.states, told.given.T.tolist(), strict=True))
+    if len(shown) == 2:
+        del shown[0]
+    return [
+        _Row(shorten(f"{told.name} = {state}", NAME), given, [f"{p:.2f}" for p in given])
+        for state, given in shown
+    ]
+
+
+RINGS = (1.0, 2.0)  # standard deviations of ellipses
+
+
+def plot_densities(
+    fit: Fit | Model, number: str, ax: Axes | None = None, *, hidden: str | None = None
+) -> Axes:
+    """Draw the density of a number in each class; of counts and ordered answers, probabilities.
+
+    Parameters
+    ----------
+    fit
+        A fit, or a model.
+    number
+        A column of numbers.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    hidden
+        The hidden variable (default: the first one).
+    """
+    profiles = profiles_of(fit, hidden)
+    told = _number(profiles, number)
+    ax = axes(ax)
+    slope = 1.0 if told.whole else np.gradient(told.values, told.places)
+    for k, state in enumerate(profiles.states):
+        look = curve(Look(k)) if told.whole else {**curve(Look(k)), "marker": ""}
+        ax.plot(told.values, told.density[k] / slope, label=f"{profiles.name} {state}", **look)
+    if told.of_logarithm:
+        ax.set_xscale("log")
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel(told.name, fontsize=SMALL)
+    ax.set_ylabel("probability" if told.whole else "density", fontsize=SMALL)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes:
+    """Draw the rows of a fit in the plane of two numbers, each in the colour of its class.
+
+    Ellipses are one and two standard deviations around the means of the classes. Rows that miss one
+    of the numbers are not drawn.
+
+    Parameters
+    ----------
+    fit
+        A fit of a latent class model.
+    first, second
+        Columns of numbers: across, and up.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    """
+    profiles = profiles_of(fit, None)
+    told = [_number(profiles, name) for name in (first, second)]
+    problem, network = fit.problem, fit.problem.network
+    columns = [network.observed.index(network.index(n.name)) for n in told]
+    both = (problem.codes[:, columns] >= 0).all(axis=1)
+    values = [
+        np.asarray(network.variables[network.index(n.name)].states)[problem.codes[both, j]]
+        for n, j in zip(told, columns, strict=True)
+    ]
+    mine = problem.about_hidden(fit.model.theta)[0][both].argmax(axis=1)
+    ax, rings = axes(ax), pair_rings(fit.model, *told)
+    for k, state in enumerate(profiles.states):
+        colour = PRINT.curves[Look(k).colour]
+        across, up = (x[mine == k] for x in values)
+        ax.scatter(across, up, s=5.0, color=colour, linewidths=0.0, alpha=0.5)
+        centre = [n.as_places(n.mean[k]) for n in told]
+        for r in RINGS:
+            around = (
+                n.as_values(c + r * steps)
+                for n, c, steps in zip(told, centre, rings[k], strict=True)
+            )
+            line = {**curve(Look(k)), "marker": ""}
+            name = f"{profiles.name} {state}" if r == RINGS[0] else None
+            ax.plot(*around, label=name, **line)
+    for n, set_scale in zip(told, (ax.set_xscale, ax.set_yscale), strict=True):
+        if n.of_logarithm:
+            set_scale("log")
+    ax.set_xlabel(first, fontsize=SMALL)
+    ax.set_ylabel(second, fontsize=SMALL)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _number(profiles: Profiles, name: str) -> NumberProfile:
+    names = [n.name for n in profiles.numbers]
+    if name not in names:
+        raise OptionError(f"'{name}' is no column of numbers of the model: it has {names}.")
+    return profiles.numbers[names.index(name)]

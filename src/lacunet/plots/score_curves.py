@@ -6,8 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacunet.charts.series import PLAIN, Series, by_number, errors_of, posteriors, score_series
-from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING
+from lacunet.charts.style import (
+    AXIS,
+    CAP,
+    ERROR_LINE,
+    LINE,
+    PLAIN,
+    PRINT,
+    RING,
+    Series,
+    by_number,
+    errors_of,
+    posteriors,
+    score_series,
+)
 from lacunet.data.audit import shorten
 from lacunet.errors import OptionError
 from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines

@@ -4,14 +4,12 @@ from typing import Any
 
 from lacunet.models.network import Variable
 from lacunet.report.documents import evidence_document, fit_document, table_document, taken
-from lacunet.selection.candidate_criteria import Criteria
 from lacunet.selection.forecasting import Forecast
 from lacunet.selection.hole_readings import MissingComparison
-from lacunet.summaries.bootstrap_test import RatioTest
-from lacunet.summaries.classification import Classification
-from lacunet.summaries.information_criteria import LOWER
+from lacunet.selection.paper_tables import Criteria
 from lacunet.summaries.intervals import Interval, Intervals
-from lacunet.summaries.statistics import FitStatistics
+from lacunet.summaries.ratio_tests import RatioTest
+from lacunet.summaries.statistics import LOWER, Classification, FitStatistics
 
 VUONG = ("statistic", "p_value", "adjusted", "adjusted_p", "mean", "deviation")
 

@@ -11,24 +11,23 @@ from lacunet.api import (
     Scores,
 )
 from lacunet.data import Column, Table
-from lacunet.data.sampling_design import SamplingDesign
-from lacunet.data.survey import SurveyWeights
-from lacunet.evidence.measurement import Measurement
-from lacunet.evidence.sandwich import Sandwich
+from lacunet.data.design import SamplingDesign, SurveyWeights
+from lacunet.evidence.consistency import Sandwich
+from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.fit import Fit
 from lacunet.models.network import Network
 from lacunet.scores import Evidence
 from lacunet.selection.average import Labellings
-from lacunet.selection.calibration import calibration
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Certainty, Factor
 from lacunet.selection.ensembles import Stack
 from lacunet.selection.hidden.found import HiddenFound
+from lacunet.selection.other_answers import calibration
 from lacunet.selection.reach import ENOUGH
-from lacunet.structure.between_numbers import BetweenNumbers
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree
 from lacunet.structure.learned import Learned
+from lacunet.structure.numbers import BetweenNumbers
 
 
 def to_json(document: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lacunet.errors import OptionError, OutputError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.runtime.memory import in_bytes
+from lacunet.runtime.processes import in_bytes
 
 PART = 1 << 18  # rows of a part: an E step over it takes longer than to ask for it
 

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.inference.problem import Problem
-from lacunet.scores.completed import BD, CS, MLED
-from lacunet.scores.csl import CSL
-from lacunet.scores.information import BIC, DRAPER, ICL
-from lacunet.scores.laplace import LAPLACE
+from lacunet.scores.approximations import BD, BIC, CS, CSL, DRAPER, ICL, LAPLACE, MLED, VB
 from lacunet.scores.occupancy import (
     gaussian_corrections,
     no_corrections,
@@ -16,7 +13,6 @@ from lacunet.scores.occupancy import (
     variational_weights,
 )
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
-from lacunet.scores.vb import VB
 
 CSL_OCCUPIED = occupied(CSL, softmax_weights, gaussian_corrections, usual=True)
 VB_OCCUPIED = occupied(VB, variational_weights, no_corrections)

@@ -24,10 +24,15 @@ import numpy as np
 from scipy.special import gammaln, xlog1py
 
 from lacunet.flags import Flag, Kind, Sizes
-from lacunet.inference.classes import prior_of_states, states_told, with_sizes
-from lacunet.inference.expectation import hidden_counts
+from lacunet.inference.classes import (
+    FAILURES,
+    failure,
+    hidden_counts,
+    prior_of_states,
+    states_told,
+    with_sizes,
+)
 from lacunet.inference.plans.plan import EStep
-from lacunet.inference.plausible import FAILURES, failure
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import Symmetries, symmetries_of
 from lacunet.likelihoods.gamma_functions import log_rising

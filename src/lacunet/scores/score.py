@@ -10,16 +10,26 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.fitting.ascent import Climb
+from lacunet.fitting.diagnose import Variational, at_theta, vary
 from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.maxima import BOTH, MASS
 from lacunet.fitting.predictive import softmax_climb
-from lacunet.fitting.ranks import BOTH, MASS
-from lacunet.fitting.variational import Variational, at_theta, vary
 from lacunet.flags import Flag, Kind
-from lacunet.inference.classes import network_with_sizes, prior_of_states, resizable, with_sizes
-from lacunet.inference.expectation import Expectation, complete_counts, expect
-from lacunet.inference.plausible import FAILURES, check_log_probability, failure, is_above_zero
+from lacunet.inference.classes import (
+    FAILURES,
+    Expectation,
+    check_log_probability,
+    complete_counts,
+    expect,
+    failure,
+    is_above_zero,
+    network_with_sizes,
+    prior_of_states,
+    resizable,
+    with_sizes,
+)
 from lacunet.inference.problem import Problem
-from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.inference.symmetry import interchangeable
 from lacunet.models.conjugacy import log_density, log_prior
 from lacunet.runtime.arrays import BoolArray, FloatArray

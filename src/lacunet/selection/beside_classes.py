@@ -20,22 +20,20 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.evidence.shaped_classes import merged, shaped_problem
 from lacunet.evidence.trait import trait_of
-from lacunet.fitting.also_from import climbed_from
 from lacunet.fitting.fit import Fit, learn
+from lacunet.fitting.neighbours import climbed_from
+from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of, widest_block
-from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import at_equal_distances, build_problem
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.models.covariance import Covariance
 from lacunet.models.latent_class import find_classes, has_classes, over_leaves, with_edges
 from lacunet.models.network import Network
-from lacunet.models.number_prior import NumberPrior
+from lacunet.models.number_prior import Covariance, NumberPrior
 from lacunet.models.prior import Alpha, dirichlet
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.rows import rows_at
 from lacunet.scores import HEADLINE, ScoreInput
-from lacunet.selection.effects.adding import Edge, log_weight
-from lacunet.selection.effects.fitted import start_with_edges
+from lacunet.selection.effects import Edge, log_weight, start_with_edges
 from lacunet.selection.misfit import Alternative, Departure, Misfit
 from lacunet.summaries.predictive_checks import predictive_checks
 from lacunet.summaries.residuals import PairResidual, bivariate_residuals

@@ -10,25 +10,23 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.data.sampling_design import flags_of
+from lacunet.data.design import flags_of
 from lacunet.data.table import Table
-from lacunet.evidence.measurement import Measurement
+from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.fit import Fit, Options
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.models.latent_class import counted, has_classes, unit
 from lacunet.models.network import Model, Network
-from lacunet.models.prior import Alpha
-from lacunet.models.prior_grid import PriorGrid
+from lacunet.models.prior import Alpha, PriorGrid
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
 from lacunet.selection.average import Label, Labellings, NamedPrior, choose
-from lacunet.selection.certainty import Certainty, Factor, How
+from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
 from lacunet.selection.misfit import Misfit
 from lacunet.selection.reach import ENOUGH, Reach, largest_sizes, probability_of_more
 from lacunet.selection.sensitivity import Sensitivity, sensitivities
-from lacunet.selection.truth import TRUTH
-from lacunet.summaries.bootstrap_test import RatioTest
+from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
 UNKNOWN = 0.01  # probability of candidates of which it is not known how many classes are used

@@ -21,7 +21,7 @@ from lacunet.evidence.roundings import nearest_whole
 from lacunet.flags import Flag
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.answers import row_log_lik
-from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.particles import Draws
 from lacunet.models import conjugacy
 from lacunet.models.ensemble import Ensemble, Member
 from lacunet.models.network import Model

@@ -1,22 +1,40 @@
-"""Fit and score candidates: each with its problem, all of the same data."""
+"""Fit and score candidates: each with its problem, all of the same data.
 
-from collections.abc import Mapping, Sequence
+How many hidden states: candidates that differ in the sizes of hidden variables.
+A long range of numbers of states is followed as far as the evidence says that it is worth it.
+Candidates whose fits are there already.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lacunet.data.table import Table
-from lacunet.errors import LacunetError, ModelError
-from lacunet.fitting.fit import Options
-from lacunet.inference.plausible import FAILURES
+from lacunet.errors import LacunetError, ModelError, OptionError
+from lacunet.fitting.fit import Fit, Options
+from lacunet.fitting.predictive import with_posterior
+from lacunet.inference.classes import FAILURES
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
+from lacunet.inference.queries.most_probable import identified_parameters
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.models.latent_class import classes_of, over_leaves, with_edges
+from lacunet.models.network import Network
+from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import GROUPS, Fitting, Score, applicable
-from lacunet.scores.evaluation import Asked, Unfitted, score_fits
+from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
+from lacunet.scores.evaluation import Asked, Unfitted, score_at, score_fits
+from lacunet.selection.all_at_once import NEGLIGIBLE, guesses
 from lacunet.selection.average import Label, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
+from lacunet.selection.reach import ENOUGH, FEWEST_ROWS, FIRST, FURTHER, MOST_WORK, Reach
+from lacunet.wording import range_words
 
 T = TypeVar("T")
 
@@ -128,3 +146,191 @@ def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitt
         return build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     except FAILURES as error:
         return Unfitted(proposal.title, error)
+
+
+USUAL = NumberPrior()
+
+
+def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
+    """Refuse impossible numbers of states; warn of more states than rows."""
+    if not states:
+        raise OptionError(f"no number of states to try. Give for example {range_words(1, 8)}.")
+    for k in states:
+        if k < 1:
+            raise OptionError(f"{k} hidden states: there must be at least 1.")
+    many = f"{max(states)} hidden states are more than the {table.weight:g} rows of the data: "
+    return (f"{many}some classes must stay empty.",) if max(states) > table.weight else ()
+
+
+def latent_classes(
+    table: Table,
+    states: Sequence[int],
+    numbers: NumberPrior = USUAL,
+    edges: Sequence[tuple[str, str]] = (),
+) -> list[Proposal]:
+    """Latent class models of a table, one for each number of classes, ascending.
+
+    With edges, answers listen to each other beside their class.
+    """
+    check_states(states, table)
+    leaves = leaves_of(table, numbers)
+    networks = {k: over_leaves(leaves, k) for k in sorted(set(states))}
+    return [
+        Proposal(k, with_edges(n, edges), {classes_of(n).variable.name: k})
+        for k, n in networks.items()
+    ]
+
+
+def sizes_of_hidden(
+    network: Network, sizes: Mapping[str, Sequence[int]], table: Table
+) -> list[Proposal]:
+    """The same network with every combination of sizes of some hidden variables.
+
+    One variable: the label is its number of states. Several: it names them all.
+    """
+    for states in sizes.values():
+        check_states(states, table)
+    proposals = []
+    for combination in itertools.product(*(sorted(set(states)) for states in sizes.values())):
+        chosen = dict(zip(sizes, combination, strict=True))
+        label: Label = ", ".join(f"{name}={k}" for name, k in chosen.items())
+        if len(sizes) == 1:
+            (label,) = combination
+        proposals.append(Proposal(label, with_hidden(network, chosen), chosen))
+    return proposals
+
+
+SHORT = 24  # numbers that are tried whatever comes of it
+FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
+LOOKED = 0.3  # of the likely time; the rest is for those that are tried
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What there is to try, and where the range was left, if it was."""
+
+    proposals: tuple[Proposal, ...]
+    reach: Reach | None = None
+
+
+def follow(
+    table: Table,
+    proposals: Sequence[Proposal],
+    options: Options,
+    alpha: Alpha,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> Followed:
+    """Look how far a range of numbers of states is worth trying."""
+    numbers = [p.label for p in proposals if isinstance(p.label, int)]
+    whole = Followed(tuple(proposals))
+    if len(numbers) < len(proposals) or len(numbers) <= SHORT:
+        return whole
+    look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), kept)
+    seen: dict[int, float] = {}
+    for place in further_and_further(len(numbers)):
+        before, k = list(seen)[-1:], numbers[place]
+        seen[k] = look(proposals[place])
+        best = max(seen, key=lambda number: seen[number])
+        for last in before:
+            tried = tuple(p for p in proposals if p.label in range(last + 1))
+            if len(tried) >= SHORT and FAR < seen[best] - seen[last] < seen[best] - seen[k]:
+                return Followed(tried, Reach(best, last, numbers[-1], seen[best] - seen[last]))
+    return whole
+
+
+def further_and_further(number: int) -> list[int]:
+    """Give places of a range: powers of two, and one in the middle between two of them.
+
+    >>> [place + 1 for place in further_and_further(40)]
+    [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40]
+    """
+    powers = [2**i for i in range(number.bit_length())]
+    counts = {*powers, *(p + p // 2 for p in powers), number}
+    return sorted(count - 1 for count in counts if count <= number)
+
+
+def _log_evidence(
+    table: Table, options: Options, alpha: Alpha, executor: Executor, kept: Kept, proposal: Proposal
+) -> float:
+    """Take the score that the answer would go by, all labellings counted."""
+    problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
+    score = applicable(RECOMMENDED, problem)[0]
+    try:
+        (found,) = candidates_of(
+            [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
+        )
+    except FAILURES:  # why is said where it is asked for
+        return -math.inf
+    value = found.scores[score.name].value
+    return value if score.every_labelling else value + found.log_labellings
+
+
+def lengthened(
+    table: Table,
+    proposals: Sequence[Proposal],
+    fit: Callable[[Sequence[Proposal]], Selection],
+    measure: Callable[[Selection], Selection],
+) -> Selection:
+    """Try the first numbers of a range that nobody gave, and more of them while more are probable.
+
+    What is found is what the whole range to its last number would give. Where the last number is
+    far ahead by its score, nothing is measured before more are tried. Beyond the first number with
+    more parameters than any data of these columns could determine the range does not go.
+    """
+    ends = ends_worth(table, len(proposals))
+    for last in ends:
+        found = fit(proposals[:last])
+        last_of_all = last == ends[-1] or not _identifiable(proposals[last - 1])
+        if not last_of_all and _rising(found):
+            continue
+        found = measure(found)
+        if last_of_all or found.more is None or found.more <= ENOUGH:
+            break
+    return replace(found, extended=len(found.candidates) > FIRST)
+
+
+def ends_worth(table: Table, most: int) -> list[int]:
+    """Say how far a range is followed by itself.
+
+    A stretch must not be too much work, and leave ten rows for each class: where items are near one
+    half, classes of one row each make the data as probable as one class does, however many there
+    are, and such a range would not end.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = (50, 500, 200_000)
+    >>> tables = [SimpleNamespace(weight=n, distinct_rows=n, columns=range(10)) for n in sizes]
+    >>> [ends_worth(table, 32) for table in tables]
+    [[8], [8, 12, 16, 24, 32], [8, 12]]
+    >>> ends_worth(tables[1], 10)
+    [8, 10]
+    """
+    cells, ends = table.distinct_rows * len(table.columns), [min(FIRST, most)]
+    for further in FURTHER:
+        last = min(further, most)
+        work = cells * sum(range(ends[-1] + 1, last + 1))
+        if last == ends[-1] or work > MOST_WORK or table.weight < FEWEST_ROWS * last:
+            break
+        ends.append(last)
+    return ends
+
+
+def _identifiable(proposal: Proposal) -> bool:
+    return identified_parameters(proposal.network) is None
+
+
+def _rising(found: Selection) -> bool:
+    """Whether the last number is so far ahead by its score that more must be tried."""
+    values = [v if math.isfinite(v) else -math.inf for v in guesses(found).values()]
+    return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE
+
+
+def candidate_at(
+    proposal: Proposal, fit: Fit, scores: Sequence[Score], executor: Executor = SERIAL
+) -> Candidate:
+    """Take the scores of a fit, and give it its posterior."""
+    at = Fitting(fit.problem, fit.options).input_at(fit, executor)
+    found = score_at(at, applicable(scores, fit.problem))
+    fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
+    labellings = symmetries_of(fit.problem).log_count
+    return Candidate(proposal, fit, at.dimension, found, labellings)

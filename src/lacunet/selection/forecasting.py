@@ -12,15 +12,14 @@ import numpy as np
 from lacunet.fitting.fit import Options
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.schedules import FINALISTS, RACED, Schedule
-from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.expectation import expect
-from lacunet.inference.plans.plan import EStep
+from lacunet.inference.classes import expect
+from lacunet.inference.hessian import softmax_hessian
+from lacunet.inference.plans.plan import EStep, free_coordinates
 from lacunet.inference.problem import Problem
 from lacunet.models.conjugacy import random_theta
-from lacunet.runtime.memory import in_bytes
+from lacunet.runtime.processes import in_bytes
 from lacunet.selection.average import Label
-from lacunet.selection.forecast_measuring import Measuring
+from lacunet.selection.measuring import Measuring
 from lacunet.tabular import Columns, Grid, Printable
 
 # Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.

@@ -11,14 +11,11 @@ from lacunet.models.display import model_grids
 from lacunet.models.latent_class import has_classes
 from lacunet.scores import SCORES
 from lacunet.selection.average import Labellings
-from lacunet.selection.calibration import calibration_grid
-from lacunet.selection.certainty import Certainty, Factor, How
+from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
 from lacunet.selection.misfit import misfit_grid
-from lacunet.selection.other_choice import why_not_bic
-from lacunet.selection.range_words import at_the_end, beyond, followed, used_note, used_sentence
-from lacunet.selection.ratio_tests import ratio_grid
+from lacunet.selection.other_answers import calibration_grid, ratio_grid, why_not_bic
+from lacunet.selection.reach import at_the_end, beyond, followed, used_note, used_sentence
 from lacunet.selection.sensitivity import sensitivity_sentences
-from lacunet.selection.truth import TRUTH
 from lacunet.tabular import Columns, Grid, Shown, chance, number, probability, share
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.data.missing_state import HOLE, SEEN, with_masks
+from lacunet.data.notes import HOLE, SEEN, with_masks
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options

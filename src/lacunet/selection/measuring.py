@@ -1,30 +1,118 @@
-"""The posterior over the candidates, measured as far as it matters.
+"""The evidence of candidates measured one by one, and what follows for all of them.
 
-Scores screen the candidates. Those that can matter are measured: numbers of classes all at once by
-a walk over partitions, other networks one by one. What is large is not sampled, by rules on
-numbers that are the same every time: there approximations are good, and sampling is dear.
+The posterior over the candidates, measured as far as it matters.
+What measuring the evidence would take, by the rules that decide whether it is done.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.partitions.walk import WalkGoal
-from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
+import numpy as np
+
+from lacunet.evidence.ais import UsedClasses
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.consistency import between
+from lacunet.evidence.estimate import Measurement, Verdict
+from lacunet.evidence.measure import measure
+from lacunet.evidence.partitions.walk import WalkGoal, can_walk, work_of_walks
+from lacunet.evidence.smc import prepare_sampling
 from lacunet.flags import Flag, Kind
-from lacunet.inference.plausible import FAILURES
+from lacunet.inference.classes import FAILURES, failure
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import touched_by_cases
+from lacunet.inference.sampling.particles import touched_by_cases
+from lacunet.models.prior import same_whatever_the_number
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.selection.all_at_once import by_walk
+from lacunet.scores import Evidence
+from lacunet.selection.all_at_once import by_walk, guesses, known_exactly, may_matter
 from lacunet.selection.average import Label
-from lacunet.selection.candidates import Selection
-from lacunet.selection.certainty import How, about
-from lacunet.selection.one_by_one import by_measurements, measure_each
-from lacunet.selection.screening import may_matter
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.certainty import (
+    SCORED,
+    TRUTH,
+    Certainty,
+    How,
+    Told,
+    about,
+    as_evidence,
+    together,
+)
 from lacunet.settings import OF_PROBABILITY
+
+
+def measure_each(
+    selection: Selection,
+    labels: Sequence[Label],
+    *,
+    goal: Goal,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> Selection:
+    """Measure the evidence of some candidates by itself; each has the whole of the budget."""
+    prepare_sampling(executor, *(c.problem.network for c in selection.candidates))
+    shared = UsedClasses() if _shares(selection) else None
+    done: dict[Label, Candidate] = {}
+    for n, label in enumerate(labels):
+        candidate = next(c for c in selection.candidates if c.label == label)
+        part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
+        seed = selection.options.seed
+        try:
+            measured = measure(
+                candidate.problem, goal=goal, seed=seed, executor=part, shared=shared, kept=kept
+            )
+        except FAILURES as error:
+            nothing = Evidence(TRUTH.name, {}, (failure(error),))
+            done[label] = candidate.with_evidence(nothing)
+            continue
+        measured = between(measured, candidate.lower_bound)
+        done[label] = replace(candidate, measured=measured).with_evidence(as_evidence(measured))
+    candidates = tuple(done.get(c.label, c) for c in selection.candidates)
+    return replace(selection, candidates=candidates)
+
+
+def _shares(selection: Selection) -> bool:
+    """Whether classes have the same prior in all candidates, so that parts can be shared."""
+    alpha = selection.alpha
+    return same_whatever_the_number(alpha)
+
+
+def _told(measured: Measurement) -> Told:
+    if measured.verdict is Verdict.LOWER_BOUND:
+        return Told(measured.value, SCORED, bound=True)  # no surer than a score
+    return Told(measured.value, measured.stderr or 0.0)
+
+
+def by_measurements(selection: Selection) -> Selection:
+    """Let the candidates that were measured one by one decide; the others stay at their score."""
+    measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
+    tried = {c.label for c in selection.candidates if TRUTH.name in c.scores}
+    failed = [c.label for c in selection.candidates if c.label in tried - measured.keys()]
+    values = guesses(selection) | {k: m.value for k, m in measured.items()}
+    bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
+    exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
+    errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
+    doubts: dict[Label, float] = {}
+    if bounds:
+        told = {k: _told(m) for k, m in measured.items()}
+        values, doubts = together(told, guesses(selection))
+    found = Certainty(
+        TRUTH.name,
+        values,
+        selection.prior,
+        How.EXACT if exact else How.UNSETTLED if bounds else How.MEASURED,
+        None if bounds else np.diag(np.square(errors)),
+        frozenset(measured) | known_exactly(selection),
+        (
+            *about(Kind.BOUNDS_ONLY, bounds, selection.unit),
+            *about(Kind.NOT_MEASURED, failed, selection.unit),
+        ),
+        doubts,
+    )
+    return replace(selection, found=found)
+
 
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
 MOST_DOUBTED = 4e10  # and one whose chains do not agree: they walk on
@@ -113,3 +201,46 @@ def _unstable(selection: Selection) -> list[Flag]:
     unsure = [c.label for c in selection.candidates if not c.fit.for_scores.stable]
     matter = [k for k in may_matter(selection) if k in unsure]
     return about(Kind.UNSTABLE_SEARCHES, matter, selection.unit)
+
+
+# Numbers a second of the work that a walk may be, on one core: three walks of 300 to 1,000 rows did
+# 1.2 to 3.9 · 10⁹, for most end before their last round.
+PACE = 1e9
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is measured when fits and scores are there."""
+
+    what: str  # in words
+    seconds: float  # at most
+
+
+def forecast_measuring(
+    problems: Sequence[Problem],
+    labels: Sequence[Label],
+    *,
+    each: bool,
+    budget: float,
+    workers: int,
+) -> Measuring:
+    """Say what is measured of candidates: each by itself if that is asked for, else by the rules.
+
+    Which of them can matter is known when they have scores: these are the most.
+    """
+    hidden = [problem for problem in problems if not problem.exact]
+    if each or len(problems) == 1:
+        return Measuring("the evidence of each, for its budget", budget * len(hidden))
+    numbers = [label for label in labels if isinstance(label, int)]
+    if any(problem.held is not None for problem in problems):
+        return Measuring("nothing: rows that are held in parts are not sampled", 0.0)
+    if len(numbers) == len(labels) and can_walk(problems):
+        rounds = rounds_worth(problems[-1], numbers)
+        if rounds < FEWEST_ROUNDS:
+            return Measuring("nothing: the table is so large that scores decide", 0.0)
+        goal = WalkGoal(rounds=min(rounds, WalkGoal.rounds))  # more only where chains disagree
+        work = work_of_walks(problems[-1], numbers, goal)
+        return Measuring("a walk over partitions, all numbers at once", work / PACE / workers)
+    if max(map(work_of_network, problems)) > MOST_MEASURED:
+        return Measuring("nothing: the networks are so large that scores decide", 0.0)
+    return Measuring("the evidence of those that can matter, for its budget", budget * len(hidden))

@@ -18,17 +18,16 @@ import numpy as np
 
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.table import Table
+from lacunet.fitting.diagnose import at_hyperparameters, vary
 from lacunet.fitting.fit import Options
+from lacunet.fitting.maxima import MASS
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.predictive import learn_posterior, quick_posterior
-from lacunet.fitting.ranks import MASS
-from lacunet.fitting.variational import at_hyperparameters, vary
 from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.models.covariance import Covariance
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.network import Model, Network
-from lacunet.models.number_prior import OF_GRAPHS
+from lacunet.models.number_prior import OF_GRAPHS, Covariance
 from lacunet.models.prior import dirichlet
 from lacunet.structure.hidden.latent_tree import FEWEST_COLUMNS, learn_tree
 from lacunet.structure.knowledge import Knowledge

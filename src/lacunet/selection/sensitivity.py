@@ -18,11 +18,10 @@ from scipy.special import logsumexp
 
 from lacunet.evidence.partitions.cases import told_rows
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
-from lacunet.fitting.variational import at_theta, vary
-from lacunet.inference.classes import exchangeable
-from lacunet.inference.plausible import FAILURES
+from lacunet.fitting.diagnose import at_theta, vary
+from lacunet.inference.classes import FAILURES, exchangeable
 from lacunet.models.latent_class import classes_of
-from lacunet.models.prior_grid import PriorGrid, log_of
+from lacunet.models.prior import PriorGrid, log_of
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.selection.average import Label, posterior
@@ -70,7 +69,7 @@ def _with_empty_classes(
 
     A bound is that of one mode, with every class in use; a part of p(D|k) has some empty.
     """
-    from lacunet.selection.screening import guesses  # it needs what this file is imported by
+    from lacunet.selection.all_at_once import guesses  # it needs what this file is imported by
 
     scored = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
     known = sorted(k for k in scored if isinstance(k, int) and np.isfinite(shifts[k]).all())

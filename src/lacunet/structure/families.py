@@ -1,17 +1,195 @@
-"""Scores of families, each computed once, from whoever provides their statistics."""
+"""A family scored together with all that differ from it by one parent: what a climb asks for.
 
+Where tables are small, rows are gone through once for all variables with few states together: each
+row adds its 0s and 1s, one for each state of each of them, to the line of its parents and child.
+Parents are taken away by adding cells of the family's own table up.
+
+Scores of families, each computed once, from whoever provides their statistics.
+How probable graphs are before the data are seen: a product with one factor for each family.
+Families averaged over equivalent sample sizes: the sizes that a graph's tables are given.
+"""
+
+import math
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.likelihoods.gamma_functions import log_gamma_above
+from lacunet.models import conjugacy
 from lacunet.models.known_tables import NOTHING, KnownTables
-from lacunet.models.table_sizes import LARGEST_TABLE
-from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.structure.counting import Columns, prior_of
-from lacunet.structure.toggling import indicators_of, score_toggles
-from lacunet.structure.zeros import numbered_zeros, possible_states
+from lacunet.models.latent_class import LARGEST_TABLE
+from lacunet.models.network import Network
+from lacunet.models.prior import dirichlet, each_alpha, understand_values
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
+from lacunet.structure.counting import (
+    AIR,
+    Columns,
+    Prior,
+    add_up_states,
+    child_of,
+    cut_rows,
+    exponents,
+    log_bd,
+    log_mean,
+    numbered_zeros,
+    possible_states,
+    prior_of,
+    refine,
+)
+
+NARROW = 8  # states: of more, a row would add mostly zeros
+ROOM = 1 << 27  # bytes of 0s and 1s that are kept, at most
+STEP = 8  # numbers that a processor adds at once: lines are padded to a multiple
+
+
+class Indicators(NamedTuple):
+    """Which states each row has, as 0 and 1, of all variables with few states side by side."""
+
+    shown: NDArray[np.int8]  # (m, width) the rest of a line is 0
+    first: IntArray  # (n,) where the states of each variable begin; −1: it is not there
+
+
+def indicators_of(columns: Columns) -> Indicators:
+    """Write out the variables with few states, as many as there is room for."""
+    n, m = columns.codes.shape
+    first, width = np.full(n, -1), 0
+    for u in np.flatnonzero(columns.cards <= NARROW).tolist():
+        if (width + NARROW) * m <= ROOM:
+            first[u], width = width, width + int(columns.cards[u])
+    shown = np.zeros((m, -(-width // STEP) * STEP), dtype=np.int8)
+    for u in np.flatnonzero(first >= 0).tolist():
+        shown[np.arange(m), first[u] + columns.codes[u]] = 1
+    return Indicators(shown, first)
+
+
+@kernel
+def score_toggles(
+    columns: Columns, indicators: Indicators, v: int, parents: IntArray, prior: Prior
+) -> FloatArray:
+    """Log BD of a child with each variable in turn put to its parents, or taken from them: (n,).
+
+    At the child's own place stands the family as it is.
+    """
+    cells = float(columns.cards[v])
+    for p in parents:
+        cells *= columns.cards[p]
+    if cells <= AIR * columns.codes.shape[1] and columns.possible.shape[0] == 0:
+        return score_by_tables(columns, indicators, v, parents, prior)
+    return score_by_cuts(columns, v, parents, prior)
+
+
+@kernel
+def score_by_tables(
+    columns: Columns, indicators: Indicators, v: int, parents: IntArray, prior: Prior
+) -> FloatArray:
+    """Score where a table has a cell for every configuration, and no zeros are known."""
+    n, m = columns.codes.shape
+    child = child_of(columns, v)
+    scores, chosen = np.empty(n), np.zeros(n, dtype=np.bool_)
+    j, other = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    q = cut_rows(columns, parents, -1, j)
+    size = q * child.r
+    N = add_up_states(j, q, child.x, child.r, child.counts).reshape((size, 1))
+    scores[v] = log_bd_of(N, child.r, 0, 1, exponents(float(size), prior))
+    after = size  # cells that go with each state of a parent, and of those before it
+    for p in parents:
+        r, chosen[p] = columns.cards[p], True
+        after //= r
+        fewer = N.reshape((size // (after * r), r, after)).sum(axis=1).reshape((size // r, 1))
+        scores[p] = log_bd_of(fewer, child.r, 0, 1, exponents(float(size // r), prior))
+    for row in range(m):
+        j[row] = j[row] * child.r + child.x[row]
+    together = size * NARROW <= AIR * m
+    beside = add_up_lines(j, size if together else 0, indicators.shown, child.counts)
+    for u in range(n):
+        r = columns.cards[u]
+        if u == v or chosen[u]:
+            continue
+        each = exponents(float(size) * r, prior)
+        if together and indicators.first[u] >= 0:
+            scores[u] = log_bd_of(beside, child.r, indicators.first[u], r, each)
+        elif size * r <= AIR * m:
+            wider = add_up_states(j, size, columns.codes[u], r, child.counts).reshape((size, r))
+            scores[u] = log_bd_of(wider, child.r, 0, r, each)
+        else:
+            for row in range(m):
+                other[row] = j[row] // child.r
+            more = refine(other, q, columns.codes[u], r, other)
+            scores[u] = log_bd(child, other, more, float(size) * r, prior)
+    return scores
+
+
+@kernel
+def add_up_lines(
+    key: IntArray, size: int, lines: NDArray[np.int8], counts: FloatArray
+) -> FloatArray:
+    """Sum the lines of rows with equal keys, each as often as its row counts: (size, width)."""
+    width = lines.shape[1]
+    N = np.zeros((size, width))
+    for row in range(key.shape[0] if size else 0):
+        weight, at = counts[row], key[row]
+        for cell in range(width):
+            N[at, cell] += weight * lines[row, cell]
+    return N
+
+
+@kernel
+def log_bd_of(N: FloatArray, r: int, first: int, states: int, each: FloatArray) -> float:
+    """Log BD of a table, averaged over exponents: lines are a configuration and a child's state.
+
+    Some columns of it, from `first` on, are the states of one more parent.
+    """
+    values = np.empty(each.shape[0])
+    for k in range(each.shape[0]):
+        values[k] = log_bd_at(N, r, first, states, each[k])
+    return log_mean(values)
+
+
+@kernel
+def log_bd_at(N: FloatArray, r: int, first: int, states: int, a: float) -> float:
+    """Log BD of such a table for one exponent, CH96 eq. 5."""
+    total, at_rest, all_at_rest = 0.0, log_gamma_above(a, 0.0), log_gamma_above(r * a, 0.0)
+    for top in range(0, N.shape[0], r):
+        for s in range(first, first + states):
+            N_j = 0.0
+            for line in range(top, top + r):
+                if N[line, s] > 0.0:
+                    N_j += N[line, s]
+                    total += log_gamma_above(a, N[line, s]) - at_rest
+            if N_j > 0.0:
+                total -= log_gamma_above(r * a, N_j) - all_at_rest
+    return total
+
+
+@kernel
+def score_by_cuts(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
+    """Score by cutting the rows for each set: tables may be larger than there are rows."""
+    n, m = columns.codes.shape
+    child = child_of(columns, v)
+    scores, other = np.empty(n), np.empty(m, dtype=np.int64)
+    chosen, cells = np.zeros(n, dtype=np.bool_), float(child.r)
+    for p in parents:
+        chosen[p] = True
+        cells *= columns.cards[p]
+    j = np.empty(m, dtype=np.int64)
+    q = cut_rows(columns, parents, -1, j)
+    scores[v] = log_bd(child, j, q, cells, prior)
+    for u in range(n):
+        r = columns.cards[u]
+        if chosen[u]:
+            fewer = cut_rows(columns, parents, u, other)
+            scores[u] = log_bd(child, other, fewer, cells / r, prior)
+        elif u != v:
+            more = refine(j, q, columns.codes[u], r, other)
+            scores[u] = log_bd(child, other, more, cells * r, prior)
+    return scores
+
 
 MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
 
@@ -128,3 +306,88 @@ class PerturbedScores(FamilyScores):
             factors = np.exp(self.spread * self.rng.standard_normal(len(gains)))
             self.known[key] = Scored(score, gains * factors)
         return self.known[key]
+
+
+class GraphPrior(StrEnum):
+    """A prior over graphs. Graphs with the same independences are equally probable under each."""
+
+    FAIR = "fair"  # each number of parents of a variable is equally probable
+    UNIFORM = "uniform"  # each graph is
+
+
+AVERAGED = "bdeu:0.5-10"  # of learned graphs, with FAIR: chosen by bench/structure/defaults.py
+
+MEANINGS = {
+    GraphPrior.FAIR: "each number of parents is equally probable (fair)",
+    GraphPrior.UNIFORM: "all are equally probable (uniform)",
+}
+
+
+def log_prior_of_sizes(prior: GraphPrior, candidates: IntArray, most: int) -> FloatArray:
+    """Log p of one set of k parents of v, up to a constant, at [v, k]: (n, most + 1).
+
+    `candidates`, (n,), are the variables that could be parents of each, whatever is known of edges.
+    Fair: p ∝ 1 / (candidates over k), so that sets do not win by being many (Friedman & Koller
+    2003; Eggeling, Viinikka, Vuoksenmaa & Koivisto 2019). Turning an edge between variables that
+    share all other parents exchanges their numbers of parents, so equivalent graphs stay equal.
+
+    >>> log_prior_of_sizes(GraphPrior.FAIR, np.array([3]), 3).round(2).tolist()
+    [[0.0, -1.1, -1.1, 0.0]]
+    """
+    c, k = candidates[:, None].astype(np.float64), np.arange(most + 1)[None, :]
+    if prior is GraphPrior.UNIFORM:
+        return np.zeros((len(candidates), most + 1))
+    k = np.minimum(k, c)  # more parents are only required ones that say nothing
+    log_p: FloatArray = gammaln(k + 1.0) + gammaln(c - k + 1.0) - gammaln(c + 1.0)
+    return log_p
+
+
+def log_prior_over(table: Table, prior: GraphPrior) -> FloatArray:
+    """Log p of a set of k parents of each column, at [v, k], up to a constant: (n, n).
+
+    Parents can be categories with two states or more.
+    """
+    columns = table.columns
+    able = np.array([len(c.states) > 1 and not c.kind.number for c in columns])
+    return log_prior_of_sizes(prior, able.sum() - able, len(columns) - 1)
+
+
+def is_averaged(alpha: float | str) -> bool:
+    """Whether families are averaged over several sizes."""
+    return len(understand_values(alpha)[0]) > 1
+
+
+def middle_exponents(network: Network, alpha: float | str) -> FloatArray:
+    """Give the exponents of the size in the middle: before any case was counted."""
+    several = each_alpha(alpha)
+    return dirichlet(network, several[len(several) // 2])
+
+
+def likeliest_exponents(network: Network, alpha: float | str, N: FloatArray) -> FloatArray:
+    """Give each table the exponents that its cases N make most probable, (size,).
+
+    Where tables are tied, fixed or have zeros, all have the same size.
+    """
+    priors = [dirichlet(network, one) for one in each_alpha(alpha)]
+    if len(priors) == 1:
+        return priors[0]
+    logs = np.stack([conjugacy.log_marginal(N, prior, network.layout) for prior in priors])
+    if not network.plain:
+        return priors[int(logs.sum(axis=1).argmax())]
+    exponents, layout = priors[0].copy(), network.layout
+    for i, best in enumerate(logs.argmax(axis=0).tolist()):
+        layout.table(exponents, i)[...] = layout.table(priors[best], i)
+    return exponents
+
+
+def averaging_gains(
+    network: Network, alpha: float | str, exponents: FloatArray, N: FloatArray
+) -> FloatArray:
+    """What averaging adds to log BD of each family at some exponents, (n,); 0 without averaging."""
+    if not is_averaged(alpha):
+        return np.zeros(len(network.variables))
+    priors, layout = [dirichlet(network, one) for one in each_alpha(alpha)], network.layout
+    logs = np.stack([conjugacy.log_marginal(N, prior, layout) for prior in priors])
+    mean: FloatArray = np.logaddexp.reduce(logs, axis=0) - math.log(len(priors))
+    gains: FloatArray = mean - conjugacy.log_marginal(N, exponents, layout)
+    return gains

@@ -25,26 +25,30 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.fitting.variational import Variational, at_hyperparameters, at_theta, vary
+from lacunet.fitting.diagnose import Variational, at_hyperparameters, at_theta, vary
 from lacunet.inference.problem import build_problem
 from lacunet.models import conjugacy
 from lacunet.models.equivalence import find_compelled
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import BoolArray, CodeArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.averaging import (
+from lacunet.structure.completing import Completer, as_table
+from lacunet.structure.families import (
+    FamilyScores,
+    PerturbedScores,
     averaging_gains,
     is_averaged,
     likeliest_exponents,
     middle_exponents,
 )
-from lacunet.structure.climb import climb, score_graph
-from lacunet.structure.complete import search_complete
-from lacunet.structure.completing import Completer, as_table
-from lacunet.structure.families import FamilyScores, PerturbedScores
 from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
-from lacunet.structure.moves import ADD, DELETE, REVERSE, every_move, moved
-from lacunet.structure.scoring import available_scores, complete_scores, paired_scores
+from lacunet.structure.moves import ADD, DELETE, REVERSE, climb, every_move, moved, score_graph
+from lacunet.structure.scoring import (
+    available_scores,
+    complete_scores,
+    paired_scores,
+    search_complete,
+)
 from lacunet.structure.searching import GraphScore, search_by_gains
 from lacunet.structure.task import GraphTask
 

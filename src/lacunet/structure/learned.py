@@ -1,26 +1,108 @@
-"""The graph that was learned, and what it is worth."""
+"""How a graph depends on the prior: the same search with other exponents.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+The graph that was learned, and what it is worth.
+How far graphs are from one that is taken for the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from lacunet.evidence.measurement import Measurement
-from lacunet.fitting.variational import Variational
+from lacunet.data.table import Table
+from lacunet.evidence.estimate import Measurement
+from lacunet.fitting.diagnose import Variational
 from lacunet.flags import Flag, Kind
-from lacunet.models.equivalence import EquivalenceClass
+from lacunet.models.equivalence import (
+    EquivalenceClass,
+    edge_f1,
+    structural_hamming_distance,
+)
 from lacunet.models.network import Model, Network
-from lacunet.models.prior import Alpha, describe_alpha
+from lacunet.models.prior import Alpha, describe_alpha, scale_alpha
 from lacunet.runtime.arrays import BoolArray
-from lacunet.structure.averaging import is_averaged
-from lacunet.structure.between_numbers import BetweenNumbers
-from lacunet.structure.graph_prior import MEANINGS, GraphPrior
+from lacunet.structure.completing import Completer, Missingness
+from lacunet.structure.families import AVERAGED, MEANINGS, GraphPrior, is_averaged
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.missingness import Missingness
+from lacunet.structure.numbers import BetweenNumbers
+from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphScore
-from lacunet.structure.sensitivity import Sensitivity
+from lacunet.structure.task import GraphTask
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
+
+FACTORS = (0.5, 2.0)
+MOST_NAMED = 3  # edges that a sentence names
+TOO_MANY = 1.5  # times the edges under the default prior, and
+MORE = 5  # so many more, at least
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Edges that depend on the prior: joined under one, not under another."""
+
+    alphas: tuple[float | str, ...]  # half and twice the exponents, or the size
+    differ: tuple[tuple[tuple[str, str], ...], ...]  # under each, the edges gained or lost
+    completed: bool  # whether rows were completed first
+    usual: int | None = None  # edges under the default prior, if this is another
+
+    def __str__(self) -> str:
+        rows = " on completed rows" if self.completed else ""
+        which = dict.fromkeys(edge for edges in self.differ for edge in edges)
+        named = ", ".join(f"{u} – {v}" for u, v in [*which][:MOST_NAMED])
+        more = ", …" if len(which) > MOST_NAMED else ""
+        numbers = " and ".join(str(len(edges)) for edges in self.differ)
+        changed = f"{numbers} edges differ ({named}{more})" if which else "no edge differs"
+        return f"With half and twice the prior's exponents{rows}: {changed}."
+
+    def flags(self, edges: int) -> tuple[Flag, ...]:
+        """Say so where there are far more edges than under the default prior."""
+        if self.usual is None or edges < max(TOO_MANY * self.usual, self.usual + MORE):
+            return ()
+        return (Flag(Kind.MANY_EDGES, detail={"edges": edges, "usual": self.usual}),)
+
+
+def sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> Sensitivity:
+    """Search again from a graph with half and twice the exponents.
+
+    Where cells are missing, rows are completed once from the model, and the graph is searched under
+    its own prior too, so that only the prior makes a difference.
+    """
+    table = task.table
+    if not task.complete:
+        table = Completer(table, np.random.default_rng([task.how.seed, 3]))(model)
+    here = parents if task.complete else _again(task, table, parents, task.alpha)
+    alphas = tuple(scale_alpha(task.alpha, factor) for factor in FACTORS)
+    others = [_again(task, table, parents, alpha) for alpha in alphas]
+    names = [column.name for column in table.columns]
+    differ = tuple(
+        tuple((names[u], names[v]) for v, u in np.argwhere(_joined(here) ^ _joined(other)))
+        for other in others
+    )
+    return Sensitivity(alphas, differ, not task.complete, _usual_edges(task, table))
+
+
+def _again(task: GraphTask, table: Table, start: BoolArray, alpha: float | str) -> BoolArray:
+    """Climb from a graph on rows without missing cells, or find the best where that is quick."""
+    sweeps = task.how.sweeps if is_exact(task) else 0
+    how = replace(task.how, sweeps=sweeps, restarts=0)
+    return search_complete(replace(task, table=table, alpha=alpha, how=how), [start]).parents
+
+
+def _joined(parents: BoolArray) -> BoolArray:
+    pairs: BoolArray = np.tril(parents | parents.T)
+    return pairs
+
+
+def _usual_edges(task: GraphTask, table: Table) -> int | None:
+    """Count the edges under the default prior; None where it is the prior."""
+    if task.alpha == AVERAGED and task.how.prior is GraphPrior.FAIR:
+        return None
+    usual = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
+    return int(_again(usual, table, task.start, AVERAGED).sum())
+
 
 NOTHING = Knowledge()
 ARROWS = (
@@ -179,3 +261,38 @@ class Learned(Printable):
         if self.finalists > 1:
             judge = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
             yield f"Best by {judge} of {self.finalists} graphs whose bounds are close."
+
+
+@dataclass(frozen=True, repr=False)
+class GraphDistances(Printable):
+    """Distances of CPDAGs from that of a reference."""
+
+    reference: EquivalenceClass
+    hamming: Mapping[str, int]  # by name: pairs of variables at which the two differ
+    f1: Mapping[str, float]  # by name: of the edges found
+
+    def tidy(self) -> Columns:
+        """Give a row for each graph."""
+        rows = ((name, d, self.f1[name]) for name, d in self.hamming.items())
+        return transposed(("structure", "shd", "f1"), rows)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        edges = len(self.reference.compelled) + len(self.reference.reversible)
+        rows = tuple((name, str(d), number(self.f1[name], 3)) for name, d in self.hamming.items())
+        note = "Graphs with the same independences are at distance 0."
+        title = f"Distance from the reference, which has {edges} edges"
+        return [Grid(title, ("structure", "SHD", "F1 of edges"), rows, notes=(note,))]
+
+
+def graph_distances(
+    networks: Mapping[str, Network], reference: Network, known: Knowledge
+) -> GraphDistances:
+    """Compare graphs with a reference over the same variables, all oriented as is known."""
+    true = known.equivalence_class(reference)
+    classes = {name: known.equivalence_class(network) for name, network in networks.items()}
+    return GraphDistances(
+        true,
+        {name: structural_hamming_distance(one, true) for name, one in classes.items()},
+        {name: edge_f1(one, true) for name, one in classes.items()},
+    )

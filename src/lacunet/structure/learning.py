@@ -1,13 +1,23 @@
-"""Learn a graph from any table: complete or not."""
+"""What is known of the evidence of graphs, and which of several that are close is the answer.
+
+Learn a graph from any table: complete or not.
+"""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from lacunet.data.table import Table
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
+from lacunet.evidence.estimate import Measurement
+from lacunet.evidence.measure import measure
+from lacunet.evidence.smc import prepare_sampling
+from lacunet.fitting.diagnose import Variational
 from lacunet.fitting.prepare import PREPARING
-from lacunet.fitting.variational import Variational
 from lacunet.flags import Flag
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models import conjugacy
@@ -16,18 +26,69 @@ from lacunet.models.number_prior import OF_GRAPHS, NumberPrior
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
-from lacunet.structure.averaging import averaging_gains, likeliest_exponents, middle_exponents
-from lacunet.structure.between_numbers import BetweenNumbers, between_numbers
-from lacunet.structure.complete import is_exact, search_complete
-from lacunet.structure.incomplete import search_incomplete
+from lacunet.scores import ScoreInput
+from lacunet.scores.approximations import csl
+from lacunet.structure.completing import Missingness, missingness
+from lacunet.structure.families import averaging_gains, likeliest_exponents, middle_exponents
+from lacunet.structure.incomplete import Fitted, search_incomplete
 from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.learned import Learned
-from lacunet.structure.missingness import Missingness, missingness
+from lacunet.structure.learned import Learned, sensitivity
+from lacunet.structure.numbers import BetweenNumbers, between_numbers
+from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphSearch
-from lacunet.structure.sensitivity import sensitivity
 from lacunet.structure.task import GraphTask, few_rows, graph_task
-from lacunet.structure.weighing import weigh
+
+MOST_PARAMETERS = 3_000  # for CSL: it takes the determinant of so large a matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A graph, and its evidence by what was found out about it."""
+
+    fitted: Fitted
+    csl: float | None = None  # an approximation; None where it does not exist or would not fit
+    measured: Measurement | None = None
+
+    def rank(self, *, without_csl: bool) -> float:
+        """What decides, with log p(S): measured evidence, if there is; else CSL; else the bound."""
+        known = self.fitted.posterior.bound if without_csl or self.csl is None else self.csl
+        if self.measured is not None:
+            known = self.measured.value
+        return known + self.fitted.averaging + self.fitted.log_prior
+
+
+def weigh(
+    finalists: Sequence[Fitted], goal: Goal | None, seed: int, executor: Executor
+) -> list[Weighed]:
+    """Weigh graphs, the best first; with a goal, their evidence is measured."""
+    titles = [f"evidence of graph {k + 1} of {len(finalists)}" for k in range(len(finalists))]
+    parts = executor.beside(titles, [1.0] * len(finalists))
+    each = partial(_weigh_one, goal, seed)
+    found = executor.map(each, list(zip(finalists, parts, strict=True)))
+    without = any(one.csl is None for one in found)  # then it cannot decide
+    return sorted(found, key=lambda one: one.rank(without_csl=without), reverse=True)
+
+
+def _weigh_one(goal: Goal | None, seed: int, task: tuple[Fitted, Executor]) -> Weighed:
+    one, executor = task
+    problem = one.posterior.problem
+    found = Weighed(one, approximate(one, executor))
+    if goal is None:
+        return found
+    prepare_sampling(executor, problem.network)
+    measured = measure(problem, goal=goal, seed=seed, executor=executor)
+    return replace(found, measured=measured)
+
+
+def approximate(one: Fitted, executor: Executor) -> float | None:
+    """CSL, from the expected parameters uphill."""
+    problem = one.posterior.problem
+    if problem.network.dimension > MOST_PARAMETERS:
+        return None
+    value = csl(ScoreInput(problem, one.model.theta, executor=executor)).value
+    return value if math.isfinite(value) else None
+
 
 NOTHING, USUAL = Knowledge(), OF_GRAPHS
 DEFAULT = GraphSearch()

@@ -15,16 +15,15 @@ from lacunet.errors import DataError, OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.inference.leaves import leaves_apart
 from lacunet.inference.problem import check_possible
+from lacunet.models.latent_class import check_table_sizes
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import OF_GRAPHS, NumberPrior
-from lacunet.models.table_sizes import check_table_sizes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
-from lacunet.structure.exact import check_size
-from lacunet.structure.graph_prior import log_prior_over
+from lacunet.structure.families import log_prior_over
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.moves import Limits
 from lacunet.structure.numbers import are_numbers
-from lacunet.structure.searching import GraphSearch
+from lacunet.structure.searching import GraphSearch, check_size
 
 NOTHING, USUAL = Knowledge(), OF_GRAPHS
 

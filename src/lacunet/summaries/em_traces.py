@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lacunet.fitting.fit import Options
-from lacunet.fitting.objective import Objective, Point
-from lacunet.fitting.ranks import ESTIMATE
+from lacunet.fitting.maxima import ESTIMATE
+from lacunet.fitting.objective import Objective, Point, random_start
 from lacunet.fitting.schedules import SEARCHERS
-from lacunet.fitting.starts import random_start
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import Serial

@@ -1,4 +1,8 @@
-"""Standard errors and confidence intervals of every parameter of a fit."""
+"""Standard errors and confidence intervals of every parameter of a fit.
+
+Intervals for a picture or a table of a fit: those that are given, or its own.
+What pictures show of an item: its answers, or how far up it is, between 0 and 1 either way.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from lacunet.data.sampling_design import SamplingDesign
+from lacunet.data.design import SamplingDesign
 from lacunet.errors import ModelError, OptionError
 from lacunet.fitting.diagnose import EMPTY
+from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate, Objective, Point
 from lacunet.flags import Flag, Kind
-from lacunet.inference.curvature.information import DesignEffect, precision
+from lacunet.inference.information import DesignEffect, precision
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
-from lacunet.models.display import shown_families
-from lacunet.models.joint import table_of
+from lacunet.models.display import PARAMETER, parameter_rows, shown_families
 from lacunet.models.latent_class import LatentClasses, find_classes
 from lacunet.models.layout import Layout
 from lacunet.models.network import Model, Variable
-from lacunet.models.summary import PARAMETER, parameter_rows
+from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
-from lacunet.tabular.numbers import SHOWN
+from lacunet.tabular.frame import SHOWN
 
 LEVEL = 0.95
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
@@ -309,3 +313,41 @@ def counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
     """Flag the probabilities of which something is true, by their number, if there are any."""
     number = int(which.sum())
     return [Flag(kind, detail={"number": number, "total": which.size, **detail})] if number else []
+
+
+def check_intervals(intervals: Intervals, model: Model) -> None:
+    """Refuse those of another model."""
+    if not np.array_equal(intervals.model.theta, model.theta):
+        raise OptionError("these intervals are of other parameters. Give intervals(data, fit).")
+
+
+def intervals_to_draw(found: Fit | Model, intervals: Intervals | bool) -> Intervals | None:
+    """Give the intervals to draw; none where there are none."""
+    if isinstance(intervals, Intervals):
+        check_intervals(intervals, found.model if isinstance(found, Fit) else found)
+        return intervals
+    if not intervals or not isinstance(found, Fit):
+        return None
+    try:
+        return hessian_intervals(found.problem, found.model, found.estimate)
+    except ModelError:  # a search that ended early: lines are still worth a picture
+        return None
+
+
+def drawn_answers(v: Variable) -> dict[int, str]:
+    """Give places of an item's table that are probabilities or shares, and what they are.
+
+    Of two states the second. Ordered answers have one: the mean, from the lowest answer (0) to the
+    highest (1). Other numbers have none.
+    """
+    if v.family.tabular:
+        return {k: v.labels[k] for k in shown_states(v)}
+    if v.family.on_a_scale:
+        low, high = v.ends
+        return {1: f"mean, {low:g} to {high:g}"}
+    return {}
+
+
+def drawn_name(v: Variable, place: int) -> str:
+    """Name one of them, with its item."""
+    return f"{v.heading}{' = ' if v.family.tabular else ': '}{drawn_answers(v)[place]}"

@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from lacunet.errors import ModelError
 from lacunet.fitting.diagnose import diagnose
 from lacunet.fitting.fit import Fit
+from lacunet.models.known import Relabelling
 from lacunet.models.network import Model
-from lacunet.models.relabelling import Relabelling
 from lacunet.runtime.arrays import FloatArray
 
 ROUNDS = 10  # over several hidden variables, whose numberings depend on each other

@@ -31,7 +31,7 @@ from lacunet.likelihoods import GAUSSIAN
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import LatentClasses, find_classes, has_classes
 from lacunet.models.network import Model
-from lacunet.models.sampling import sample_cells
+from lacunet.models.surgery import sample_cells
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.rows import rows_at
 from lacunet.summaries.residuals import PairTables

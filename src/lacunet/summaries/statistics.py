@@ -1,15 +1,24 @@
-"""Fit statistics: what other latent-class programs print beside a fit, in their conventions."""
+"""How well rows can be told apart by their classes, at the parameters of a model.
 
+Information criteria as other programs print them: minus twice the log-likelihood, so LOWER wins.
+Fit statistics: what other latent-class programs print beside a fit, in their conventions.
+"""
+
+from __future__ import annotations
+
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
 
 from lacunet.fitting.objective import Estimate
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.models.latent_class import has_classes, is_latent_class
-from lacunet.models.network import Model
-from lacunet.summaries.classification import Classification, classify
-from lacunet.summaries.information_criteria import FORMULAS, LOWER, criteria
+from lacunet.models.network import Model, Variable
+from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.residuals import (
     LARGEST_TABLE,
     GoodnessOfFit,
@@ -19,6 +28,90 @@ from lacunet.summaries.residuals import (
 )
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 from lacunet.wording import edge_words, residual_words
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """What giving each row its most probable state of one hidden variable is worth."""
+
+    name: str
+    states: tuple[str, ...]  # K labels
+    entropy_r2: float  # 1 − mean posterior entropy / log K: 1 = every row is certain; NaN if K = 1
+    error: float  # expected share of rows that are given another state than their own
+    expected: FloatArray  # (K, K) expected cases: rows are given state a, belong to state b
+
+    @property
+    def average(self) -> FloatArray:
+        """(K, K) mean posterior of state b over the rows that are given state a; NaN if none is."""
+        given = self.expected.sum(axis=1, keepdims=True)
+        mean: FloatArray = np.full_like(self.expected, np.nan)
+        np.divide(self.expected, given, out=mean, where=given > 0)
+        return mean
+
+    @property
+    def given(self) -> FloatArray:
+        """(K,) share of the rows that are given each state."""
+        share: FloatArray = self.expected.sum(axis=1) / self.expected.sum()
+        return share
+
+    @property
+    def sizes(self) -> FloatArray:
+        """(K,) expected share of the rows that belong to each state."""
+        share: FloatArray = self.expected.sum(axis=0) / self.expected.sum()
+        return share
+
+
+def classify(problem: Problem, theta: FloatArray) -> tuple[Classification, ...]:
+    """Classify the rows of a problem by each of its hidden variables."""
+    variables = [problem.network.variables[h] for h in problem.network.hidden]
+    posteriors = problem.about_hidden(theta)
+    each = zip(variables, posteriors, strict=True)
+    return tuple(_classify(variable, p, problem.counts) for variable, p in each)
+
+
+def _classify(variable: Variable, p: FloatArray, counts: FloatArray) -> Classification:
+    states = len(variable.states)
+    possible = p.sum(axis=1) > 0
+    p, weight = p[possible], counts[possible]
+    expected = np.zeros((states, states))
+    np.add.at(expected, p.argmax(axis=1), p * weight[:, None])
+    cases = weight.sum()
+    entropy = -float(weight @ xlogy(p, p).sum(axis=1))
+    return Classification(
+        variable.name,
+        variable.labels,
+        1.0 - entropy / (cases * np.log(states)) if states > 1 else float("nan"),
+        1.0 - float(weight @ p.max(axis=1)) / cases,
+        expected,
+    )
+
+
+LOWER = "lower is better"
+
+FORMULAS = {
+    "AIC": "−2 log L + 2 d",
+    "AIC3": "−2 log L + 3 d",
+    "BIC": "−2 log L + d log N",
+    "CAIC": "−2 log L + d (log N + 1)",
+    "SABIC": "−2 log L + d log((N + 2)/24)",
+}
+
+
+def criteria(log_lik: float, dimension: int, cases: float) -> dict[str, float]:
+    """Give each criterion by its name, from log L at its maximum, d, and N (the total weight).
+
+    >>> {name: round(x, 2) for name, x in criteria(-100.0, 3, 50).items()}
+    {'AIC': 206.0, 'AIC3': 209.0, 'BIC': 211.74, 'CAIC': 214.74, 'SABIC': 202.32}
+    """
+    penalties = {
+        "AIC": 2.0,
+        "AIC3": 3.0,
+        "BIC": math.log(cases),
+        "CAIC": math.log(cases) + 1.0,
+        "SABIC": math.log((cases + 2.0) / 24.0),
+    }
+    return {name: -2.0 * log_lik + dimension * p for name, p in penalties.items()}
+
 
 UNEXPLAINED = 4.0  # X²/df from which two columns are said to need more than classes
 PAIRS = 10  # pairs of columns that are shown

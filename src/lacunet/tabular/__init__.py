@@ -1,8 +1,19 @@
 """Small tables of results: text for a terminal, HTML for a notebook, and files for a paper."""
 
-from lacunet.tabular.frame import Columns, Framed, frame_of, library_of, transposed
+from lacunet.tabular.frame import (
+    Columns,
+    Framed,
+    Shown,
+    chance,
+    frame_of,
+    library_of,
+    measured,
+    number,
+    probability,
+    share,
+    transposed,
+)
 from lacunet.tabular.grid import Grid, Printable, Together
-from lacunet.tabular.numbers import Shown, chance, measured, number, probability, share
 
 __all__ = [
     "Columns",

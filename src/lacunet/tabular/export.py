@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from lacunet.runtime.files import inert
-from lacunet.tabular.numbers import Shown
+from lacunet.tabular.frame import Shown
 
 Row = Sequence[str]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lacunet.tabular import export
-from lacunet.tabular.frame import Columns, Framed, transposed
-from lacunet.tabular.numbers import Shown
+from lacunet.tabular.frame import Columns, Framed, Shown, transposed
 from lacunet.wording import worded
 
 WORDS = 30  # characters that a column of words gets before it is wrapped

@@ -1,5 +1,11 @@
-"""From sums over partitions into m blocks, Z_m, to the evidence of k classes and back."""
+"""From sums over partitions into m blocks, Z_m, to the evidence of k classes and back.
 
+Several priors of one class in one walk: how often each is visited, and its share of every sum.
+Ratios of neighbouring sums over partitions, from the rates at which chains go up and down.
+How often a walk shall visit each number of blocks: where its error comes from.
+"""
+
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
@@ -7,6 +13,8 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from lacunet.evidence.estimate import jackknife_error, leave_one_out
+from lacunet.inference.kernels.blocks import DOWN, TRIES, UP
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
 
@@ -123,3 +131,180 @@ def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArr
         explained = min(float(np.exp(rest - value)), 1.0 - LEAST_SHARE)
         log_z[n] = value + np.log1p(-explained) - factors[n]
     return log_z
+
+
+RARE = 0.01  # posterior of a prior, given the number of blocks, below which it is visited as often
+NEVER = -700.0  # log of a share that is taken for none
+
+
+@dataclass(frozen=True, eq=False)
+class WalkedPriors:
+    """Hyperparameters in the layout of the problem, and how much each weighs in the average."""
+
+    alphas: tuple[FloatArray, ...]  # (S,) of (size,)
+    weights: FloatArray  # (S,) adding up to 1; 0: for its own answer only
+    base: int = 0  # the prior under which fits and guesses were made
+
+    @classmethod
+    def only(cls, alpha: FloatArray) -> Self:
+        """One prior, which is all the average."""
+        return cls((alpha,), np.ones(1))
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """Log of the weights, −inf where there is none."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.weights))
+
+
+class SharesOfPriors:
+    """The weights c_m,s, and what notes tell of Z_m,s by them. M numbers of blocks, S priors."""
+
+    def __init__(self, levels: Averaged, one_block: FloatArray, base: int) -> None:
+        """Start from the sums for one block, log Z_1,s, which have a closed form."""
+        self.levels, self.one_block = levels, one_block
+        self.log_c = np.tile(one_block[base] - one_block, (levels.last, 1))  # (M, S)
+
+    @property
+    def bottom(self) -> float:
+        """Log Z_1."""
+        return float(logsumexp(self.log_c[0] + self.one_block))
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """The weights for m = 0, 1, …, last + 1, (S, M + 2), as kernels take them."""
+        return np.ascontiguousarray(np.concatenate([self.log_c[:1], self.log_c, self.log_c[-1:]]).T)
+
+    def apart(self, priors: FloatArray, sweeps: FloatArray) -> FloatArray:
+        """Log Z_m,s less log Z_m by notes, (..., M, S) and (..., M); NaN: never seen."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.maximum(np.log(priors / sweeps[..., None]), NEVER) - self.log_c
+        shares[..., 0, :] = self.one_block - self.bottom
+        return np.asarray(shares)
+
+    def everywhere(self, apart: FloatArray) -> FloatArray:
+        """The same with numbers of blocks that were never seen as their neighbours suggest."""
+        known = np.flatnonzero(np.isfinite(apart).all(axis=-1))
+        # Beyond those that were seen it stays the same: where a prior is visited too rarely at
+        # first nothing is lost, but a guess that is too high would keep chains there.
+        places = np.arange(len(apart))
+        guessed = np.array([np.interp(places, known, own[known]) for own in apart.T]).T
+        guessed -= logsumexp(guessed + self.log_c, axis=1, keepdims=True)
+        return np.where(np.isfinite(apart), apart, guessed)
+
+    def learn(self, log_z: FloatArray, apart: FloatArray) -> None:
+        """Visit priors by their posteriors, but none too rarely; log Z_m stay as they are, (M,)."""
+        whole = self.everywhere(apart)
+        shares = self.levels.shares_of_priors(log_z[:, None] + whole)
+        visits = np.sqrt(np.maximum(shares, RARE))
+        self.log_c = np.log(visits / visits.sum(axis=1, keepdims=True)) - whole
+
+
+HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
+HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note
+
+
+def log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log of the mean number of steps up and down in a sweep, by number of blocks; NaN: not seen.
+
+    Parameters
+    ----------
+    rates : (kinds of moves, numbers of blocks, 3)
+        Of one chain, or added up over several.
+    often : (kinds of moves,)
+        How often a sweep makes each move.
+    """
+    tries = rates[..., TRIES]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.log(often @ (rates[..., UP] / tries))
+        down = np.log(often @ (rates[..., DOWN] / tries))
+    return _finite(up), _finite(down)
+
+
+def log_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
+    """Log Z_{m+1}/Z_m for m = 0, 1, …; NaN where chains have not been on both sides.
+
+    `reference` has the log weight of m + 1 less that of m, for which rates were noted.
+    """
+    up, down = log_rates(rates, often)
+    return up[:-1] - down[1:] - reference[:-1]
+
+
+def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
+    """The same, to learn weights by: where one side was not seen, so that chains will go there."""
+    up, down = log_rates(rates, often)
+    known = up[:-1] - down[1:]
+    been = rates[..., TRIES].sum(axis=0) > 0
+    up, down = (np.where(been & np.isnan(x), math.log(HARDLY), x) for x in (up, down))
+    # As likely back as from the neighbour that was seen: were the hope too small, nobody would go.
+    back = up[:-1] - _at_least(HOPED, down[:-1])
+    there = _at_least(HOPED, up[1:]) - down[1:]
+    one_side = np.where(np.isnan(down[1:]), back, there)
+    return np.where(np.isnan(known), one_side, known) - reference[:-1]
+
+
+def _at_least(rate: float, logs: FloatArray) -> FloatArray:
+    return np.fmax(logs, np.log(rate))
+
+
+def carried_on(changes: FloatArray) -> FloatArray:
+    """Give steps of which nothing is known, NaN, the change of the nearest one below or above.
+
+    Guesses that are wrong are so in the same way for neighbours. Step by step chains would take a
+    round for each number of blocks to come to those that nobody has seen.
+
+    >>> carried_on(np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    [1.0, 1.0, 1.0, 3.0, 3.0]
+    """
+    known = np.flatnonzero(np.isfinite(changes))
+    if not len(known):
+        return np.zeros_like(changes)
+    below = np.searchsorted(known, np.arange(len(changes)), side="right") - 1
+    return np.asarray(changes[known[np.maximum(below, 0)]])
+
+
+def _finite(x: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(x), x, np.nan)
+
+
+WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
+RAREST = 0.2  # of the most visits any number has: chains must get through
+
+
+def by_shares(shares: FloatArray) -> FloatArray:
+    """Log of visits by posteriors of numbers of blocks, before errors are known, (M,)."""
+    return 0.5 * np.log(np.maximum(shares, WORTH))
+
+
+def by_errors(
+    rates: FloatArray, often: FloatArray, shares: FloatArray, first: int
+) -> FloatArray | None:
+    """Log of visits with which the posterior of the number of blocks is soonest known, (M,).
+
+    The rate up from m, and that down from m + 1, are each known to an error that shrinks with the
+    root of the visits there; each moves the posterior by what is below times what is above. A sum
+    of such errors is smallest if visits go with the root of what one visit leaves of each. None: no
+    error is known.
+
+    Parameters
+    ----------
+    rates : (chains, kinds of moves, numbers of blocks, 3)
+        Noted so far, from no block up.
+    often : (kinds of moves,)
+        How often a sweep makes each move.
+    shares : (M,)
+        Posterior of the number of blocks, from one up.
+    first
+        The fewest blocks that are visited: nobody asks for the way down from there.
+    """
+    one_less = np.array([log_rates(rest, often) for rest in leave_one_out(rates)])
+    up, down = np.nan_to_num(jackknife_error(one_less))[:, 1 : len(shares) + 1]
+    visits = rates[:, -1, 1 : len(shares) + 1, TRIES].sum(axis=0)
+    below = np.cumsum(shares)
+    moved = below * (1.0 - below)  # by the step from m to m + 1
+    error = np.hypot(moved * up, np.concatenate([[0.0], moved[:-1]]) * down)
+    error[first - 1] = moved[first - 1] * up[first - 1]
+    wanted = error * np.sqrt(visits)
+    if not wanted.max() > 0:
+        return None
+    return np.asarray(np.log(np.maximum(wanted, RAREST * wanted.max())))

@@ -6,15 +6,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.evidence.jackknife import leave_one_out
+from lacunet.evidence.estimate import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_by_prior
-from lacunet.evidence.partitions.chains import AmongPriors, Stretch, joined_priors, no_notes
-from lacunet.evidence.partitions.company import Company
-from lacunet.evidence.partitions.flows import carried_on, hoped_ratios, log_ratios
-from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
-from lacunet.evidence.partitions.priors import SharesOfPriors, WalkedPriors
-from lacunet.evidence.partitions.starts import Starts
-from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
+from lacunet.evidence.partitions.chains import (
+    AmongPriors,
+    Company,
+    Starts,
+    Stretch,
+    joined_priors,
+    no_notes,
+)
+from lacunet.evidence.partitions.levels import (
+    WORTH,
+    Averaged,
+    Occupancy,
+    SharesOfPriors,
+    WalkedPriors,
+    by_errors,
+    by_shares,
+    carried_on,
+    guess_levels,
+    hoped_ratios,
+    log_ratios,
+)
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.kernels.splitting import STEEPEST, TRIED, Notes

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.inference.kernels.drawing import count_tree, draw_cell, draw_tree
+from lacunet.inference.kernels.numbers import count_tree, draw_cell, draw_tree
 from lacunet.inference.kernels.rows import PatternArrays
 from lacunet.inference.kernels.trees import (
     TreeArrays,

@@ -23,10 +23,10 @@ from lacunet.inference.plans.numbers import NumberColumn, number_plan
 from lacunet.inference.plans.patterns import Slot, pattern_plan
 from lacunet.inference.plans.plan import ComponentRows, Components, EStep
 from lacunet.inference.plans.trees import ShapedKinds, tree_plan
-from lacunet.models.cells import Cells
-from lacunet.models.joint import members, statistics_of
 from lacunet.models.latent_class import find_classes
+from lacunet.models.layout import Cells
 from lacunet.models.network import Network, Variable
+from lacunet.models.surgery import members, statistics_of
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 # Which variables are seen by their statistics, not by their values: a rule of the data alone.

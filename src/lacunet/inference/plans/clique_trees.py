@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.inference.kernels.numbering import rank
+from lacunet.inference.kernels.merging import rank
 from lacunet.inference.plans.decompose import RaggedGraph
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from lacunet.errors import OptionError
-from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import LEAST, Device
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
@@ -32,6 +31,7 @@ from lacunet.inference.plans.plan import (
     ComponentRows,
     EStep,
     FeatureCovariance,
+    FreeCoordinates,
     JointStates,
     LinearMap,
 )

@@ -13,11 +13,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.inference.plans.builder import Builder
-from lacunet.inference.plans.plan import ComponentRows, Components, EStep, JointStates, LinearMap
-from lacunet.models.cells import Cells
+from lacunet.inference.plans.plan import (
+    ComponentRows,
+    Components,
+    EStep,
+    FreeCoordinates,
+    JointStates,
+    LinearMap,
+)
+from lacunet.models.layout import Cells
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor

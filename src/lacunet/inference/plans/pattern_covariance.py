@@ -9,10 +9,10 @@ row touches (`kernels/pairs.py`), five times as fast.
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import rows
 from lacunet.inference.kernels.lanes import LANES, add_lanes
 from lacunet.inference.kernels.rows import ROWS_AT_ONCE, PatternArrays, posterior_rows
+from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 

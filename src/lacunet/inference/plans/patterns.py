@@ -17,14 +17,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
-from lacunet.inference.kernels import drawing, particles
+from lacunet.inference.kernels import numbers, particles
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.particles import ParticleState
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
-from lacunet.inference.plans.plan import ComponentRows, EStep, JointStates, LinearMap
+from lacunet.inference.plans.plan import (
+    ComponentRows,
+    EStep,
+    FreeCoordinates,
+    JointStates,
+    LinearMap,
+)
 from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 
@@ -216,7 +221,7 @@ class PatternPlan(EStep):
         return less_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        drawing.draw_patterns(self.arrays, counts, log_weights, rng, out)
+        numbers.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int

@@ -1,9 +1,10 @@
-"""What an E step, a draw or a sum asks of components, whatever shape they have: the one contract.
+"""Free coordinates: which positions of a flat vector vary, and what makes up for each.
 
-A plan holds components of one shape, equal ones merged. All its methods see flat vectors over
-*cells* (`model.cells`): log weights of the joint states of each family, one vector for each start,
-chain or particle (the batch axis comes first). Nobody else asks what kind
-of plan it is; a plan on another device, or one that is spread over machines, is one more file.
+θ basis: θ_ijk without one reference state per parent configuration. The most probable state is
+eliminated: log |A| does not depend on the choice, its rounding errors do. φ basis: the same
+positions, with φ of the reference held.
+
+What an E step, a draw or a sum asks of components, whatever shape they have: the one contract.
 """
 
 import math
@@ -17,12 +18,26 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.particles import ParticleState, PosteriorState
-from lacunet.models.cells import Cells
+from lacunet.models import conjugacy
+from lacunet.models.layout import Cells, Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
+
+
+@dataclass(frozen=True, eq=False)
+class FreeCoordinates:
+    """Which positions of a flat vector are free, and what each is measured against."""
+
+    free: IntArray  # (d,) positions that vary, ordered by parent configuration
+    reference: IntArray  # (d,) for each, the position that makes up for it: θ_ref = 1 − Σ others
+
+
+def free_coordinates(layout: Layout, theta: FloatArray) -> FreeCoordinates:
+    """Ask every family which of its parameters are free at θ."""
+    return FreeCoordinates(*conjugacy.free(theta, layout))
+
 
 T = TypeVar("T")
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]

@@ -16,9 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lacunet.inference.curvature.coordinates import FreeCoordinates
-from lacunet.inference.kernels import drawing, particles, tree_covariances, trees
-from lacunet.inference.kernels.numbering import number_lists, with_room
+from lacunet.inference.kernels import numbers, particles, tree_covariances, trees
+from lacunet.inference.kernels.merging import number_lists, with_room
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.plans.clique_trees import (
     CodedRows,
@@ -32,7 +31,13 @@ from lacunet.inference.plans.clique_trees import (
     steps_of,
 )
 from lacunet.inference.plans.decompose import totals
-from lacunet.inference.plans.plan import ComponentRows, EStep, JointStates, LinearMap
+from lacunet.inference.plans.plan import (
+    ComponentRows,
+    EStep,
+    FreeCoordinates,
+    JointStates,
+    LinearMap,
+)
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.jit import kernel
@@ -333,7 +338,7 @@ class TreePlan(EStep):
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         arrays = self.arrays._replace(counts=counts)
-        drawing.draw_trees(arrays, log_weights, rng, self.scratch(), out)
+        numbers.draw_trees(arrays, log_weights, rng, self.scratch(), out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int

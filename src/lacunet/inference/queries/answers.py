@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.data.table import Column
-from lacunet.inference.expectation import safe_log
+from lacunet.inference.classes import safe_log
 from lacunet.inference.leaves import all_with_values, kind_of
 from lacunet.inference.queries.query import (
     ByRow,
@@ -21,10 +21,8 @@ from lacunet.inference.queries.query import (
 )
 from lacunet.likelihoods.unit import Unit
 from lacunet.models.ensemble import Ensemble, sample_rows
-from lacunet.models.joint import members
 from lacunet.models.network import Model, Variable
-from lacunet.models.sampling import draw_numbers, draw_states
-from lacunet.models.surgery import at_given, shown
+from lacunet.models.surgery import at_given, draw_numbers, draw_states, members, shown
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 

@@ -13,10 +13,9 @@ from lacunet.inference.plans.builder import Builder, Collector, compact_cells
 from lacunet.inference.plans.decompose import hole_patterns
 from lacunet.likelihoods.joint_normal import BlockSpread, draw_student
 from lacunet.models import conjugacy
-from lacunet.models.cells import Cells
-from lacunet.models.joint import members, table_of
+from lacunet.models.layout import Cells
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.surgery import fresh_names
+from lacunet.models.surgery import fresh_names, members, table_of
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 

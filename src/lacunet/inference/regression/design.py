@@ -8,10 +8,13 @@ nor reference: before the data, each class c has a score
 with independent Gaussians of mean 0, and log odds are differences of the scores of two classes.
 What is written down (an intercept at the reference states, slopes, contrasts between states) is a
 linear map of these, so that its prior has the covariance of that map, whatever the reference is.
+
+Which rows of a table are taken: covariates are given, not modelled, so none may be missing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 from scipy.special import polygamma
@@ -19,8 +22,7 @@ from scipy.special import polygamma
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.likelihoods.unit import unit_of_squares
-from lacunet.models.predictors import Covariate, Covariates
-from lacunet.models.terms import Term
+from lacunet.models.predictors import Covariate, Covariates, Term
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`
@@ -165,3 +167,53 @@ def _check_independent(design: Design, counts: FloatArray) -> None:
                 f"covariate '{name}' is determined by {before or 'a constant'}: which "
                 "of them predicts a class cannot be told. Leave one of them out."
             )
+
+
+class MissingCovariates(StrEnum):
+    """What is done about rows that do not show every covariate."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariates) -> Table:
+    """Give the rows that show every covariate; refuse to leave others out without being asked."""
+    shown = shows_all(table, names)
+    if shown.all():
+        return table
+    lost = float(table.counts[~shown].sum())
+    there = [c.name for c in table.columns]
+    each = ", ".join(
+        f"'{name}' in {table.counts[table.codes[:, there.index(name)] < 0].sum():,g}"
+        for name in names
+    )
+    told = f"{lost:,g} of {table.weight:,g} cases lack a covariate ({each})"
+    if missing is MissingCovariates.REFUSE:
+        raise DataError(
+            f"{told}. Classes are predicted from covariates, which are not modelled themselves, so "
+            "they cannot be missing. Give --missing-covariates drop to leave these cases out, or "
+            "let the column be an item like the others (leave it out of --covariates): holes of "
+            "items are no trouble."
+        )
+    if not shown.any():
+        raise DataError(f"{told}: no row is left. Leave out the covariate that is never there.")
+    return replace(
+        table,
+        codes=table.codes[shown],
+        counts=table.counts[shown],
+        design=table.design and table.design.only(shown, 1.0 - lost / table.weight),
+        rows=table.rows - round(lost) if table.weights is None else table.rows,
+        notes=(*table.notes, f"{told}: they are left out."),
+    )
+
+
+def without_covariates(table: Table, names: Sequence[str]) -> Table:
+    """Give the items of a table, row by row: none are merged."""
+    items = [j for j, column in enumerate(table.columns) if column.name not in names]
+    if not items:
+        raise DataError(
+            "every column is a covariate, so there is no item left to tell classes by. Leave some "
+            "of them out of --covariates."
+        )
+    columns = tuple(table.columns[j] for j in items)
+    return replace(table, columns=columns, codes=np.ascontiguousarray(table.codes[:, items]))

@@ -20,10 +20,10 @@ from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import Likelihood, Segment, with_prior
 from lacunet.likelihoods.joint_normal import BlockSpread, joint_statistics
-from lacunet.models.joint import members
 from lacunet.models.latent_class import classes_of
 from lacunet.models.layout import Layout
 from lacunet.models.network import Network, Variable
+from lacunet.models.surgery import members
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 
 Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]

@@ -14,13 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacunet.errors import DataError, ModelError
-from lacunet.models.ensemble import Ensemble
-from lacunet.models.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
-from lacunet.models.formats.losses import predictors_lost, warn
-from lacunet.models.holders import HeldEnsemble, HeldModel, ensemble_in, model_in
+from lacunet.models.ensemble import (
+    Ensemble,
+    HeldEnsemble,
+    HeldModel,
+    ensemble_in,
+    model_as_shown,
+    model_in,
+)
+from lacunet.models.formats import bif, doors, json_model, json_stack, xdsl, xmlbif
+from lacunet.models.formats.doors import predictors_lost, warn
 from lacunet.models.network import Model
 from lacunet.models.prior import PAPER_ALPHA, check_alpha, uniform_alpha
-from lacunet.models.reordered import model_as_shown
 from lacunet.runtime.files import StrPath, check_file, write_text
 
 
@@ -44,7 +49,7 @@ FORMATS = (
     Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
     Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
     JSON_MODEL,
-    Format("DOT", (".dot", ".gv"), None, dot.write, r"\A\s*(strict\s+)?digraph\b"),
+    Format("DOT", (".dot", ".gv"), None, doors.write, r"\A\s*(strict\s+)?digraph\b"),
 )
 
 

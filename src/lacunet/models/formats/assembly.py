@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import ModelError
+from lacunet.models.latent_class import check_table_sizes
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
-from lacunet.models.table_sizes import check_table_sizes
 from lacunet.runtime.arrays import FloatArray
 
 SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this

@@ -15,11 +15,10 @@ import json
 from typing import Any
 
 from lacunet.errors import ModelError
-from lacunet.models.ensemble import Ensemble, Member
+from lacunet.models.ensemble import Ensemble, Member, model_as_shown
 from lacunet.models.formats import json_model
 from lacunet.models.formats.json_entries import get, get_list
 from lacunet.models.formats.json_model import STACK
-from lacunet.models.reordered import model_as_shown
 
 
 def write(ensemble: Ensemble) -> str:

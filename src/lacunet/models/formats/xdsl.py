@@ -1,28 +1,135 @@
-"""XDSL, the format of GeNIe and SMILE; pgmpy and pyAgrum write it too.
+"""The kinds of XDSL nodes that are read, each expanded to its full table.
 
-``probabilities`` holds the numbers with the first parent slowest and the child fastest, as in
-GeNIe and pgmpy. pyAgrum alone writes and reads the first parent fastest: its files say
-``app="aGrUM …"`` and are read so, but **pyAgrum scrambles the tables with two or more parents of
-any XDSL file that it did not write**, ours and GeNIe's. Give it BIF or XMLBIF. Deterministic and
-noisy-max nodes are expanded to their tables (`xdsl_nodes`).
+``<cpt>`` holds its numbers. ``<deterministic>`` names the state of the node for every combination
+of its parents' states (``<resultingstates>``). ``<noisymax>`` holds, for each parent alone, what
+each of its states would do to the node, and after these what does so without any of them, the leak
+(``<parameters>``). The node takes the strongest of all these effects, and its first state is the
+strongest. ``<strengths>`` lists the states of each parent from the strongest to the one without any
+effect, and the columns stand in that order; where only the order of the states puts the column
+``0 … 0 1`` at the state without effect, they stand in this one.
 
-An id has no spaces, since the list of parents is separated by them. A name with spaces is written
-with an id of its own and a property ``name``. SMILE wants parents before children: where the
-variables stand in another order, the property ``position`` keeps it.
+XDSL, the format of GeNIe and SMILE; pgmpy and pyAgrum write it too.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.models.formats.assembly import Family, assemble, shape
+from lacunet.models.formats.assembly import Family, assemble, check_table, number, numbers, shape
 from lacunet.models.formats.typed import to_properties, variable
-from lacunet.models.formats.xdsl_nodes import READERS
-from lacunet.models.formats.xml_text import attribute, content, parse, printed, tag
+from lacunet.models.formats.xmlbif import attribute, content, only, parse, printed, tag
+from lacunet.models.latent_class import LARGEST_TABLE
 from lacunet.models.network import Model, Network, Variable
 from lacunet.runtime.arrays import FloatArray
+
+
+def cpt(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
+    """Read a table, the child fastest."""
+    return numbers(only(node, "probabilities", where).split(), variables, where)
+
+
+def deterministic(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
+    """Give probability 1 to the state that the node has."""
+    *sizes, states = _expanded(variables, where)
+    words = only(node, "resultingstates", where).split()
+    rows, labels = math.prod(sizes), variables[-1].labels
+    if len(words) != rows:
+        raise ModelError(
+            f"{where} has {len(words)} resulting states. It needs {rows}, one for each combination "
+            "of its parents' states."
+        )
+    for word in words:
+        if word not in labels:
+            raise ModelError(
+                f"{where}: '{word}' is not one of its states. They are "
+                f"{', '.join(map(repr, labels))}."
+            )
+    return np.eye(states)[[labels.index(word) for word in words]].reshape(*sizes, states)
+
+
+def noisy_max(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
+    """Multiply, over parents and leak, the probabilities that each leaves the node that weak."""
+    parents = variables[:-1]
+    *sizes, states = _expanded(variables, where)
+    words = only(node, "parameters", where).split()
+    given = np.array([number(word, where) for word in words])
+    columns = sum(sizes)
+    if len(given) not in (columns * states, (columns + 1) * states):
+        raise ModelError(
+            f"{where} has {len(given)} parameters. It needs {states} for each state of each "
+            f"parent, and {states} for the leak: {(columns + 1) * states}."
+        )
+    effects = check_table(given.reshape(-1, states), where, rounded=True)
+    orders = _strengths(node, parents, where)
+    # weaker[..., k]: that the node ends in its state k or in a weaker one, which come later.
+    weaker = np.ones((*sizes, states))
+    if len(effects) > columns:
+        weaker = weaker * _tails(effects[-1])
+    for axis, order in enumerate(orders):
+        effects, own = effects[len(order) :], effects[: len(order)]
+        along = [1] * len(parents)
+        along[axis] = len(order)
+        weaker = weaker * _tails(_by_state(own, order)).reshape(*along, states)
+    return -np.diff(weaker, axis=-1, append=0.0)
+
+
+READERS: dict[str, Callable[[Element, Sequence[Variable], str], FloatArray]] = {
+    "cpt": cpt,
+    "deterministic": deterministic,
+    "noisymax": noisy_max,
+}
+
+
+def _expanded(variables: Sequence[Variable], where: str) -> tuple[int, ...]:
+    """Give the shape of the table that a few numbers stand for, unless it is too large."""
+    sizes = shape(variables)
+    if math.prod(sizes) > LARGEST_TABLE:
+        raise ModelError(
+            f"{where}: its table would have {math.prod(sizes):,} numbers, one for each combination "
+            f"of states of it and its {len(sizes) - 1} parents; at most {LARGEST_TABLE:,} are "
+            "allowed. Give it fewer parents, by variables between them and the node."
+        )
+    return sizes
+
+
+def _tails(columns: FloatArray) -> FloatArray:
+    """Sum probabilities from each state to the last: (..., states)."""
+    tails: FloatArray = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1]
+    tails[..., 0] = 1.0  # whatever the rounding of the others
+    return tails
+
+
+def _by_state(columns: FloatArray, order: Sequence[int]) -> FloatArray:
+    """Put the columns of a parent, (its states, the node's), into the order of its states."""
+    none = np.eye(columns.shape[1])[-1]
+    weakest = order[-1]
+    if (columns[weakest] == none).all() and not (columns[-1] == none).all():
+        return columns
+    return columns[np.argsort(order)]
+
+
+def _strengths(node: Element, parents: Sequence[Variable], where: str) -> list[list[int]]:
+    """Give the states of each parent from the strongest to the weakest."""
+    words = " ".join(content(s) for s in node.findall("strengths")).split()
+    if not words:
+        return [list(range(len(p.states))) for p in parents]
+    orders, place = [], 0
+    for parent in parents:
+        own = words[place : place + len(parent.states)]
+        place += len(parent.states)
+        if sorted(own) != sorted(map(str, range(len(parent.states)))):
+            raise ModelError(
+                f"{where}: its strengths for the parent '{parent.name}' are '{' '.join(own)}'. "
+                f"They must be the numbers 0 to {len(parent.states) - 1} in some order."
+            )
+        orders.append([int(word) for word in own])
+    if place != len(words):
+        raise ModelError(f"{where} has {len(words)} strengths. Its parents have {place} states.")
+    return orders
+
 
 FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
 

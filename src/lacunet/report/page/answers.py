@@ -6,20 +6,20 @@ from dataclasses import replace
 from lacunet.data import Table
 from lacunet.fitting.fit import Fit
 from lacunet.models.latent_class import counted, find_classes
-from lacunet.report.page.group_view import group_view
 from lacunet.report.page.network_page import NetworkAnswer
-from lacunet.report.page.repeat import prior_words
+from lacunet.report.page.render import prior_words
+from lacunet.report.page.views import group_view
 from lacunet.report.page.words import count, listed, nats
 from lacunet.selection.groups.comparison import GroupComparison
 from lacunet.selection.hidden.found import HiddenFound
 from lacunet.selection.hidden.looking import MOST
-from lacunet.selection.regression.class_regression import ClassRegression
+from lacunet.selection.regression import ClassRegression
 from lacunet.settings import Settings
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree
 from lacunet.structure.learned import Learned
 from lacunet.summaries.intervals import Intervals
-from lacunet.summaries.item_table import item_table
+from lacunet.summaries.profiles import item_table
 from lacunet.tabular import Grid, Printable
 
 

@@ -2,15 +2,18 @@
 
 Each is drawn twice, for a wide screen and for a narrow one: a picture that is only scaled cannot be
 read on a phone.
+
+One curve for each score over the numbers of hidden states.
+One line for each candidate that has a name, with the mark of every score on it.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lacunet.charts.series import Series
-from lacunet.charts.style import CAP, MAIN_MARK, MARK, RING, Look
-from lacunet.report.page.svg import mark, tag
+from lacunet.charts.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series, tick_labels, ticks
+from lacunet.data.audit import shorten
+from lacunet.report.page.words import label, mark, tag
 
 LEAST_REACH = 10.0  # nats below the answer that the near view shows at least,
 BEST = 4  # or as many as these candidates need, or half of them if that is less,
@@ -179,3 +182,140 @@ class Chart:
         about = {"role": "img", "aria_label": self.description}
         box = f"0 0 {self.width:.0f} {height:.0f}"
         return tag("svg", *parts, class_="chart", viewBox=box, **about)
+
+
+RIGHT, TOP = 14.0, 34.0
+BELOW = 46.0  # for what stands under the axis
+CLOSE_TOGETHER = 26.0  # least room for the number of a candidate
+DIGIT = 7.0  # likely width of a digit
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where things are, in pixels."""
+
+    left: float
+    step: float  # from one candidate to the next
+    axis: Axis
+
+    @property
+    def bottom(self) -> float:
+        return self.axis.start
+
+    def x(self, candidate: int) -> float:
+        return self.left + (candidate + 0.5) * self.step
+
+
+def draw_lines(chart: Chart) -> str:
+    """Draw the chart."""
+    levels = ticks(chart.frame.low, chart.frame.high)
+    left = 16.0 + DIGIT * max(map(len, tick_labels(levels)))
+    step = (chart.width - left - RIGHT) / len(chart.labels)
+    height = 300.0 if chart.roomy else 260.0
+    place = _Place(left, step, Axis(chart.frame, TOP + height, TOP, upright=True))
+    candidates = range(len(chart.labels))
+    band = (step, height + BELOW - 20)
+    return chart.svg(
+        [
+            *_axes(chart, place, levels),
+            *chart.groups(lambda s: [_line(s, chart, place), *marks(s, place.axis, place.x)]),
+            *(
+                label(f"✕ {n}", place.x(c), place.bottom - 6, class_="failed")
+                for c in candidates
+                if (n := chart.failed(c))
+            ),
+            *(chart.band(c, place.x(c) - step / 2, TOP, *band) for c in candidates),
+        ],
+        place.bottom + BELOW,
+    )
+
+
+def _axes(chart: Chart, place: _Place, levels: Sequence[float]) -> list[str]:
+    every = max(1, math.ceil(CLOSE_TOGETHER / place.step))
+    left, right = place.left, chart.width - RIGHT
+    return [
+        *(
+            tag("line", x1=left, x2=right, y1=y, y2=y, class_="level")
+            + label(words, left - 8, y + 4, "end")
+            for y, words in zip(map(place.axis.at, levels), tick_labels(levels), strict=True)
+        ),
+        *(
+            label(words, place.x(c), place.bottom + 18)
+            for c, words in enumerate(chart.labels)
+            if c % every == 0
+        ),
+        label(chart.unit, (left + right) / 2, place.bottom + 38, class_="axis"),
+        label(AXIS, 0.0, 12.0, "start", class_="axis"),
+    ]
+
+
+def _line(series: Series, chart: Chart, place: _Place) -> str:
+    """Draw the line, cut off where the frame ends; a score that failed leaves a gap."""
+    pieces: list[list[str]] = [[]]
+    for c, value in enumerate(series.values):
+        if math.isnan(value):
+            pieces.append([])
+        else:
+            pieces[-1].append(f"{place.x(c):.1f},{place.axis.at(value):.1f}")
+    inside = (place.left, TOP - 4, chart.width - place.left - RIGHT, place.bottom - TOP + 4)
+    dashes = dash(series.look)
+    return tag(
+        "svg",
+        *(
+            tag("polyline", points=" ".join(p), class_="curve", stroke_dasharray=dashes)
+            for p in pieces
+            if len(p) > 1
+        ),
+        **dict(zip(("x", "y", "width", "height"), inside, strict=True)),
+        viewBox=" ".join(f"{n:.1f}" for n in inside),
+    )
+
+
+LEFT, ROWS_RIGHT, ROWS_TOP, STEP = 14.0, 18.0, 8.0, 44.0
+ROWS_BELOW = 46.0  # for what stands under the axis
+DOWN = 6.0  # from the middle of a row to its line: its name stands above
+LETTER = 6.8  # likely width of a letter
+FEW = 4  # numbers on the axis for a narrow screen
+
+
+def draw_rows(chart: Chart) -> str:
+    """Draw the chart."""
+    axis = Axis(chart.frame, LEFT, chart.width - ROWS_RIGHT, upright=False)
+    bottom = ROWS_TOP + STEP * len(chart.labels)
+    candidates = range(len(chart.labels))
+    return chart.svg(
+        [
+            *_axes_row_chart(chart, axis, bottom),
+            *chart.groups(lambda s: marks(s, axis, _middle)),
+            *(
+                label(f"✕ {n} failed", axis.end, _middle(c) - 16, "end", class_="failed")
+                for c in candidates
+                if (n := chart.failed(c))
+            ),
+            *(chart.band(c, 0.0, ROWS_TOP + c * STEP, chart.width, STEP) for c in candidates),
+        ],
+        bottom + ROWS_BELOW,
+    )
+
+
+def _middle(candidate: int) -> float:
+    return ROWS_TOP + (candidate + 0.5) * STEP + DOWN
+
+
+def _axes_row_chart(chart: Chart, axis: Axis, bottom: float) -> list[str]:
+    frame = chart.frame
+    levels = ticks(frame.low, frame.high) if chart.roomy else ticks(frame.low, frame.high, FEW)
+    room = int((axis.end - LEFT) / LETTER)
+    return [
+        *(
+            tag("line", x1=axis.at(v), x2=axis.at(v), y1=ROWS_TOP, y2=bottom, class_="level")
+            + label(words, axis.at(v), bottom + 18)
+            for v, words in zip(levels, tick_labels(levels), strict=True)
+        ),
+        *(
+            label(shorten(name, room), LEFT, _middle(c) - 16, "start", class_="name")
+            + tag("line", x1=LEFT, x2=axis.end, y1=_middle(c), y2=_middle(c), class_="level")
+            for c, name in enumerate(chart.labels)
+        ),
+        label(AXIS, chart.width / 2, bottom + 38, class_="axis"),
+    ]

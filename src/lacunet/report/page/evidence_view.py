@@ -5,12 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lacunet.charts.series import PLAIN, Series, by_number, posteriors, ranked, score_series
-from lacunet.report.page.cells import Cell, Line, chance_cell
-from lacunet.report.page.chart import Chart, near, whole
-from lacunet.report.page.line_chart import draw_lines
-from lacunet.report.page.row_chart import draw_rows
-from lacunet.report.page.words import count, listed, nats
+from lacunet.charts.style import PLAIN, Series, by_number, posteriors, ranked, score_series
+from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
+from lacunet.report.page.words import Cell, Line, chance_cell, count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Factor

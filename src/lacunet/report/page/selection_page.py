@@ -5,27 +5,26 @@ from pathlib import Path
 from typing import Any
 
 from lacunet import api
-from lacunet.charts.series import by_number
+from lacunet.charts.style import by_number
 from lacunet.models.display import hidden_grids
 from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page import (
     evidence_view,
-    network_view,
+    network_page,
     profile_view,
     render,
-    separation_view,
     summary_view,
+    views,
 )
 from lacunet.report.page.advice import warnings
 from lacunet.report.page.chart import key
-from lacunet.report.page.holes_view import audit
-from lacunet.report.page.repeat import facts, python_call
+from lacunet.report.page.render import facts, python_call
+from lacunet.report.page.views import audit
 from lacunet.report.page.words import kind, nats
 from lacunet.runtime.files import check_not_read
-from lacunet.selection.calibration import calibration_grid
 from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import TITLES, answer, beside_classes, limits
-from lacunet.selection.other_choice import why_not_bic
+from lacunet.selection.other_answers import calibration_grid, why_not_bic
 
 
 def write_report(
@@ -122,9 +121,9 @@ def _of_best(selection: Selection) -> dict[str, Any]:
         # Profiles say it already if the model is simple.
         "tables": [] if is_latent_class(network) else hidden_grids(model),
         "notes": (*selection.table.notes, *notes),
-        "separations": separation_view.separations(criteria, selection),
-        "grids": separation_view.fit_grids(criteria, selection),
-        "picture": network_view.picture(model),
+        "separations": views.separations(criteria, selection),
+        "grids": views.fit_grids(criteria, selection),
+        "picture": network_page.picture(model),
         "structure": []
         if by_number(selection) and is_latent_class(network)
         else [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lacunet.data import Table
 from lacunet.report.page.evidence_view import runner_up
-from lacunet.report.page.separation_view import Separation
+from lacunet.report.page.views import Separation
 from lacunet.report.page.words import count, percent
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Candidate, Selection

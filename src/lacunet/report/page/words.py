@@ -1,10 +1,17 @@
-"""Numbers and names as the page writes them."""
+"""Numbers and names as the page writes them.
+
+What the tables of the page are made of.
+SVG as text, a few shapes at a time; everything that is put into it is escaped.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
 
+from lacunet.charts.style import Corners
 from lacunet.models.network import Variable
-from lacunet.tabular import number
+from lacunet.tabular import chance, number
 
 SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were
 
@@ -60,3 +67,78 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 def hundredths(p: float) -> str:
     """Write a share for the style sheet, which needs no more digits than can be seen."""
     return f"{p:.3f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number in a table, or why there is none."""
+
+    text: str
+    tip: str = ""
+    best: bool = False
+    failed: bool = False
+    share: str = ""  # 0 to 1, how strongly to colour it, or how long its bar is; empty: not at all
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    chosen: bool = False
+
+
+def share_cell(p: float) -> Cell:
+    """Show a share, in percent."""
+    return Cell(percent(p), share=hundredths(p))
+
+
+def chance_cell(
+    p: float,
+    tip: str = "",
+    best: bool = False,
+    *,
+    exact: bool = True,
+    stderr: float | None = None,
+) -> Cell:
+    """Show a probability, with its error if it has one; one that does not exist has no length."""
+    length = hundredths(0.0 if math.isnan(p) else p)
+    return Cell(chance(p, stderr, exact=exact), tip, best, share=length)
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """Write an element; `_` in the name of an attribute stands for `-`, one at its end for nothing.
+
+    >>> tag("text", "a", x=1.25, class_="b < c")
+    '<text x="1.25" class="b &lt; c">a</text>'
+    """
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_quoted(_plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{given}>{''.join(children)}</{name}>" if children else f"<{name}{given}/>"
+
+
+def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
+    """Write a text at a place."""
+    return tag("text", escape(content), x=x, y=y, text_anchor=anchor, **more)
+
+
+def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:
+    """Draw the mark of a curve around a point; without corners it is a circle."""
+    if not corners:
+        return tag("circle", cx=x, cy=y, r=size, **attributes)
+    points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
+    return tag("polygon", points=points, **attributes)
+
+
+def _quoted(text: str) -> str:
+    """Escape the value of an attribute; XML would take bare line ends and tabs for spaces."""
+    return escape(text).replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
+
+
+def _plain(value: object) -> str:
+    """Write coordinates with no more digits than can be seen."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

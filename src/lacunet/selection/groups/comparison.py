@@ -1,4 +1,8 @@
-"""The result of comparing groups: how far classes are the same, by evidence and by tests."""
+"""The result of comparing groups: how far classes are the same, by evidence and by tests.
+
+Compare answers that are equal, partly equal and free in groups.
+Every answer in every group and class, with intervals: what pictures of groups are made of.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,19 @@ import numpy as np
 from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag
 from lacunet.models.conjugacy import log_marginal
-from lacunet.models.grouped import Grouped
-from lacunet.models.network import Model
+from lacunet.models.latent_class import Grouped
+from lacunet.models.network import Model, Variable
+from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.scores import HEADLINE, RECOMMENDED, VB
+from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import Certainty
-from lacunet.selection.effects.adding import Trial
-from lacunet.selection.groups.alignment import Alignment
-from lacunet.selection.groups.levels import Level, LevelFit, Levels
-from lacunet.summaries.information_criteria import criteria
-from lacunet.summaries.likelihood_ratio import LikelihoodRatio
+from lacunet.selection.effects import Trial, Workshop
+from lacunet.selection.evaluating import candidate_at
+from lacunet.selection.groups.levels import Alignment, Level, LevelFit, Levels, fit_levels
+from lacunet.summaries.intervals import Intervals, drawn_answers
+from lacunet.summaries.ratio_tests import LikelihoodRatio
+from lacunet.summaries.statistics import criteria
 from lacunet.tabular import Columns, Grid, Printable, transposed
 
 
@@ -223,3 +230,68 @@ class GroupComparison(Printable):
         from lacunet.selection.groups.grids import comparison_grids
 
         return comparison_grids(self)
+
+
+SCORES = (VB, HEADLINE, RECOMMENDED[0])  # what decides whether to measure, and what stands in
+
+
+def compare_levels(
+    workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
+) -> tuple[Levels, Selection]:
+    """Fit the models, and take their scores."""
+    levels = fit_levels(workshop, grouped, named)
+    candidates = [
+        candidate_at(
+            Proposal(str(found.level), found.grouped.network, {}),
+            found.fitted.fit,
+            SCORES,
+            workshop.executor.silent(),
+        )
+        for found in levels.fits
+    ]
+    alpha, options = workshop.alpha, workshop.options
+    return levels, Selection(workshop.table, tuple(candidates), options, alpha, levels.prior)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswer:
+    """One answer to an item, or the size of classes, in G groups and K classes."""
+
+    variable: Variable  # the item, or the classes themselves
+    state: int | None  # place in its table, as `drawn_answers` gives it; None of class sizes
+    values: FloatArray  # (3, G, K) estimate, low, high; the ends are NaN where there is no interval
+    shared: bool  # whether it is the same in all groups, by the model
+
+
+def group_answers(
+    found: GroupComparison, level: Level, precise: Intervals | None
+) -> Iterator[GroupAnswer]:
+    """Give class sizes, then items in their order; of two states the second."""
+    grouped, model = found.grouped(level), found.candidate(level).model
+    network = model.network
+    ends = _ends(model.theta, precise)
+    sizes = np.stack([table_of(network, x, grouped.root) for x in ends])
+    yield GroupAnswer(network.variables[grouped.root], None, sizes, False)
+    for i in grouped.items:
+        v = network.variables[i]
+        drawn = drawn_answers(v)
+        if not drawn:
+            continue
+        # Axes of a table are parents, then states: (groups, classes, states), the groups perhaps 1.
+        family = list(network.layout.families[i])
+        tables = np.stack([table_of(network, x, i) for x in ends])
+        shared = grouped.group not in family
+        if shared:
+            tables = np.broadcast_to(
+                tables[:, None], (len(ends), len(found.groups), *tables.shape[1:])
+            )
+        else:
+            axes = [family.index(grouped.group) + 1, family.index(grouped.root) + 1]
+            tables = np.moveaxis(tables, axes, [1, 2])
+        for k in drawn:
+            yield GroupAnswer(v, k, tables[..., k], shared)
+
+
+def _ends(theta: FloatArray, precise: Intervals | None) -> list[FloatArray]:
+    none = np.full_like(theta, np.nan)
+    return [theta, none, none] if precise is None else [theta, precise.low, precise.high]

@@ -15,18 +15,19 @@ import numpy as np
 
 from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.complete import search_complete
-from lacunet.structure.hidden.cliques import FEWEST, dependent_groups, groups_of
-from lacunet.structure.hidden.explaining import Explaining
-from lacunet.structure.hidden.fitting import Filled, Fitted, complete, fit
-from lacunet.structure.hidden.islands import find_islands
-from lacunet.structure.hidden.keeping import Keeping
-from lacunet.structure.hidden.proposal import Proposal
+from lacunet.structure.hidden.fitting import Filled, Fitted, Keeping, Proposal, complete, fit
+from lacunet.structure.hidden.places import (
+    FEWEST_IN_CLIQUE,
+    Explaining,
+    dependent_groups,
+    find_islands,
+    groups_of,
+)
 from lacunet.structure.hidden.sketch import Sketch, edge_matrix
 from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.learned import Learned
 from lacunet.structure.moves import Limits
-from lacunet.structure.scoring import complete_scores
+from lacunet.structure.scoring import complete_scores, search_complete
 from lacunet.structure.task import GraphTask
 
 RISE = 0.5  # nats that another graph must be above: less is not worth another fit
@@ -149,7 +150,9 @@ class Growing:
         proposed = (*groups_of(touching), *islands, *dependent)
         groups = {tuple(v for v in group if v in free) for group in proposed}
         found = []
-        for group in sorted(g for g in groups if len(g) >= FEWEST and self._free(sketch, g)):
+        for group in sorted(
+            g for g in groups if len(g) >= FEWEST_IN_CLIQUE and self._free(sketch, g)
+        ):
             one, inside = explaining.one(group), _inside(sketch, group)
             gain = one.value - sum(scores(v, inside[v]).score for v in group)
             wider = behind(sketch, group, one.states, limits)
@@ -226,7 +229,8 @@ def distinct(found: Sequence[Fitted]) -> list[Fitted]:
 def has_sense(sketch: Sketch) -> bool:
     """Whether every hidden variable has a child, and joins as many variables as tell it apart."""
     return all(
-        sketch.parents[:, h].any() and len(sketch.neighbours(h)) >= FEWEST for h in sketch.hidden
+        sketch.parents[:, h].any() and len(sketch.neighbours(h)) >= FEWEST_IN_CLIQUE
+        for h in sketch.hidden
     )
 
 

@@ -1,4 +1,7 @@
-"""A latent tree, forest or class model that was learned, and what it is worth."""
+"""The search for a latent tree: islands, a tree over them, then changes as long as one helps.
+
+A latent tree, forest or class model that was learned, and what it is worth.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,102 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.annealing import Goal
 from lacunet.evidence.measure import measure
-from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.evidence.smc import prepare_sampling
 from lacunet.fitting.prepare import PREPARING
 from lacunet.flags import Flag
 from lacunet.models.network import Model, Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import describe_alpha
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.hidden.hidden_grid import by_size, hidden_grid, hidden_variables
-from lacunet.structure.hidden.tree_search import TreeSearch
+from lacunet.structure.hidden.fitting import (
+    Filled,
+    Fitted,
+    Proposal,
+    by_size,
+    complete,
+    fit,
+    hidden_grid,
+    hidden_variables,
+)
+from lacunet.structure.hidden.places import Explaining, find_islands
+from lacunet.structure.hidden.sketch import empty_sketch
+from lacunet.structure.hidden.tree_moves import MOVES, Moves, Situation, best_tree, cleared
 from lacunet.structure.task import USUAL, check_seen, few_rows
 from lacunet.tabular import Columns, Grid, Printable
+
+RISE = 0.5  # nats that the bound of another tree must be above
+LEFT = 0.9  # of what was to be done before a change, as it is shown: nobody knows how many follow
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The best latent tree that was found, and how the bound rose."""
+
+    best: Fitted
+    values: tuple[float, ...]  # bounds, with all labellings, of the trees that were accepted
+    fitted: int  # trees fitted to the data as they are
+
+
+class TreeSearch:
+    """A table, and the best tree so far."""
+
+    def __init__(
+        self,
+        table: Table,
+        alpha: float | str,
+        *,
+        apart: bool,
+        seed: int,
+        executor: Executor,
+        prior: NumberPrior = USUAL,
+    ) -> None:
+        self.table, self.alpha, self.apart = table, alpha, apart
+        self.rng, self.executor = np.random.default_rng([seed, 1]), executor
+        self.columns = empty_sketch(table, prior=prior)
+        self.best = self._first()
+        self.values, self.fitted = [self.best.value], 1
+
+    def _first(self) -> Fitted:
+        """A tree over islands."""
+        rows, sketch = Filled(self.table.codes, self.table.counts), self.columns
+        explaining = Explaining(sketch, rows, self.alpha, self.rng)
+        for island in find_islands(explaining, self.executor.part(0.0, 0.3)):
+            sketch = sketch.with_hidden(island.classes.states, [], [])
+            rows = rows.with_column(island.classes.draw(self.rng))
+        tree = best_tree(rows, sketch, self.alpha, apart=self.apart)
+        start = cleared(Proposal(tree, rows))
+        return fit(self.table, self.alpha, start.sketch, start.start)
+
+    def run(self) -> Grown:
+        """Change the tree until no kind of change helps any more."""
+        in_vain, k, left = 0, 0, 0.7
+        while in_vain < len(MOVES):
+            in_vain = 0 if self._better(MOVES[k % len(MOVES)]) else in_vain + 1
+            k, left = k + 1, left * LEFT
+            self.executor.say(f"tree {self.fitted}, bound {self.best.value:,.1f}", 1.0 - left)
+        best = self.best.brought_close()
+        return Grown(best, (*self.values, best.value), self.fitted)
+
+    def _better(self, moves: Moves) -> bool:
+        """Accept the first change of a kind that raises the bound."""
+        filled = complete(self.table, self.best, self.rng)
+        now = Situation(self.best.sketch, filled, self.alpha, self.apart, self.rng)
+        for proposal in map(cleared, moves(now)):
+            above = self.best.value + RISE
+            other = fit(self.table, self.alpha, proposal.sketch, proposal.start, above)
+            self.fitted += 1
+            if other.value > above:
+                self.best = other
+                self.values.append(other.value)
+                return True
+        return False
+
 
 FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them,
 FEWEST_IN_TREE = 2  # but one does, where all hang together whatever the data tell

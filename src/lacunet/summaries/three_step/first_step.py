@@ -1,27 +1,282 @@
-"""How sure the classes themselves are, and what that does to a third step.
+"""The first two steps: rows are given classes, and how often that is wrong.
 
-Classes, their sizes and the errors of assignment are estimates. A third step solves Σ s(β; D) = 0;
-with small changes of the first step's parameters φ and of D it moves by A⁻¹ times what these change
-in that sum (Bakk, Oberski & Vermunt 2014). So each row moves β three ways: by its own score, by its
-part in D, and by its part in φ; the covariance is the sum of squares of all three together.
+p(given s | class t) follows from the posteriors of all rows (Vermunt 2010). Taking given classes
+for the true ones makes every difference between classes too small; what comes third takes this into
+account, by its inverse (BCH) or by a likelihood in which it is known (ML).
+
+Covariance of estimates from the scores of rows, whatever the model is right about (Huber 1967).
+How sure the classes themselves are, and what that does to a third step.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from lacunet.data.design import SamplingDesign
+from lacunet.errors import ModelError
+from lacunet.fitting.logit import ClassParameters
 from lacunet.fitting.objective import Objective
-from lacunet.fitting.regression.objective import ClassParameters
-from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
-from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.curvature.information import root_of_inverse, row_scores
+from lacunet.flags import Flag, Kind
+from lacunet.inference.hessian import softmax_hessian
+from lacunet.inference.information import NOTHING, root_of_inverse, row_scores, spread_of_scores
+from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
+from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
+from lacunet.models.network import Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.summaries.intervals import NOT_A_MAXIMUM, on_boundary
+from lacunet.summaries.identification import listed
+from lacunet.summaries.intervals import HELD, NOT_A_MAXIMUM, linearised_words, on_boundary
 from lacunet.summaries.regression.precision import class_row_scores, inside_of
-from lacunet.summaries.three_step.assigned import AssignedRows, Assigning, assign_rows
-from lacunet.summaries.three_step.sandwich import Solved
+
+SINGULAR = 1e-6  # least singular value of p(given | class), below which it has no inverse
+
+
+class Assigning(StrEnum):
+    """How rows are given classes."""
+
+    MODAL = "modal"  # each its most probable one
+    PROPORTIONAL = "proportional"  # to every class, by its probability
+
+
+class Correction(StrEnum):
+    """How wrong assignments are made up for."""
+
+    BCH = "bch"  # weights by the inverse: Bolck, Croon & Hagenaars (2004), Vermunt (2010)
+    ML = "ml"  # a likelihood with known errors: Vermunt (2010), Bakk, Tekle & Vermunt (2013)
+    NONE = "none"  # not at all, to see what difference it makes
+
+    @property
+    def words(self) -> str:
+        """As in sentences."""
+        return "not corrected" if self is Correction.NONE else f"{self.value.upper()} correction"
+
+
+@dataclass(frozen=True, eq=False)
+class AssignedRows:
+    """Rows and the classes that they are given."""
+
+    variable: Variable  # whose states the classes are
+    kept: BoolArray  # (all classes,) those that some row is given: K of them
+    every_size: FloatArray  # (all classes,) shares, by all rows
+    posterior: FloatArray  # (m, K) p(class | items)
+    given: FloatArray  # (m, K) the part of a row that each class is given
+    counts: FloatArray  # (m,) cases of each row
+    errors: FloatArray  # (K, K) D_ts = p(given s | class t), by all rows
+    sizes: FloatArray  # (K,) shares of the classes, by all rows
+    design: SamplingDesign | None = None  # how rows were drawn
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Labels of all classes."""
+        return self.variable.labels
+
+    @property
+    def cases(self) -> float:
+        """Number of cases."""
+        return float(self.counts.sum())
+
+    @property
+    def every_error(self) -> FloatArray:
+        """(all classes, all classes) errors; NaN of classes that no row is given."""
+        found = np.full((len(self.kept),) * 2, np.nan)
+        found[np.ix_(self.kept, self.kept)] = self.errors
+        return found
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """Classes that no row is given."""
+        lost = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
+        names = listed(f"{self.variable.name} {c}" for c in lost)
+        return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if lost else ()
+
+    @cached_property
+    def bch_weights(self) -> FloatArray:
+        """(m, K) given classes times the inverse of D: they sum to 1, and may be negative."""
+        return np.asarray(self.given @ np.linalg.inv(self.errors))
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of a survey; without bound elsewhere."""
+        return math.inf if self.design is None else float(self.design.degrees)
+
+    @property
+    def design_words(self) -> str:
+        """Say how errors of a survey were found; "" elsewhere."""
+        return "" if self.design is None else f" {linearised_words(self.design)}"
+
+    def weights(self, correction: Correction) -> FloatArray:
+        """(m, K) how much of a row counts for each class."""
+        return self.bch_weights if correction is Correction.BCH else self.given
+
+    def only(self, rows: BoolArray) -> Self:
+        """Some of the rows; how often classes are wrong is still known from all."""
+        own = self.posterior[rows], self.given[rows], self.counts[rows]
+        share = float(own[2].sum() / self.counts.sum())
+        design = self.design and self.design.only(rows, share)
+        return replace(self, posterior=own[0], given=own[1], counts=own[2], design=design)
+
+
+def assign_rows(
+    problem: Problem, theta: FloatArray, how: Assigning, kept: BoolArray | None = None
+) -> AssignedRows:
+    """Give rows their classes, at the parameters of a model with one hidden variable.
+
+    Classes that no row is given have no part in it; `kept` are those that have, if that is known.
+    """
+    (hidden,) = problem.network.hidden
+    (found,) = problem.about_hidden(theta)
+    posterior, counts = np.asarray(found), problem.counts
+    possible = posterior.sum(axis=1) > 0
+    if not possible.all():
+        raise ModelError(
+            f"{counts[~possible].sum():g} cases have probability 0 under the model, and so "
+            "no class. Fit the model to these data."
+        )
+    every = counts @ posterior
+    kept = counts @ _given(posterior, how) >= HELD if kept is None else kept
+    if not kept.all():
+        posterior = posterior[:, kept]
+        posterior = posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
+    given = _given(posterior, how)
+    weighted = counts[:, None] * posterior
+    cases = weighted.sum(axis=0)
+    errors = (weighted.T @ given) / cases[:, None]
+    _check_told_apart(errors)
+    variable, sizes = problem.network.variables[hidden], cases / cases.sum()
+    shares = every / every.sum()
+    design = problem.design
+    return AssignedRows(variable, kept, shares, posterior, given, counts, errors, sizes, design)
+
+
+def _given(posterior: FloatArray, how: Assigning) -> FloatArray:
+    """(m, K) the part of a row that each class is given."""
+    if how is Assigning.MODAL:
+        return np.asarray(np.eye(posterior.shape[1])[posterior.argmax(axis=1)])
+    return posterior
+
+
+def _check_told_apart(errors: FloatArray) -> None:
+    """Refuse classes that are given to about as many rows of another class."""
+    least = float(np.linalg.svd(errors, compute_uv=False).min())
+    if not least > SINGULAR:
+        raise ModelError(
+            "the classes cannot be told apart by the rows: rows of two of them are given alike, so "
+            "that wrong assignments cannot be made up for. Take fewer classes."
+        )
+
+
+STEPS = 5000  # of EM at most
+TOLERANCE = 1e-8  # on the largest slope, in cases
+NEWTON = 1e-2  # slope from which Newton's steps are taken
+FARTHEST = 10.0  # of one of them: log odds, or standard deviations of an outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Where scores add up to nothing."""
+
+    scores: FloatArray  # (m, q) of each row
+    counts: FloatArray  # (m,) its cases
+    A: FloatArray  # (q, q)
+    design: SamplingDesign | None = None  # how rows were drawn
+    inside: FloatArray | None = None  # (q, a) directions that are determined; None: all
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(q, q)."""
+        if self.design is None:
+            B = self.scores.T @ (self.counts[:, None] * self.scores)
+        else:
+            every = [(slice(0, len(self.scores)), self.scores)]
+            B = spread_of_scores(self.design, every, self.scores.shape[1])
+        T = np.eye(len(self.A)) if self.inside is None else self.inside
+        A = T.T @ self.A @ T
+        scale = np.sqrt(np.maximum(np.abs(A.diagonal()), 1e-300))
+        turned = T / scale
+        inverse = turned @ np.linalg.pinv(A / np.outer(scale, scale), NOTHING) @ turned.T
+        return np.asarray(inverse @ B @ inverse.T)
+
+
+def climb(
+    start: FloatArray,
+    expected: Callable[[FloatArray], tuple[FloatArray, Solved]],
+    improve: Callable[[FloatArray, FloatArray], FloatArray],
+) -> tuple[FloatArray, bool]:
+    """Maximise a likelihood with known errors: EM, and Newton's steps where it is nearly there.
+
+    `expected` gives the expected classes and the scores at some parameters, `improve` the best
+    parameters for expected classes. Also says whether the climb came to its end.
+    """
+    now = start
+    for _ in range(STEPS):
+        classes, solved = expected(now)
+        T = np.eye(len(solved.A)) if solved.inside is None else solved.inside
+        slope = T.T @ (solved.counts @ solved.scores)
+        steepest = np.abs(slope).max(initial=0.0)
+        if not np.isfinite(steepest):
+            return now, False
+        if steepest < TOLERANCE:
+            return now, True
+        step = _newton(T.T @ solved.A @ T, slope) if steepest < NEWTON else None
+        now = improve(now, classes) if step is None else now + (T @ step).reshape(now.shape)
+    return now, False
+
+
+def _newton(A: FloatArray, slope: FloatArray) -> FloatArray | None:
+    """Newton's step; None where the likelihood is not concave."""
+    scale = np.sqrt(np.maximum(A.diagonal(), 1e-300))
+    values, vectors = np.linalg.eigh((A + A.T) / 2.0 / np.outer(scale, scale))
+    if not values.min() > NOTHING:
+        return None
+    step: FloatArray = vectors @ (vectors.T @ (slope / scale) / values) / scale
+    return step if np.abs(step).max() < FARTHEST else None
+
+
+def with_known_errors(
+    U: FloatArray,
+    complete: Callable[[FloatArray], FloatArray],
+    log_joint: FloatArray,
+    rows: AssignedRows,
+) -> tuple[FloatArray, Solved]:
+    """Scores and A of Σ given_s log Σ_t p(t, y) D_ts, by what they would be if t were seen.
+
+    Parameters
+    ----------
+    U
+        (m, K, q) score of a row of class t.
+    complete
+        (q, q) information if classes had been seen, by how much of each row, (m, K), is of each.
+    log_joint
+        (m, K) log p(t) p(y | t).
+    rows
+        With given classes and known errors.
+
+    Returns
+    -------
+    FloatArray
+        (m, K) expected class of each row.
+    Solved
+        Its scores.
+    """
+    given, counts, errors = rows.given, rows.counts, rows.errors
+    with np.errstate(divide="ignore"):
+        log_each = log_joint[:, None, :] + np.log(np.maximum(errors.T, 0.0))[None]  # (m, s, t)
+    most = log_each.max(axis=2, keepdims=True)
+    joint = np.exp(log_each - np.where(np.isfinite(most), most, 0.0))
+    r = joint / np.maximum(joint.sum(axis=2, keepdims=True), 1e-300)
+    expected = np.einsum("is,ist->it", given, r)
+    each = np.einsum("ist,itq->isq", r, U)
+    scores = np.einsum("is,isq->iq", given, each)
+    weighted = counts[:, None] * expected
+    second = np.einsum("it,itq,itp->qp", weighted, U, U)
+    squared = np.einsum("is,isq,isp->qp", counts[:, None] * given, each, each)
+    return expected, Solved(scores, counts, complete(expected) - (second - squared), rows.design)
+
 
 STEP = 1e-4  # of a coordinate, in units of its standard error
 

@@ -11,10 +11,16 @@ from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.summaries.identification import Identified, Why, without_end
 from lacunet.summaries.intervals import HELD
 from lacunet.summaries.regression.coefficients import WaldTest, wald
-from lacunet.summaries.three_step.assigned import AssignedRows, Correction
-from lacunet.summaries.three_step.first_step import FirstStep, covariance_of
-from lacunet.summaries.three_step.outcome_kinds import LEAST, OutcomeKind
-from lacunet.summaries.three_step.sandwich import Solved, climb, with_known_errors
+from lacunet.summaries.three_step.first_step import (
+    AssignedRows,
+    Correction,
+    FirstStep,
+    Solved,
+    climb,
+    covariance_of,
+    with_known_errors,
+)
+from lacunet.summaries.three_step.outcome import LEAST, OutcomeKind
 
 SCORE_TEST = "score test, because a share is 0 or 1, or a class has equal values"
 ONLY_SEEN = "; of the {states} states these classes have {seen}"

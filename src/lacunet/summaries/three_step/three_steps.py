@@ -1,22 +1,42 @@
-"""What goes with classes, after they were fitted."""
+"""What goes with classes, after they were fitted.
+
+Covariates after the classes: a multinomial logit that knows how often classes are wrong.
+"""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import softmax
 
 from lacunet.data.table import Table
-from lacunet.errors import DataError
+from lacunet.errors import DataError, ModelError
+from lacunet.fitting.logit import logit_information, maximize_logit, whole
+from lacunet.inference.regression.design import Design
 from lacunet.likelihoods.unit import unit_of_squares
-from lacunet.runtime.arrays import BoolArray
-from lacunet.summaries.identification import Identified, Reasons, Why
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
 from lacunet.summaries.regression.coefficients import Coefficients, WaldTest, wald
-from lacunet.summaries.three_step.assigned import AssignedRows, Assigning, Correction
-from lacunet.summaries.three_step.first_step import FirstStep
-from lacunet.summaries.three_step.outcome import EVERY, Outcome
+from lacunet.summaries.regression.precision import class_direction, free_directions
+from lacunet.summaries.three_step.first_step import (
+    AssignedRows,
+    Assigning,
+    Correction,
+    FirstStep,
+    Solved,
+    climb,
+    covariance_of,
+    with_known_errors,
+)
+from lacunet.summaries.three_step.outcome import (
+    EVERY,
+    CategoryOutcome,
+    NumberOutcome,
+    Outcome,
+    OutcomeKind,
+)
 from lacunet.summaries.three_step.outcome_by_class import OutcomeStep
-from lacunet.summaries.three_step.outcome_kinds import CategoryOutcome, NumberOutcome, OutcomeKind
 from lacunet.tabular import Columns, Grid, Printable, probability, share
 
 
@@ -123,3 +143,134 @@ def _of_all_classes(found: Identified, rows: AssignedRows) -> Identified:
     estimate[kept], why[kept] = found.estimate, found.why
     covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = found.covariance.swapaxes(1, 2)
     return Identified(estimate, covariance, why)
+
+
+PROMISE = 1e-6  # nats that a last step may promise: more is no maximum
+
+
+@dataclass(frozen=True, eq=False)
+class LogitStep:
+    """Coefficients, and what rows say of them."""
+
+    Z: FloatArray  # (m, p)
+    beta: FloatArray  # (free,)
+    correction: Correction
+    inside: FloatArray | None = None  # (free, a) directions that something holds; None: all
+
+    def __call__(self, rows: AssignedRows) -> Solved:
+        """Give the scores of rows."""
+        if self.correction is Correction.ML:
+            return self.expected(rows)[1]
+        pi = self._probabilities
+        scores = np.einsum("ic,ip->icp", rows.weights(self.correction) - pi, self.Z)
+        A = logit_information(self.Z, rows.counts, pi)
+        each = scores[:, 1:].reshape(len(pi), -1)
+        return Solved(each, rows.counts, A, rows.design, self.inside)
+
+    @property
+    def _probabilities(self) -> FloatArray:
+        """(m, K) of each class."""
+        return np.asarray(softmax(self.Z @ whole(self.beta, self.Z.shape[1]).T, axis=1))
+
+    def expected(self, rows: AssignedRows) -> tuple[FloatArray, Solved]:
+        """Expected classes, (m, K), and scores, where errors are known."""
+        pi = self._probabilities
+        K = pi.shape[1]
+        residual = np.eye(K)[None] - pi[:, None, :]  # (m, t, c)
+        U = np.einsum("itc,ip->itcp", residual[:, :, 1:], self.Z).reshape(len(pi), K, -1)
+        known = logit_information(self.Z, rows.counts, pi)
+        log_pi = np.log(np.maximum(pi, 1e-300))
+        expected, solved = with_known_errors(U, lambda _: known, log_pi, rows)
+        return expected, replace(solved, inside=self.inside)
+
+    @property
+    def information(self) -> Callable[[FloatArray], FloatArray]:
+        """(free, free) by the cases of rows, if classes had been seen."""
+        pi = self._probabilities
+        return lambda counts: logit_information(self.Z, counts, pi)
+
+
+def predict_classes(
+    rows: AssignedRows,
+    design: Design,
+    shown: BoolArray,
+    correction: Correction,
+    level: float,
+    first: FirstStep | None,
+) -> Coefficients:
+    """Fit the log odds of classes; the design is of the rows that show all covariates."""
+    Z, own = design.matrix[design.pattern], rows.only(shown)
+    K, p = own.posterior.shape[1], Z.shape[1]
+    if K < 2:
+        raise ModelError(
+            "all rows are of one class, so covariates have nothing to predict. Fit a model with "
+            "more classes, or leave out --covariates."
+        )
+    nothing, ended = np.zeros((K - 1) * p), True
+    if correction is Correction.ML:
+        beta, ended = _with_errors(own, Z, nothing)
+    else:
+        N = own.counts[:, None] * own.weights(correction)
+        beta = maximize_logit(Z, N, nothing, np.zeros((len(nothing),) * 2))
+    step = LogitStep(Z, beta, correction)
+    reach = np.tile(np.abs(Z).max(axis=0), K - 1)
+    inside, separated = without_end(step.information(own.counts), reach)
+    step = replace(step, inside=inside)
+    solved = step(own)
+    slope = inside.T @ (solved.counts @ solved.scores)
+    ended = ended and float(slope @ np.linalg.pinv(inside.T @ solved.A @ inside) @ slope) < PROMISE
+    V = covariance_of(step, rows, shown, first)
+    units = np.kron(np.eye(K - 1), design.to_units)
+    covariance = np.zeros((K, p, K, p))
+    covariance[1:, :, 1:, :] = (units @ V @ units.T).reshape(K - 1, p, K - 1, p)
+    free = list(free_directions(separated, design, K, Why.SEPARATED))
+    by = Correction.NONE if correction is Correction.NONE else Correction.BCH
+    few = own.counts @ own.weights(by) < p + 0.5
+    free += [class_direction(c, K, p, Why.FEW_CASES) for c in np.flatnonzero(few).tolist()]
+    if not ended:
+        free += free_directions(np.eye(len(beta)), design, K, Why.NO_MAXIMUM)
+    return _of_all_classes_class_predictors(
+        rows,
+        Coefficients(
+            rows.variable.name,
+            rows.classes,
+            design.titles,
+            design.named_places,
+            whole(beta, p) @ design.to_units.T,
+            covariance,
+            0,
+            level,
+            f"Three steps, {correction.words}.{rows.design_words}",
+            rows.degrees,
+            free=tuple(free),
+        ),
+    )
+
+
+def _of_all_classes_class_predictors(rows: AssignedRows, found: Coefficients) -> Coefficients:
+    """Put in classes that no row is given: without coefficients."""
+    if rows.kept.all():
+        return found
+    (K, p), kept = (len(rows.kept), found.reached.shape[1]), np.flatnonzero(rows.kept)
+    reached, spread = np.zeros((K, p)), np.zeros((K, p, K, p))
+    reached[kept] = found.reached
+    spread.swapaxes(1, 2)[np.ix_(kept, kept)] = found.spread.swapaxes(1, 2)
+    free = [Free(one.why, _placed(one.along, kept, K)) for one in found.free]
+    free += [class_direction(c, K, p, Why.EMPTY_CLASS) for c in np.flatnonzero(~rows.kept).tolist()]
+    return replace(found, reached=reached, spread=spread, reference=int(kept[0]), free=tuple(free))
+
+
+def _placed(along: FloatArray, kept: IntArray, K: int) -> FloatArray:
+    found = np.zeros((K, along.shape[1]))
+    found[kept] = along
+    return found
+
+
+def _with_errors(rows: AssignedRows, Z: FloatArray, beta: FloatArray) -> tuple[FloatArray, bool]:
+    """Maximise the likelihood of given classes."""
+    precision = np.zeros((len(beta),) * 2)
+
+    def improved(beta: FloatArray, expected: FloatArray) -> FloatArray:
+        return maximize_logit(Z, rows.counts[:, None] * expected, beta, precision)
+
+    return climb(beta, lambda b: LogitStep(Z, b, Correction.ML).expected(rows), improved)

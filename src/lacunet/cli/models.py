@@ -1,0 +1,235 @@
+"""`lacunet query`: what does a network say, given what is known of a case?
+
+`lacunet random`: a random naive-Bayes model, as in the paper.
+`lacunet score`: every score of a given model.
+`lacunet simulate`: data from a model.
+`lacunet assign`: which class is each row in?
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from lacunet import api
+from lacunet.cli import options as o
+from lacunet.cli.console import command, say, say_written, show, tell
+from lacunet.cli.parsing import parse_given, parse_hidden, parse_names, parse_soft, split
+from lacunet.cli.paths import READS, Writes
+from lacunet.cli.table_words import audit, remind, say_not_shown
+from lacunet.data.write import append_columns, column_names, write_codes
+from lacunet.errors import OptionError
+from lacunet.models.formats import write_model
+from lacunet.report.documents import scores_document, table_document
+from lacunet.report.more_documents import (
+    answer_document,
+    assignment_document,
+    most_probable_document,
+    separations_document,
+)
+
+Asked: TypeAlias = Annotated[
+    Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
+]
+Of: TypeAlias = Annotated[
+    list[str] | None, o.option(f"Variables to ask for, all together; {o.REPEAT}", metavar="NAME")
+]
+Given: TypeAlias = Annotated[
+    list[str] | None, o.option(f"What is seen; {o.REPEAT}", metavar="NAME=STATE")
+]
+Soft: TypeAlias = Annotated[
+    list[str] | None,
+    o.option(
+        "What is heard but not sure: how likely that is in each state of a variable (states left "
+        "out: 0); may be repeated.",
+        metavar="NAME=STATE:WEIGHT,…",
+    ),
+]
+Do: TypeAlias = Annotated[
+    list[str] | None,
+    o.option(
+        f"What is set from outside, so that its causes have no say; {o.REPEAT}",
+        metavar="NAME=STATE",
+    ),
+]
+MostProbable: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--most-probable",
+        "The states that are most probable together: of --of, or of all that is not known.",
+    ),
+]
+Separated: TypeAlias = Annotated[
+    list[str] | None,
+    o.option(
+        "Ask the graph alone: does it make each pair of these variables independent, given those "
+        f"named by --given and --do? {o.REPEAT.capitalize()}",
+        metavar="NAME",
+    ),
+]
+
+
+@command
+@o.options_after(api.answer, separated=("plug_in", *o.PRINTING))
+def query(
+    asked: o.Asked,
+    model: Asked,
+    of: Of = None,
+    given: Given = None,
+    soft: Soft = None,
+    do: Do = None,
+    most_probable: MostProbable = False,
+    separated: Separated = None,
+) -> None:
+    """Ask a network: p(variables | what is known of a case), exact.
+
+    Or the most probable states together (--most-probable), or which variables the graph alone makes
+    independent (--separated). Hidden variables may be asked for, and given. Of a number, given as
+    NAME=NUMBER, the answer is its mean and its standard deviation; it is asked for by itself. A
+    fitted model is asked of the posterior of its parameters.
+    """
+    network = api.as_model(model)
+    names = [v.name for v in network.network.variables]
+    if separated is not None:
+        if of or soft or most_probable:
+            raise OptionError(
+                "--separated asks the graph alone. Leave out --of, --soft and --most-probable."
+            )
+        known = parse_names(given, names), parse_names(do, names)
+        pairs = api.separations(network, split(separated, names), *known)
+        show(pairs, separations_document(pairs), asked.form)
+        return
+    wanted = [name for name in split(of, names) if name]
+    if not wanted and not most_probable:
+        raise OptionError(
+            "nothing is asked for. Give --of NAME, --most-probable, or --separated NAME,NAME."
+        )
+    case: dict[str, Any] = {
+        "evidence": _evidence(given, soft, [*names, *api.covariates_of(network).names]),
+        "do": parse_given(do, names, "--do"),
+        "settings": asked.settings,
+    }
+    if most_probable:
+        found = api.most_probable(network, wanted or None, **case)
+        show(found, most_probable_document(found), asked.form)
+    else:
+        answer = api.answer(network, wanted, **case)
+        show(answer, answer_document(answer), asked.form)
+
+
+def _evidence(
+    given: list[str] | None, soft: list[str] | None, names: list[str]
+) -> dict[str, str | dict[str, float]]:
+    """Put together what is seen and what is heard."""
+    seen, heard = parse_given(given, names, "--given"), parse_soft(soft, names)
+    for name in seen:
+        if name in heard:
+            raise OptionError(f"'{name}' stands in --given and in --soft. Name it once.")
+    return {**seen, **heard}
+
+
+@command
+@o.options_after(api.random_model, leaf_states=("alpha", "seed", "json"))
+def random(
+    asked: o.Asked,
+    classes: Annotated[int, o.option("States of the hidden root.")],
+    leaves: Annotated[int, o.option("Observed variables.")],
+    output: Annotated[
+        Path, o.option("Model file to write: .json.", "--output", "-o"), Writes(o.check_json)
+    ],
+    leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
+) -> None:
+    """Write a random naive-Bayes model: every distribution drawn uniformly, as in the paper."""
+    model = api.random_model(classes, leaves, leaf_states=leaf_states, settings=asked.settings)
+    write_model(model, output)
+    dimension = model.network.dimension
+    document = {"output": str(output), "dimension": dimension, "seed": asked.settings.seed}
+    tell(document, f"written: {output}", asked.form)
+
+
+@command
+@o.options_after(
+    api.score, refit=("scores", "estimate", "dimension", "threads", *o.HOLES, *o.PRINTING)
+)
+def score(
+    asked: o.Asked,
+    data: o.Data,
+    model: o.ModelFile,
+    hidden: o.AlsoHidden = None,
+    refit: Annotated[bool, o.switch("--refit", "Run EM from the model first.")] = False,
+) -> None:
+    """Score a model on a table, at exactly the parameters in its file.
+
+    With --refit, EM starts from them, and the scores are taken where it ends. Scores that are
+    defined at a mode of their own (csl) climb to it from there; those that need models with fewer
+    classes (csl-occupied, vb-occupied) fit them.
+    """
+    given = api.as_model(model, parse_hidden(hidden))
+    table = api.table_with_model(data, given.network, asked.settings, asked.reading, numbers=True)
+    audit(table)
+    remind(given.network, asked.settings)
+    with asked.work() as how:
+        found = api.score(table, given, refit=refit, **how)
+    show(found, {"data": table_document(table), **scores_document(found)}, asked.form)
+
+
+@command
+@o.options_after(api.simulate, output=("seed",), missing_rate=("plug_in", "json"))
+def simulate(
+    asked: o.Asked,
+    model: o.ModelFile,
+    rows: Annotated[int, o.option("Number of rows.")],
+    output: o.TableFile,
+    missing_rate: Annotated[
+        float, typer.Option(help="Share of the cells to leave empty, completely at random.")
+    ] = 0.0,
+) -> None:
+    """Draw rows from a model or a stack; what a model hides is left out."""
+    given = api.asked_speaker(model, asked.settings)
+    if known := api.covariates_of(given).names:
+        told = ", ".join(f"'{name}'" for name in known)
+        say(f"note: {told} predict the classes of the model, and have no distribution themselves.")
+        say("note: classes are drawn by their sizes over the rows that it was fitted to.")
+    seed = asked.settings.seed
+    columns, codes = api.draw(given, rows, seed, missing_rate)
+    write_codes(columns, codes, output)
+    document = {"output": str(output), "rows": rows, "seed": seed, "missing_rate": missing_rate}
+    tell(document, f"written: {output}", asked.form)
+
+
+@command
+@o.options_after(api.assign, draw=("seed", "missing", "missing_as_state", "plug_in", "json"))
+def assign(
+    asked: o.Asked,
+    data: o.Data,
+    model: o.ModelFile,
+    output: o.TableFile,
+    hidden: o.AlsoHidden = None,
+    impute: Annotated[bool, o.switch("--impute", "Fill in missing cells too.")] = False,
+    draw: Annotated[
+        bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
+    ] = False,
+    anomalies: Annotated[
+        bool, o.switch("--anomalies", "Say how unusual each row is among rows with its holes.")
+    ] = False,
+) -> None:
+    """Give each row its class: the most probable state of what is hidden, and all probabilities.
+
+    All columns and the order of the rows are kept; the new columns come last. With --impute, also
+    the most probable value, and the probabilities, of every column that has missing cells, or that
+    the table lacks: such a column is not observed. Numbers get their mean, rounded to the
+    decimals of the column and within its range, and its standard deviation. With --draw, a draw
+    from what is possible is filled in instead: another --seed gives another one. With --anomalies,
+    log p(row) and the probability that a row with the same holes is at most as probable: below
+    0.01 is unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet
+    stack --save`) fills in holes too.
+    """
+    given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
+    remind(given.network, asked.settings)
+    say_not_shown(data, given)
+    markers = asked.reading["missing"]
+    how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
+    found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
+    append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
+    show(found, {**assignment_document(found), "output": str(output)}, asked.form)
+    say_written(output)

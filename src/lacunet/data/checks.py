@@ -1,0 +1,290 @@
+"""What a column must be like to be used, and what to say when it is not.
+
+What values must be like to be numbers of a kind, and what to say when they are not.
+"""
+
+import math
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from lacunet.data.audit import shorten
+from lacunet.data.discover import INFINITE, UNKNOWN, Coding, RawValues, is_missing, number_of, shown
+from lacunet.data.kinds import MOST_DATES, ColumnKind, looks_like_dates, steps_of
+from lacunet.data.source import Source
+from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.states import Numbers, State, label
+
+MOST_STATES = 1_000
+NOTHING = "has no observed value: every cell is missing"
+BY_CHANCE = 1e-4  # probability that even draws are all different, below which chance did not do it
+# Names of columns that hold names of rows: id, customer_id, caseId, index, uuid.
+IDENTIFIER = re.compile(r"(.*[ _.-])?(?i:ids?|uuid|rowid|caseid)|(?i:index|idx)|.*[a-z](Id|ID)")
+FEWEST_ROWS = 3  # below this every column looks like an identifier
+FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
+
+
+def check_inferred(
+    name: str, raw: RawValues, coding: Coding, source: Source, *, weighted: bool
+) -> None:
+    """Refuse a column whose values are no categories: none at all, identifiers, dates."""
+    states = coding.states
+    if not states:
+        raise unusable(name, NOTHING)
+    check_finite(name, raw, states, source)
+    if len(states) > MOST_DATES and looks_like_dates(states):
+        raise unusable(name, f"holds {len(states):,} dates", "Turn them into a few periods")
+    check_not_identifier(name, raw, coding, weighted=weighted)
+    check_number_of_states(name, states)
+
+
+def check_not_identifier(name: str, raw: RawValues, coding: Coding, *, weighted: bool) -> None:
+    """Refuse values of which every row has its own, and numbers that number the rows."""
+    observed = int(raw.counts[coding.codes >= 0].sum())
+    if not looks_like_identifier(coding.states, observed, weighted=weighted):
+        return
+    if isinstance(coding.states[0], int) and not numbers_rows(name, coding.states):
+        return
+    kind = "categorical" if isinstance(coding.states[0], str) else "gaussian"
+    told = unusable(
+        name,
+        f"has {observed:,} different values in {observed:,} observed rows, so it looks like an "
+        "identifier",
+    )
+    raise DataError(f"{told.args[0]} If it is none, say --kinds {shlex.quote(name)}={kind}.")
+
+
+def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
+    """Refuse an infinite number among the states, which are in order."""
+    for value in (states[0], states[-1]):
+        if isinstance(value, float) and math.isinf(value):
+            raise infinite(name, str(value), source.where(raw.rows[raw.values.index(value)]))
+
+
+def check_no_infinite_text(
+    name: str, raw: RawValues, holes: frozenset[str], source: Source
+) -> None:
+    """Refuse an infinite number among texts that are numbers: a column of texts it is not."""
+    texts = [label(value).strip() for value in raw.values if not is_missing(value, holes)]
+    if not any(map(INFINITE.fullmatch, texts)) or all(map(INFINITE.fullmatch, texts)):
+        return
+    if all(number_of(text) is not None or INFINITE.fullmatch(text) for text in texts):
+        text = next(filter(INFINITE.fullmatch, texts))
+        at = next(i for i, value in enumerate(raw.values) if label(value).strip() == text)
+        raise infinite(name, text, source.where(raw.rows[at]))
+
+
+def infinite(name: str, text: str, where: str) -> DataError:
+    """Say of a number that it is infinite."""
+    return DataError(
+        f"column {name!r}, {where}: {text} is not a finite number. Correct it, or declare it with "
+        f"--missing={shlex.quote(text)}."
+    )
+
+
+def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:
+    """Whether every observed row has a state of its own."""
+    return len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
+
+
+def numbers_rows(name: str, states: Sequence[State]) -> bool:
+    """Whether different whole numbers, one for each row, are the rows' numbers or names.
+
+    They are where they fill their range, so that chance would hardly make all of them different,
+    or where their column is called so. Measurements may all be different, in few rows.
+    """
+    if IDENTIFIER.fullmatch(name):
+        return True
+    n, places = len(states), steps_of(states) + 1
+    log_chance = sum(math.log1p(-i / places) for i in range(n)) if n < places else -math.inf
+    return n == places or log_chance < math.log(BY_CHANCE)
+
+
+def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
+    """Refuse a categorical column that declares too little or too much."""
+    if (coding.codes < 0).all():
+        raise unusable(name, NOTHING)
+    check_number_of_states(name, states)
+
+
+def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> None:
+    """Refuse a value that is not among the declared states."""
+    unknown = np.flatnonzero(coding.codes == UNKNOWN)
+    if not len(unknown):
+        return
+    at = int(unknown[0])
+    value = raw.values[at]
+    value = value.strip() if isinstance(value, str) else value
+    raise DataError(
+        f"column {name!r}, {source.where(raw.rows[at])}: {shown([value])} is not one of its "
+        f"{len(coding.states)} states {shown(coding.states)}. Declare it with "
+        f"--missing {shlex.quote(shorten(label(value), 40))}, or add it to the states."
+    )
+
+
+def check_names(names: Iterable[str], option: str, source: Source) -> None:
+    """Refuse the name of a column that is not there, and suggest the one that was meant."""
+    for name in names:
+        if name not in source.columns:
+            raise OptionError(f"{option}: {_not_there(name, source)}")
+
+
+def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
+    """Refuse to say something of a column that is not used."""
+    for name in names:
+        if name not in used:
+            raise OptionError(
+                f"{option}: column {name!r} is not used. Leave it out there, or use it."
+            )
+
+
+def check_has(names: Iterable[str], source: Source) -> None:
+    """Refuse data without one of the columns that are needed."""
+    for name in names:
+        if name not in source.columns:
+            raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
+
+
+def check_not_left_out(
+    needed: Iterable[str], columns: Sequence[str] | None, exclude: Sequence[str]
+) -> None:
+    """Refuse to leave out a column that is needed; any other may be."""
+    for name in needed:
+        if name in exclude or (columns is not None and name not in columns):
+            option = "--exclude" if name in exclude else "--columns"
+            raise OptionError(
+                f"{option}: column {name!r} is left out, but the network has it. Keep it, or "
+                f"declare it hidden: --hidden '{name}'."
+            )
+
+
+def _not_there(name: str, source: Source) -> str:
+    hint = did_you_mean(str(name), source.columns)
+    listed = f"Its columns are {shown(source.columns)}."
+    return f"there is no column {name!r} in {source.name}.{hint} {listed}"
+
+
+def check_number_of_states(name: str, states: Sequence[State]) -> None:
+    """Refuse more states than any table could hold for every class."""
+    if len(states) > MOST_STATES:
+        why = f"has more than {MOST_STATES:,} states ({len(states):,} found)"
+        raise unusable(name, why, "Group them first")
+
+
+def unusable(name: str, why: str, instead: str = "") -> DataError:
+    """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
+    step = f"{instead}, or exclude" if instead else "Exclude"
+    return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
+
+
+def check_some_weight(weight: FloatArray, name: str | None) -> None:
+    """Refuse a weight column that leaves nothing."""
+    if not weight.any():
+        raise DataError(
+            f"weight column {name!r} is zero in every row. Choose another column with --weights."
+        )
+
+
+def check_some_numbers(name: str, states: Sequence[State]) -> None:
+    """Refuse a column of which nothing can be learned."""
+    if not states:
+        raise unusable(name, NOTHING)
+    if len(states) == 1:
+        raise unusable(name, f"has only one value, {shown(states)}, so nothing can be learned")
+
+
+def check_ends(
+    name: str,
+    known: tuple[float, float] | None,
+    raw: RawValues,
+    coding: Coding,
+    source: Source,
+) -> None:
+    """Refuse a number beyond the lowest or highest that a model knows, and name the row."""
+    if known is None or not coding.states:
+        return
+    x = np.asarray(coding.states, dtype=np.float64)
+    at = _first((x < known[0]) | (x > known[1]), coding)
+    if at is not None:
+        text = label(raw.values[at]).strip()
+        raise DataError(
+            f"column {name!r}, {source.where(raw.rows[at])}: {text} is not among the answers of "
+            f"the model, which go from {known[0]:g} to {known[1]:g}. Correct it, or declare it "
+            f"with --missing={text}."
+        )
+
+
+def _first(wrong: BoolArray, coding: Coding) -> int | None:
+    """Which value is the first to have one of the states that are wrong, if any."""
+    values = np.flatnonzero(wrong[coding.codes] & (coding.codes >= 0))
+    return int(values[0]) if len(values) else None
+
+
+def check_numbers(
+    name: str, kind: ColumnKind, raw: RawValues, coding: Coding, source: Source, *, own: bool
+) -> None:
+    """Refuse a column that cannot have its kind, and name the row.
+
+    `own`: whether a person said the kind, and may say another; it is not that of a model.
+    """
+    if not isinstance(raw.values, Numbers):
+        for i in np.flatnonzero(coding.codes >= 0).tolist():
+            _check_number(name, kind, raw.values[i], source.where(raw.rows[i]), own=own)
+    if not coding.states:
+        return
+    check_finite(name, raw, coding.states, source)
+    wrong, words = WRONG[kind]
+    at = _first(wrong(np.asarray(coding.states, dtype=np.float64)), coding)
+    if at is not None:
+        text = label(raw.values[at]).strip()
+        other = f"give the column another kind: --kinds {shlex.quote(name)}=gaussian"
+        raise DataError(
+            f"column {name!r}, {source.where(raw.rows[at])}: {text} {words}. Correct it, or "
+            f"{other if own else f'declare it with --missing={text}'}."
+        )
+
+
+def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own: bool) -> None:
+    """Refuse a text, or true and false."""
+    if isinstance(value, bool):
+        raise DataError(f"column {name!r} holds true and false: they are categories, no numbers.")
+    if number_of(value) is not None:
+        return
+    text = label(value).strip()
+    what = "not finite" if INFINITE.fullmatch(text) else "not a number"
+    declare = f"declare it with --missing={shlex.quote(shorten(text, 40))}"
+    other = f"or read the column as categories: --kinds {shlex.quote(name)}=categorical"
+    read = f"read as {kind}" if kind.number else "put into bins"
+    raise DataError(
+        f"column {name!r}, {where}: {text!r} is {what}, and the column is {read}. Correct it, "
+        f"{f'{declare}, {other}' if own else f'or {declare}'}."
+    )
+
+
+def _never(x: FloatArray) -> BoolArray:
+    return np.zeros(len(x), dtype=np.bool_)
+
+
+def _not_whole(x: FloatArray) -> BoolArray:
+    return np.asarray(x != np.floor(x))
+
+
+def _no_count(x: FloatArray) -> BoolArray:
+    return (x < 0) | _not_whole(x)
+
+
+def _not_positive(x: FloatArray) -> BoolArray:
+    return x <= 0
+
+
+# By kind: which numbers it does not have, and what to say of them.
+WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
+    ColumnKind.CATEGORICAL: (_never, ""),  # bins of any numbers
+    ColumnKind.GAUSSIAN: (_never, ""),
+    ColumnKind.LOGNORMAL: (_not_positive, "is not above 0, so it has no logarithm"),
+    ColumnKind.POISSON: (_no_count, "is no count: counts are whole numbers from 0 up"),
+    ColumnKind.ORDINAL: (_not_whole, "is not whole: ordered answers are 1, 2, 3 and so on"),
+}

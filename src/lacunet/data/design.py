@@ -1,0 +1,308 @@
+"""How the rows of a survey were drawn: units that came together, and the strata they came from.
+
+A sample of households or schools says less than as many people drawn one by one; strata say a
+little more. Rows that are equal are merged wherever a table is read, so a design holds, for every
+distinct row, what it weighs in each unit.
+
+Weights of rows: counts of copies, or weights of a survey, and how many cases these are worth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+
+from lacunet.data.distinct import firsts
+from lacunet.errors import DataError, OptionError
+from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingDesign:
+    """Primary sampling units, their strata, and what each distinct row weighs in each unit.
+
+    Without clusters every row is a unit of its own; those that are alike are one here, with copies.
+    """
+
+    row: IntArray  # (e,) distinct row of the table
+    unit: IntArray  # (e,) unit that it is in, 0 .. u - 1
+    weight: FloatArray  # (e,) cases that it counts for there, once
+    stratum: IntArray  # (u,) stratum of each unit, 0 .. s - 1; every stratum has 2 units or more
+    copies: IntArray  # (u,) units that are like this one
+    people: float  # how many were asked
+    strata: str | None = None  # name of the column, if there is one
+    clusters: tuple[str, ...] = ()  # names of the columns that tell units apart
+    alone: int = 0  # strata of one unit, which were joined with others
+
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return int(self.copies.sum())
+
+    @property
+    def number_of_strata(self) -> int:
+        """How many there are; 1 where none were named."""
+        return int(self.stratum.max()) + 1
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom: units less strata."""
+        return self.units - self.number_of_strata
+
+    @property
+    def told(self) -> bool:
+        """Whether strata or clusters were named, and not weights alone."""
+        return self.strata is not None or bool(self.clusters)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What evidence and tests leave out; nothing where rows were drawn one by one."""
+        if not self.told:
+            return ()
+        what = "units in strata" if self.strata is not None else "units"
+        detail: dict[str, str | float] = {"units": self.units, "people": self.people, "what": what}
+        return (Flag(Kind.ROWS_AS_INDEPENDENT, detail=detail),)
+
+    def counts(self, times: FloatArray, rows: int) -> FloatArray:
+        """Cases of each of so many distinct rows, where units count `times`, (u,), as much."""
+        weight = self.weight * times[self.unit]
+        return np.bincount(self.row, weight, minlength=rows).astype(np.float64, copy=False)
+
+    def moved(self, places: IntArray) -> Self:
+        """Give the same for a table whose distinct row r stands at places[r] now."""
+        own = (self.weight, self.stratum[self.unit], self.copies[self.unit])
+        told = (self.people, self.strata, self.clusters, self.alone)
+        return type(self)(
+            *_arranged(places[self.row], self.unit if self.clusters else None, *own), *told
+        )
+
+    def only(self, kept: BoolArray, share: float) -> Self:
+        """Give the design of some of the distinct rows, which are such a share of the cases.
+
+        All units stay: those who are left out might have been more, or fewer, in another sample.
+        """
+        own = kept[self.row]
+        row = (np.cumsum(kept) - 1)[self.row[own]]
+        unit, weight = self.unit[own], self.weight[own]
+        return replace(self, row=row, unit=unit, weight=weight, people=self.people * share)
+
+    def __str__(self) -> str:
+        clusters = " and ".join(f"'{name}'" for name in self.clusters)
+        what = f"{self.units:,} units" + (f" ({clusters})" if clusters else ", a row each")
+        s = self.number_of_strata
+        strata = f" in {s:,} strata ('{self.strata}')" if self.strata is not None else ""
+        if self.alone:
+            were = f"{self.alone:,} strata of one unit were joined"
+            one = "1 stratum of one unit was joined with the smallest other one"
+            strata += f"; {one if self.alone == 1 else were}"
+        return f"{what}{strata}, {self.degrees:,} degrees of freedom"
+
+
+def sampling_design(
+    row: IntArray,
+    weight: FloatArray,
+    copies: IntArray,
+    stratum: IntArray | None = None,
+    cluster: IntArray | None = None,
+    *,
+    people: float,
+    strata: str | None = None,
+    clusters: Sequence[str] = (),
+) -> SamplingDesign:
+    """Make the design of rows that stand at places of a table, with their weights in cases.
+
+    Strata and clusters are numbers from 0 on, in an order that does not depend on that of the rows.
+
+    Examples
+    --------
+    >>> row, ones, pairs = np.arange(4), np.ones(4, int), np.array([0, 0, 1, 1])
+    >>> design = sampling_design(row, 1.0 * ones, ones, cluster=pairs, people=4)
+    >>> design.units, design.degrees
+    (2, 1)
+    """
+    stratum = np.zeros(len(row), np.int64) if stratum is None else stratum
+    own = _arranged(row, cluster, weight, stratum, copies)
+    merged, alone = _joined(own[3], own[4])
+    return SamplingDesign(*own[:3], merged, own[4], people, strata, tuple(clusters), alone)
+
+
+Arranged = tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]
+
+
+def _arranged(
+    row: IntArray,
+    cluster: IntArray | None,
+    weight: FloatArray,
+    stratum: IntArray,
+    copies: IntArray,
+) -> Arranged:
+    """Put entries into one order, merge equal ones, and number the units."""
+    if cluster is None:  # a unit for each row, and one for all that are alike
+        order = np.lexsort((weight, stratum, row))
+        first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, stratum, weight))))
+        alike: IntArray = np.add.reduceat(copies[order], first)
+        kept = order[first]
+        units: IntArray = np.arange(len(kept), dtype=np.int64)
+        return row[kept], units, weight[kept], stratum[kept], alike
+    order = np.lexsort((weight, cluster, row))
+    first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, cluster))))
+    cases: FloatArray = np.add.reduceat((weight * copies)[order], first)
+    different, at = np.unique(cluster, return_index=True)
+    units = np.searchsorted(different, cluster[order[first]]).astype(np.int64, copy=False)
+    return row[order[first]], units, cases, stratum[at], np.ones(len(different), np.int64)
+
+
+def _joined(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
+    """Join strata of one unit, which tell nothing of how units vary, and number strata anew.
+
+    They become one stratum together; one that is alone goes to the smallest of the others. Both
+    make variances larger rather than smaller.
+    """
+    _, stratum = np.unique(stratum, return_inverse=True)
+    units = np.bincount(stratum, copies)
+    if units.sum() < 2:
+        raise DataError(
+            "the whole sample is one unit, so nothing tells how units vary. Give clusters of which "
+            "there are several (--clusters), or leave the design out."
+        )
+    alone = np.flatnonzero(units == 1)
+    if not len(alone):
+        return stratum, 0
+    others = np.where(units == 1, np.inf, units)
+    into = alone[0] if len(alone) > 1 else int(np.argmin(others))
+    joined = np.where(np.isin(stratum, alone), into, stratum)
+    return np.unique(joined, return_inverse=True)[1], len(alone)
+
+
+def flags_of(design: SamplingDesign | None) -> tuple[Flag, ...]:
+    """Give what evidence and tests leave out of a design, if there is one."""
+    return () if design is None else design.flags
+
+
+SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that somebody scaled to them
+
+
+class WeightsAs(StrEnum):
+    """What weights are taken for."""
+
+    AUTO = "auto"  # frequency if all of them are whole numbers, else survey
+    FREQUENCY = "frequency"
+    SURVEY = "survey"
+
+
+def understand_weights(text: str) -> WeightsAs:
+    """Read what weights are to be taken for."""
+    if text not in list(WeightsAs):
+        raise OptionError(f"weights_as '{text}' is not known. Choose from {', '.join(WeightsAs)}.")
+    return WeightsAs(text)
+
+
+@dataclass(frozen=True)
+class SurveyWeights:
+    """What the weights of a survey are worth."""
+
+    rows: int  # with a weight above 0
+    total: float  # sum of the weights, as they were given
+    effective: float  # (Σw)²/Σw², at most `rows`: what they are scaled to sum to
+
+    @property
+    def design_effect(self) -> float:
+        """By how much unequal weights make variances larger: rows / effective.
+
+        >>> SurveyWeights(rows=742, total=1e6, effective=412.0).design_effect
+        1.800...
+        """
+        return self.rows / self.effective
+
+    @property
+    def scale(self) -> float:
+        """What weights are multiplied by."""
+        return self.effective / self.total
+
+    @property
+    def sum_words(self) -> str:
+        """Say that they do not sum to the rows, and that this changes nothing; "" if they do."""
+        if abs(self.total - self.rows) <= SAME_SUM * self.rows:
+            return ""
+        return (
+            f" They sum to {self.total:,.6g}, not to the number of rows: whatever their sum, "
+            "answers are the same."
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"survey weights, scaled to the effective sample size: {self.effective:,.4g} of "
+            f"{self.rows:,} rows (design effect {self.design_effect:.2f})"
+        )
+
+
+def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
+    """Say how many cases weights are that are taken as counts, where they may be none.
+
+    Counts that are all multiples of one number, or that are not whole, were made by scaling: then
+    standard errors, intervals and evidence are those of a number of cases that nobody asked.
+
+    >>> doubt_counts(np.array([20.0, 10.0]), np.array([1, 1]))
+    'weights are taken as counts of copies: 2 rows are 30 cases, and standard errors and evidence
+    are those of so many. But every weight is a multiple of 10. ...
+    >>> doubt_counts(np.array([2.0, 1.0]), np.array([1, 1]))
+    """
+    weighty = weight > 0
+    given, rows = weight[weighty], int(copies[weighty].sum())
+    if (given == np.round(given)).all() and given.max() < 2.0**53:
+        common = int(np.gcd.reduce(given.astype(np.int64)))
+        why = f"every weight is a multiple of {common:,}" if common > 1 and rows > 1 else ""
+    else:
+        why = "they are not whole numbers"
+    if not why:
+        return None
+    cases = math.fsum(given * copies[weighty])
+    return (
+        f"weights are taken as counts of copies: {rows:,} rows are {cases:,.6g} cases, and "
+        f"standard errors and evidence are those of so many. But {why}. If nobody asked so many, "
+        "give --weights-as survey."
+    )
+
+
+def is_survey(weight: FloatArray, how: WeightsAs) -> bool:
+    """Whether weights are taken for those of a survey."""
+    if how is not WeightsAs.AUTO:
+        return how is WeightsAs.SURVEY
+    return not bool((weight == np.round(weight)).all())
+
+
+def as_cases(
+    weight: FloatArray, copies: IntArray, how: WeightsAs
+) -> tuple[FloatArray, SurveyWeights | None]:
+    """Give the cases that each row counts for, and what survey weights are worth.
+
+    Parameters
+    ----------
+    weight
+        (rows,) weight of each row, not all of them 0.
+    copies
+        (rows,) rows that have it.
+
+    Examples
+    --------
+    >>> as_cases(np.array([2.0, 1.0]), np.array([1, 1]), WeightsAs.AUTO)
+    (array([2., 1.]), None)
+    >>> cases, survey = as_cases(np.array([0.3, 0.1]), np.array([1, 1]), WeightsAs.AUTO)
+    >>> cases.round(3).tolist(), round(survey.effective, 3), survey.rows
+    ([1.2, 0.4], 1.6, 2)
+    """
+    if not is_survey(weight, how):
+        return weight, None
+    # Relative weights: equal ones are 1 exactly. Exact sums: the order of the rows changes nothing.
+    largest = float(weight.max())
+    relative = weight / largest
+    total, squares = math.fsum(relative * copies), math.fsum(relative**2 * copies)
+    rows = int(copies[weight > 0].sum())
+    survey = SurveyWeights(rows, total * largest, total**2 / squares)
+    return relative * (total / squares), survey

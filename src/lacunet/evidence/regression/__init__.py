@@ -1,1 +1,0 @@
-"""The evidence of classes that covariates predict: at the mode, and measured."""

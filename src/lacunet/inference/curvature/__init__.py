@@ -1,1 +1,0 @@
-"""How sharp a maximum is: coordinates, the negative Hessian, standard errors."""

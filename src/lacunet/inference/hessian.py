@@ -1,0 +1,162 @@
+"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in two bases.
+
+In the form of Louis (1982): A = A_c − Σ_components Cov[complete-data score | component], with A_c
+what A would be if the hidden values had been seen in their expected counts. Both bases share the
+covariances: those of φ are those of θ with the chain rule dθ/dφ on both sides, and no term with the
+gradient appears, for complete data have none of it in their natural parameters φ. Each plan knows
+the covariances of its components.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lacunet.inference.classes import Tangent, expect
+from lacunet.inference.plans.plan import FreeCoordinates
+from lacunet.inference.problem import Problem
+from lacunet.models import conjugacy
+from lacunet.runtime.arrays import FloatArray, IntArray
+
+
+def negative_hessian(
+    problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Give A, (d, d) in Fortran order; only the lower triangle is filled."""
+    if not problem.layout.untied:
+        return _theta_from_softmax(problem, theta, coordinates)
+    A = np.zeros((len(coordinates.free),) * 2, order="F")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        curvature = (
+            expect(problem, theta).N + conjugacy.in_theta(problem.alpha, problem.layout)
+        ) / theta**2
+    # A_c: diag(Ñ_k / θ_k²) + Ñ_ref / θ_ref² · 11ᵀ for each parent configuration.
+    A[np.diag_indices_from(A)] += curvature[coordinates.free]
+    for columns in _configurations(problem, coordinates):
+        references = coordinates.reference[columns[:, 0]]
+        A[columns[:, :, None], columns[:, None, :]] += curvature[references][:, None, None]
+    return _less_covariances(A, problem, theta, coordinates)
+
+
+def softmax_hessian(
+    problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Give A of log p(D|φ) + log p(φ) with φ_k = log θ_k/θ_ref, (d, d); N are E[N_ijk] at θ > 0.
+
+    The density of φ is that of θ times Π θ_k, so its prior adds α cases to the counts, not α − 1.
+    """
+    if not problem.layout.untied:
+        return _softmax_by_columns(problem, theta, N + problem.alpha, coordinates)
+    d = len(coordinates.free)
+    lower = np.tril(_less_covariances(np.zeros((d, d), order="F"), problem, theta, coordinates))
+    A = lower + np.tril(lower, -1).T
+    free = theta[coordinates.free]
+    ij = problem.layout.ij[coordinates.free]
+    opens = np.diff(ij, prepend=-1) != 0  # `free` is ordered by configuration
+    for _ in range(2 if d else 0):  # dθ_l/dφ_k = θ_l (1[l = k] − θ_k), over rows, then columns
+        A *= free[:, None]
+        sums = np.add.reduceat(A, np.flatnonzero(opens), axis=0)
+        A -= free[:, None] * sums[np.cumsum(opens) - 1]
+        A = A.T
+    return _plus_complete(A, problem, theta, N + problem.alpha, coordinates)
+
+
+def prior_curvature(
+    problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Give the part of A in φ that is the prior's, (d, d)."""
+    d = len(coordinates.free)
+    if problem.layout.untied:
+        return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
+    each = (_direction(problem, position) for position in coordinates.free)
+    columns = [conjugacy.information(theta, problem.alpha, phi, problem.layout) for phi in each]
+    return np.array(columns).reshape(d, -1)[:, coordinates.free].T
+
+
+def _plus_complete(
+    A: FloatArray,
+    problem: Problem,
+    theta: FloatArray,
+    N: FloatArray,
+    coordinates: FreeCoordinates,
+) -> FloatArray:
+    """Add A_c of statistics N of categories: N_ij (diag θ − θθᵀ) for each parent configuration."""
+    free = theta[coordinates.free]
+    cases = problem.layout.spread(problem.layout.sum_k(N))[coordinates.free]
+    A[np.diag_indices_from(A)] += cases * free
+    for columns in _configurations(problem, coordinates):
+        outer = free[columns][:, :, None] * free[columns][:, None, :]
+        A[columns[:, :, None], columns[:, None, :]] -= cases[columns[:, :1]][:, :, None] * outer
+    return A
+
+
+def _direction(problem: Problem, position: int) -> FloatArray:
+    phi = np.zeros(problem.layout.size)
+    phi[position] = 1.0
+    return phi
+
+
+def _softmax_by_columns(
+    problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """A in φ for statistics N, the prior's included, of any families."""
+    layout = problem.layout
+    A = -_missing(problem, theta, coordinates)
+    for column, position in enumerate(coordinates.free):
+        curvature = conjugacy.information(theta, N, _direction(problem, position), layout)
+        A[:, column] += curvature[coordinates.free]
+    return A
+
+
+def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) -> FloatArray:
+    """Information that hidden values take away, in φ: at once, or a tangent for each column."""
+    layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
+
+    def pushed() -> Iterator[FloatArray]:
+        for position in coordinates.free:
+            yield conjugacy.push(theta, _direction(problem, position), layout)
+
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    each = (plan.covariance(weights) for plan in problem.components.plans)
+    known = [part for part in each if part is not None]
+    missing = np.zeros((d, d))
+    if d and len(known) == len(problem.components.plans):
+        for part in known:
+            missing += part.along(map(cells.weights, pushed()))
+        return missing
+    tangent = Tangent(problem, theta)
+    for column, direction in enumerate(pushed()):
+        change = conjugacy.pull_back(theta, tangent(direction), layout)
+        missing[:, column] = change[coordinates.free]
+    return missing
+
+
+def _theta_from_softmax(
+    problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """A in θ of any families, at a maximum: that in φ, by the chain rule for a determinant.
+
+    Where the gradient vanishes, |A| in θ is |A| in φ over |dθ/dφ|²; all directions share that.
+    """
+    added = conjugacy.in_theta(problem.alpha, problem.layout)
+    A = _softmax_by_columns(problem, theta, expect(problem, theta).N + added, coordinates)
+    log_scale = -2.0 * conjugacy.log_jacobian(theta, problem.layout) / max(1, len(A))
+    return np.asfortranarray(A * np.exp(log_scale))
+
+
+def _configurations(problem: Problem, coordinates: FreeCoordinates) -> Iterator[IntArray]:
+    """Columns of A by parent configuration, (configurations, free states), a width at a time."""
+    # `free` is ordered by configuration, so the columns of one configuration are neighbours.
+    ij = problem.layout.ij[coordinates.free]
+    first = np.flatnonzero(np.diff(ij, prepend=-1))
+    width = np.diff(first, append=len(ij))
+    for w in np.unique(width):
+        yield first[width == w][:, None] + np.arange(w)
+
+
+def _less_covariances(
+    A: FloatArray, problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Subtract the covariances of all components, in free θ coordinates; lower triangle only."""
+    for plan in problem.components.plans:
+        A = plan.less_covariance(A, theta, coordinates)
+    return A

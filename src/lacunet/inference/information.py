@@ -1,0 +1,254 @@
+"""How precisely the data tell the parameters: the inverse of the observed information.
+
+The information is A, the negative Hessian of what was maximised, in the coordinates φ of each
+family (so no term with the gradient is left out, and steps in φ never leave the range of θ). The
+delta method carries its inverse, the covariance of φ, to every parameter, and to the scale that its
+intervals are symmetric on: of probabilities that of logits.
+
+Where it is known how rows were drawn, the covariance is A⁻¹ G A⁻¹ (linearised, or sandwich: Binder
+1983), with G that of the sum of scores over samples drawn so.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.sparse import csr_array
+
+from lacunet.data.design import SamplingDesign
+from lacunet.inference.hessian import softmax_hessian
+from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
+from lacunet.inference.problem import Problem
+from lacunet.inference.queries.query import ByRow
+from lacunet.models import conjugacy
+from lacunet.models.layout import Cells, Layout
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+
+# Scores: how much each row, and each unit of a survey, pulls at every coordinate.
+
+NUMBERS = 1 << 23  # to hold at once: rows times cells
+
+
+def row_scores(
+    problem: Problem, theta: FloatArray, free: IntArray, step: int | None = None
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Give d log p(row)/dφ at θ for some distinct rows after the other, (rows, free).
+
+    `step` says how many at once, if not as many as can well be held.
+    """
+    cells, layout = problem.components.cells, problem.layout
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    directions = [_pushed(theta, position, layout) for position in free]
+    pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
+    first, last = _needed(pushed, cells)
+    step = step or max(1, NUMBERS // max(1, last - first))
+    for start in range(0, len(problem.codes), step):
+        rows = slice(start, min(start + step, len(problem.codes)))
+        asked = ByRow(problem.network, problem.codes[rows], cells)
+        _, N = asked.posterior(weights, first, last)
+        T = N if cells.identity else cells.statistics(N)
+        yield rows, np.asarray(pushed[:, first:last] @ T.T).T
+
+
+def _needed(pushed: csr_array, cells: Cells) -> tuple[int, int]:
+    """From where to where cells move with some coordinate; all of them where cells are values.
+
+    Plans write whole families, so these are ends of families.
+    """
+    if not cells.identity:
+        return 0, cells.layout.size
+    if not pushed.nnz:
+        return 0, 0
+    owner, layout = cells.layout.owner, cells.layout
+    ends = owner[pushed.indices.min()], owner[pushed.indices.max()]
+    return layout.block(int(ends[0])).start, layout.block(int(ends[1])).stop
+
+
+def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
+    """How natural parameters move with one coordinate: of all rows at once, a matrix."""
+    phi = np.zeros(layout.size)
+    phi[position] = 1.0
+    return conjugacy.push(theta, phi, layout)
+
+
+def spread_of_scores(
+    design: SamplingDesign, each: Iterable[tuple[slice, FloatArray]], free: int
+) -> FloatArray:
+    """Give the covariance that the sum of scores of rows has over samples drawn so, (free, free).
+
+    Σ_h n_h/(n_h − 1) Σ_i (t_hi − t̄_h)(t_hi − t̄_h)ᵀ, with t_hi the total of unit i in stratum h.
+    """
+    spread, units = _Spread(design, free), len(design.stratum)
+    totals = np.zeros((units if design.clusters else 0, free))
+    step = max(1, NUMBERS // max(1, free))
+    for rows, scores in each:
+        first, last = np.searchsorted(design.row, [rows.start, rows.stop]).tolist()
+        for start in range(first, last, step):
+            here = slice(start, min(start + step, last))
+            pulls = design.weight[here, None] * scores[design.row[here] - rows.start]
+            if design.clusters:  # a unit may lie in rows that come later
+                np.add.at(totals, design.unit[here], pulls)
+            else:
+                spread.add(pulls, design.unit[here])
+    if design.clusters:
+        spread.add(totals, np.arange(units))
+    return spread.found
+
+
+class _Spread:
+    """Sums of squares and totals of strata, as units come."""
+
+    def __init__(self, design: SamplingDesign, free: int) -> None:
+        self.design = design
+        self.units = np.bincount(design.stratum, design.copies)
+        self.factor = self.units / (self.units - 1.0)
+        self.squares, self.sums = np.zeros((free, free)), np.zeros((len(self.units), free))
+
+    def add(self, totals: FloatArray, which: IntArray) -> None:
+        """Take in the totals, (units, free), of some of the units."""
+        stratum, copies = self.design.stratum[which], self.design.copies[which]
+        self.squares += (totals * (self.factor[stratum] * copies)[:, None]).T @ totals
+        np.add.at(self.sums, stratum, totals * copies[:, None])
+
+    @property
+    def found(self) -> FloatArray:
+        """What is left around the means of strata."""
+        means = self.sums * (self.factor / self.units)[:, None]
+        return np.asarray(self.squares - self.sums.T @ means)
+
+
+NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
+TOUCHED = 1e-3  # part of such a direction that makes a probability not identified either
+
+
+@dataclass(frozen=True, eq=False)
+class StandardErrors:
+    """Standard errors of parameters, and on the scale of intervals; NaN where there is none."""
+
+    theta: FloatArray  # (size,) standard error of θ_ijk
+    scaled: FloatArray  # (size,) that on the scale; of probabilities, of log θ_ijk/(1 − θ_ijk)
+    unidentified: BoolArray  # (size,) parameters that the data do not determine
+    maximum: bool  # whether A has no negative curvature; if not, nothing else means anything
+    design: "DesignEffect | None" = None  # of a survey
+
+
+@dataclass(frozen=True, eq=False)
+class DesignEffect:
+    """How much wider a design is than a simple random sample of as many people."""
+
+    simple: FloatArray  # (size,) standard errors of θ that such a sample would have
+    overall: float  # mean of the eigenvalues of A⁻¹ G, cases counted as people (Rao & Scott 1984)
+
+
+def precision(
+    problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray
+) -> StandardErrors:
+    """Give standard errors at a maximum.
+
+    Parameters
+    ----------
+    problem
+        The data and the structure.
+    theta
+        (size,) parameters.
+    counts
+        (size,) expected counts at θ with what the objective adds: α − 1 for the MAP, 0 for the ML.
+    held
+        (size,) probabilities on the boundary: held where they are, without a standard error.
+    """
+    layout, found = problem.layout, informed(problem, theta, counts, held)
+    unknown = np.full(layout.size, np.nan)
+    if not found.maximum:
+        return StandardErrors(
+            unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False
+        )
+    root, slope, design = found.root, conjugacy.scale_slope(theta, layout), None
+    if problem.design is not None:
+        each = row_scores(problem, theta, found.free)
+        G = spread_of_scores(problem.design, each, len(found.free))
+        often = problem.design.people / problem.cases
+        simple = _errors(root, found.free, theta, layout)
+        middle = root.T @ G @ root
+        overall = often * float(middle.trace()) / max(1, root.shape[1])
+        design = DesignEffect(slope * simple / np.sqrt(often), overall)
+        root = root @ root_of(middle)
+    along = _changes(found.flat, found.free, theta, layout)
+    complete = np.sqrt(_complete(counts, theta, layout))
+    unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
+    error = _errors(root, found.free, theta, layout)
+    error[unidentified | held] = np.nan
+    return StandardErrors(slope * error, error, unidentified & ~held, maximum=True, design=design)
+
+
+class Informed(NamedTuple):
+    """The inverse of the information in φ, A⁻¹ = root rootᵀ."""
+
+    free: IntArray  # (d,) positions that vary
+    root: FloatArray  # (d, r)
+    flat: FloatArray  # (d, d − r) directions in which A is zero
+    maximum: bool  # whether A has no negative curvature
+
+
+def informed(problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray) -> Informed:
+    """Invert the information at θ, without what is held; arguments as those of `precision`."""
+    layout = problem.layout
+    coordinates = _without(free_coordinates(layout, theta), held)
+    # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
+    A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
+    scale = np.sqrt(_complete(counts, theta, layout))[coordinates.free]
+    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
+    root, along = factor / scale[:, None], flat / scale[:, None]
+    return Informed(coordinates.free, root, along, maximum)
+
+
+def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """The information of complete data about each φ by itself, to measure everything in."""
+    cases = layout.spread(layout.sum_k(layout.pooled(counts)))
+    if layout.in_simplex.all():
+        return cases * theta * (1.0 - theta)
+    other = conjugacy.sharpness(theta, counts, layout)
+    return np.where(layout.in_simplex, cases * theta * (1.0 - theta), other)
+
+
+def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
+    kept = ~held[coordinates.free]
+    return FreeCoordinates(coordinates.free[kept], coordinates.reference[kept])
+
+
+def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+    """Give F with F Fᵀ = A⁻¹ and the directions in which A is zero, (d, ...) each.
+
+    A has about a unit diagonal. Where it is singular, F is that of the pseudo-inverse: right for
+    whatever does not change along the flat directions.
+    """
+    d = len(A)
+    if not d:  # LAPACK refuses what is empty, in a loud voice
+        return np.zeros((0, 0)), np.zeros((0, 0)), True
+    L, failed = dpotrf(A, lower=1, clean=1)
+    if not failed and (L.diagonal() ** 2).min() > NOTHING:
+        inverse, _ = dtrtri(L, lower=1)
+        return inverse.T, np.zeros((d, 0)), True
+    values, vectors = np.linalg.eigh(A)
+    flat = np.abs(values) <= NOTHING
+    alive = values > NOTHING
+    return vectors[:, alive] / np.sqrt(values[alive]), vectors[:, flat], bool((alive | flat).all())
+
+
+def root_of(A: FloatArray) -> FloatArray:
+    """Give R with R Rᵀ = A, which may be singular."""
+    values, vectors = np.linalg.eigh(A)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _errors(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Standard errors on the scale of all parameters, (size,), of φ with covariance phi phiᵀ."""
+    return np.asarray(np.sqrt(np.sum(_changes(phi, free, theta, layout) ** 2, axis=1)))
+
+
+def _changes(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Carry changes of free φ, (d, m), to the scale of all parameters, (size, m)."""
+    change = np.zeros((layout.size, phi.shape[1]))
+    change[free] = phi
+    return conjugacy.on_scale(change, theta, layout)

@@ -1,1 +1,0 @@
-"""Edges beside those of a latent class model: tried one by one, and kept where they pay."""

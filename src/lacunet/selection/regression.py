@@ -1,0 +1,265 @@
+"""Covariates that predict classes: fitted, and compared with models that leave some out.
+
+What each covariate adds: the evidence with it, against the evidence without it.
+The result of fitting classes together with what predicts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.data.design import flags_of
+from lacunet.data.table import Table
+from lacunet.evidence.annealing import Clock, Goal
+from lacunet.evidence.estimate import Measurement
+from lacunet.evidence.regression import csl_of, measure, mode_of
+from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.diagnose import diagnose
+from lacunet.fitting.fit import Options
+from lacunet.fitting.regression import ClassFit, fit_classes, model_of
+from lacunet.flags import Flag, Kind
+from lacunet.inference.problem import Problem
+from lacunet.inference.regression.classes import build_class_problem
+from lacunet.inference.regression.design import Design, build_design
+from lacunet.models.display import profile_grid
+from lacunet.models.network import Model
+from lacunet.models.predictors import Term
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.scores import Evidence
+from lacunet.summaries.identification import Why
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.regression.coefficients import Coefficients, predicted_statistics
+from lacunet.summaries.regression.precision import ClassPrecision, ClassReplicates, class_precision
+from lacunet.summaries.statistics import Classification, FitStatistics, classify, criteria
+from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.wording import worded
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A model with some covariates, and its evidence."""
+
+    terms: tuple[Term, ...]
+    fit: ClassFit
+    mode: ClassFit  # of (β, φ), near it
+    approximated: Evidence
+    measured: Measurement | None  # where it was
+
+    @property
+    def log_evidence(self) -> float:
+        """The measured evidence where there is one, or the approximation."""
+        return self.approximated.value if self.measured is None else self.measured.value
+
+
+@dataclass(frozen=True)
+class Worth:
+    """How many nats a covariate adds to the evidence."""
+
+    name: str
+    log_bayes_factor: float  # log p(D | with it) − log p(D | without it)
+    stderr: float | None  # where both are measured
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How models are fitted and weighed, whatever their covariates."""
+
+    table: Table  # rows with items and covariates
+    plain: Problem  # the same rows without covariates
+    exponent: float
+    coefficient_sd: float
+    options: Options
+    goal: Goal | None  # of measuring; None: the approximation alone
+
+    def weighed(
+        self, terms: Sequence[Term], near: ClassFit | None = None, executor: Executor = SERIAL
+    ) -> Weighed:
+        """Fit the model with these covariates, also from the items of one that is near."""
+        design = build_design(self.table, terms)
+        given = build_class_problem(self.plain, design, self.exponent, self.coefficient_sd)
+        beside = () if near is None else (near.given.to_plain(near.point.theta),)
+        fit = fit_classes(given, self.options, executor=executor, beside=beside)
+        mode = mode_of(fit)
+        measured = None
+        if self.goal is not None:
+            measured = measure(mode, Clock(self.goal), self.options.seed, executor)
+        return Weighed(tuple(terms), fit, mode.fit, csl_of(mode), measured)
+
+
+def worth_of_covariates(
+    recipe: Recipe, whole: Weighed, executor: Executor = SERIAL
+) -> tuple[Worth, ...]:
+    """Leave out each covariate by itself, and all of them."""
+    return tuple(
+        _worth(name, whole, recipe.weighed(terms, whole.fit, executor))
+        for name, terms in _left_out(whole.terms)
+    )
+
+
+def _left_out(terms: Sequence[Term]) -> Iterator[tuple[str, tuple[Term, ...]]]:
+    if len(terms) > 1:
+        for one in terms:
+            yield one.name, tuple(t for t in terms if t is not one)
+    if terms:
+        yield "all of them" if len(terms) > 1 else terms[0].name, ()
+
+
+def _worth(name: str, whole: Weighed, part: Weighed) -> Worth:
+    errors = [m.stderr for m in (whole.measured, part.measured) if m is not None]
+    known = len(errors) == 2 and None not in errors
+    stderr = sum(e**2 for e in errors if e is not None) ** 0.5 if known else None
+    return Worth(name, whole.log_evidence - part.log_evidence, stderr)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRegression(Printable):
+    """Classes, what they answer, and how covariates predict them."""
+
+    table: Table  # rows that were used, with items and covariates
+    weighed: Weighed  # the fit, and its evidence
+    worth: tuple[Worth, ...]  # of each covariate, and of all of them
+    level: float  # of confidence
+    replicates: ClassReplicates | None = None  # of a bootstrap, if errors are from one
+
+    @property
+    def fit(self) -> ClassFit:
+        """The maximum that was found."""
+        return self.weighed.fit
+
+    @property
+    def design(self) -> Design:
+        """The covariates as columns of numbers."""
+        return self.fit.given.design
+
+    @cached_property
+    def model(self) -> Model:
+        """The latent class model of the items, and what predicts its classes."""
+        return model_of(self.fit, self.weighed.mode)
+
+    @cached_property
+    def _precision(self) -> ClassPrecision:
+        return class_precision(self.fit)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """Log odds of classes, against the first (`against` gives others)."""
+        found = self._precision.coefficients(self.level)
+        return found if self.replicates is None else self.replicates.told(found)
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """Class sizes and items with standard errors, which know of the covariates."""
+        return (self.replicates or self._precision).intervals(self.level)
+
+    @cached_property
+    def statistics(self) -> FitStatistics:
+        """What other programs print of a fit: criteria, entropy R², G², bivariate residuals."""
+        return predicted_statistics(self.fit)
+
+    @property
+    def log_lik(self) -> float:
+        """Log p(items | covariates) at the parameters."""
+        return self.fit.point.log_lik
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(items | covariates), over all parameters and all orders of the classes."""
+        return self.weighed.log_evidence
+
+    @property
+    def dimension(self) -> int:
+        """Free parameters."""
+        return self.fit.dimension
+
+    @property
+    def criteria(self) -> dict[str, float]:
+        """AIC, BIC and their kin; lower is better."""
+        return criteria(self.log_lik, self.dimension, self.fit.given.problem.cases)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """(distinct rows of `table`, K) p(class | items, covariates)."""
+        (found,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
+        return found
+
+    @cached_property
+    def classification(self) -> Classification:
+        """How well rows are told apart by items and covariates together."""
+        (found,) = classify(self.fit.given.problem, self.fit.point.theta)
+        return found
+
+    @cached_property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the fit."""
+        return tuple(self._flags())
+
+    def _flags(self) -> Iterator[Flag]:
+        fit, given = self.fit, self.fit.given
+        if fit.outcome is not Outcome.CONVERGED:
+            yield Flag(Kind.NOT_CONVERGED, detail={"outcome": fit.outcome})
+        if fit.finalists > 1 and fit.reached <= 1:
+            detail: dict[str, str | float] = {
+                "finalists": fit.finalists,
+                "reached": "only 1",
+                "doubt": fit.doubt,
+                "further": "more --starts",
+            }
+            yield Flag(Kind.UNSTABLE, detail=detail)
+        why = self._precision.coefficients(self.level).identified.why
+        for title in np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist():
+            yield Flag(Kind.SEPARATED, detail={"covariate": title})
+        plain = given.to_plain(fit.point.theta), given.to_plain_counts(fit.point.N)
+        yield from diagnose(given.plain, *plain)
+        yield from self._precision.flags
+        yield from self.weighed.approximated.flags
+        yield from flags_of(self.table.design)
+
+    def tidy(self) -> Columns:
+        """Give a row for each coefficient."""
+        return self.coefficients.tidy()
+
+    def brief(self) -> str:
+        """Say what was fitted, and how well."""
+        names = ", ".join(self.design.names) or "no covariates"
+        return f"{self.fit.given.states} classes predicted by {names}"
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        fit, lower = self.fit, self.criteria
+        named = f"AIC {lower['AIC']:.2f}, BIC {lower['BIC']:.2f} (lower is better)"
+        notes = (
+            f"{fit.outcome}; {fit.reached} of {fit.finalists} final starts reached it",
+            f"d = {self.dimension}, {named}, entropy R² {self.classification.entropy_r2:.3f}",
+            f"log evidence {self.log_evidence:.2f}{self._how_sure}",
+            *(f"- {flag}" for flag in self.flags),
+        )
+        title = f"{self.brief()}: log p(items | covariates) = {self.log_lik:.6f}"
+        grids = [Grid(title, (), (), notes=notes), *self.coefficients.grids()]
+        if self.worth:
+            grids.append(self._worth_grid())
+        return [*grids, profile_grid(self.model)]
+
+    @property
+    def _how_sure(self) -> str:
+        measured = self.weighed.measured
+        if measured is None:
+            return worded(" (an approximation, csl; --evidence measures it)")
+        return f"{measured.error} ({measured.verdict})"
+
+    def _worth_grid(self) -> Grid:
+        rows = tuple(
+            (w.name, number(w.log_bayes_factor), "" if w.stderr is None else number(w.stderr))
+            for w in self.worth
+        )
+        sd = self.fit.given.coefficient_sd
+        note = (
+            "Above 0: the data are more probable with it. Prior: log odds ratios of two classes "
+            f"are N(0, {sd:g}²), for one standard deviation of a number or between two states."
+        )
+        header = ("covariate", "log Bayes factor", "s.e.")
+        return Grid("What a covariate adds to the evidence, in nats", header, rows, notes=(note,))

@@ -1,1 +1,0 @@
-"""Covariates that predict classes: fitted, and compared with models that leave some out."""

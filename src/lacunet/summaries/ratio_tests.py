@@ -1,0 +1,379 @@
+"""Weighted sums of independent χ² variables with one degree of freedom, Q = Σ λ_j χ²_j.
+
+The likelihood-ratio test of Vuong (1989), as Lo, Mendell & Rubin (2001) take it for classes.
+The bootstrap likelihood-ratio test: do the data ask for one more hidden state?
+The likelihood-ratio test of two models, of which one has all that the other has.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtrc
+
+from lacunet.data.design import flags_of
+from lacunet.errors import OptionError
+from lacunet.fitting.diagnose import BOUNDARY
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.objective import Estimate
+from lacunet.flags import Flag, Kind, Sizes
+from lacunet.inference.information import NUMBERS, Informed, informed, root_of, row_scores
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.models.latent_class import counted, unit
+from lacunet.models.network import Network
+from lacunet.models.surgery import with_shown
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.summaries.bootstrap import check_replicates, simulate_like
+from lacunet.summaries.intervals import on_boundary
+from lacunet.tabular import Columns, Grid, Printable, number, probability
+
+STEP = 0.01  # of the trapezoidal rule: its error falls exponentially
+FAR = 60.0  # cosh of it is beyond anything
+NOTHING = 1e-12  # weights below this part of the largest change nothing
+
+
+def exceeds(weights: FloatArray, x: float) -> float:
+    """P(Q > x) for x ≥ 0, by inverting the moment generating function M(t) = Π (1 − 2 λ_j t)^(−½).
+
+    P = 1/(2πi) ∫ M(t) exp(−t x)/t dt along a hyperbola that crosses the real axis at its saddle
+    point and bends to the right, where the integrand vanishes: no oscillation is left, and small
+    probabilities keep their digits.
+
+    >>> round(exceeds(np.ones(3), 7.815), 4), round(exceeds(np.array([1.0, 1.0, -1.0, -1.0]), 2), 4)
+    (0.05, 0.1839)
+    """
+    own = weights[np.abs(weights) > NOTHING * np.abs(weights).max(initial=0.0)]
+    largest = own.max(initial=0.0)
+    if not largest > 0:
+        return 0.0
+    own, x = own / largest, x / largest
+
+    def exponent(t: float) -> float:
+        return float(-0.5 * np.log1p(-2.0 * own * t).sum() - x * t - np.log(t))
+
+    tiny = 1e-9
+    saddle = float(minimize_scalar(exponent, bounds=(tiny, 0.5 - tiny), method="bounded").x)
+    u = STEP * (np.arange(int(FAR / STEP)) + 0.5)
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = saddle * (np.cosh(u) + 1j * np.sinh(u))
+        log_m = -0.5 * np.log(1.0 - 2.0 * own[:, None] * t).sum(axis=0)
+        slope = saddle * (np.sinh(u) + 1j * np.cosh(u))
+        parts = (np.exp(log_m - x * t) * slope / t).imag
+    total = float(np.where(np.isfinite(parts), parts, 0.0).sum()) * STEP / np.pi
+    return min(1.0, max(0.0, total))
+
+
+@dataclass(frozen=True, eq=False)
+class VuongTest:
+    """A model against one with a class more, by the limit of their likelihood ratio."""
+
+    statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
+    weights: FloatArray  # of the χ² variables that it is a sum of, where k classes are true
+    more: int  # parameters that the larger model has more
+    cases: float  # N
+
+    @property
+    def mean(self) -> float:
+        """What the statistic is expected to be where k classes are true."""
+        return float(self.weights.sum())
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation."""
+        return float(np.sqrt(2.0 * np.sum(self.weights**2)))
+
+    @cached_property
+    def p_value(self) -> float:
+        """Probability of so large a statistic (VLMR)."""
+        return exceeds(self.weights, self.statistic)
+
+    @property
+    def adjusted(self) -> float:
+        """The statistic over 1 + 1/((p − q) log N), which is nearer to its limit (LMR)."""
+        if self.cases <= 1 or self.more < 1:
+            return self.statistic
+        return float(self.statistic / (1.0 + 1.0 / (self.more * np.log(self.cases))))
+
+    @cached_property
+    def adjusted_p(self) -> float:
+        """Probability of so large an adjusted statistic."""
+        return exceeds(self.weights, self.adjusted)
+
+
+def vuong_test(small: Fit, large: Fit) -> VuongTest | None:
+    """Test a fit against one with more classes, of the same rows.
+
+    None where that has no meaning: no ML fits, rows that are no cases, or no maximum.
+    """
+    if not all(fit.estimate is Estimate.ML and fit.problem.whole for fit in (small, large)):
+        return None
+    known = [_informed(fit) for fit in (small, large)]
+    if not all(one.maximum for one in known):
+        return None
+    few, many = (fit.model.network.dimension for fit in (small, large))
+    gain = max(0.0, 2.0 * (large.log_lik - small.log_lik))
+    weights = _weights((small, large), known)
+    return VuongTest(gain, weights, many - few, small.problem.cases)
+
+
+def _informed(fit: Fit) -> Informed:
+    held = on_boundary(fit.point.N, np.zeros(fit.problem.layout.size), fit.problem.layout)
+    return informed(fit.problem, fit.point.theta, fit.point.N, held)
+
+
+def _weights(fits: tuple[Fit, Fit], known: list[Informed]) -> FloatArray:
+    """Eigenvalues of B diag(−A_k⁻¹, A_k+1⁻¹), with B the products of all scores, summed."""
+    widest = max(fit.problem.components.cells.layout.size for fit in fits)
+    step = max(1, NUMBERS // widest)
+    each = [
+        row_scores(fit.problem, fit.point.theta, one.free, step)
+        for fit, one in zip(fits, known, strict=True)
+    ]
+    few, many = (one.root.shape[1] for one in known)
+    B: FloatArray = np.zeros((few + many,) * 2)
+    for (rows, less), (_, more) in zip(*each, strict=True):
+        both = np.hstack([less @ known[0].root, more @ known[1].root])
+        B += both.T @ (fits[0].problem.counts[rows, None] * both)
+    root = root_of(B)
+    signs = np.repeat([-1.0, 1.0], [few, many])
+    return np.asarray(np.linalg.eigvalsh(root.T @ (signs[:, None] * root)), np.float64)
+
+
+REPLICATES = 200
+FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
+STARTS = 16  # of each fit; there are two fits for each replicate
+TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
+NAN = float("nan")
+BATCH = 16  # replicates between two looks at whether to stop early
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatioTest(Printable):
+    """Twice the gain in log-likelihood, against what chance gives when nothing is gained."""
+
+    states: tuple[int, int]  # of the hidden variable: k, and one more
+    variable: str  # whose number of states is in question
+    small: Fit
+    large: Fit
+    statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
+    replicates: FloatArray  # (B,) the same for data drawn from the smaller model
+    asked: int  # replicates that were asked for
+    stop_after: int | None  # exceedances after which to stop
+
+    @property
+    def exceeding(self) -> int:
+        """Replicates whose statistic is at least as large as that of the data."""
+        return int(np.sum(self.replicates >= self.statistic - TIE))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether enough replicates exceeded the data to stop before the end."""
+        return self.stop_after is not None and self.exceeding >= self.stop_after
+
+    @property
+    def p_value(self) -> float:
+        """Probability of so large a statistic where k states are true.
+
+        (1 + exceeding)/(1 + B), so that the data count as one of the draws that they would be;
+        after an early stop, exceeding/B (Besag & Clifford 1991).
+        """
+        if self.stopped:
+            return self.exceeding / len(self.replicates)
+        return (1 + self.exceeding) / (1 + len(self.replicates))
+
+    @property
+    def stderr(self) -> float:
+        """Monte Carlo standard error of p: how far other draws would move it."""
+        return math.sqrt(self.p_value * (1.0 - self.p_value) / len(self.replicates))
+
+    @cached_property
+    def vuong(self) -> VuongTest | None:
+        """The test of Vuong, Lo, Mendell & Rubin of the same fits; None where it has no meaning."""
+        return vuong_test(self.small, self.large)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the two fits."""
+        flags = [
+            replace(flag, fits=Sizes((k,), self._unit(several=k > 1)))
+            for k, fit in zip(self.states, (self.small, self.large), strict=True)
+            for flag in fit.flags
+        ]
+        if self.large.log_lik < self.small.log_lik - TIE:
+            fewer, more = self.states
+            flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
+        return (*flags, *flags_of(self.small.problem.design))
+
+    def tidy(self) -> Columns:
+        """Give one row; `replicates` has the statistics of the data that were drawn."""
+        return {
+            "states": [self.states[0]],
+            "against": [self.states[1]],
+            "statistic": [self.statistic],
+            "p_value": [self.p_value],
+            "replicates": [len(self.replicates)],
+            "exceeding": [self.exceeding],
+            "p_stderr": [self.stderr],
+            "vlmr_p": [NAN if self.vuong is None else self.vuong.p_value],
+            "lmr_p": [NAN if self.vuong is None else self.vuong.adjusted_p],
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        k, more = self.states
+        small = counted(k, self.small.model.network)
+        answer = f"p = {number(self.p_value, 4)}. {self._words(small, more)}"
+        rows = tuple(
+            (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
+            for states, fit in ((k, self.small), (more, self.large))
+        )
+        quantiles = ", ".join(
+            f"{q:.0%} {number(float(np.quantile(self.replicates, q)))}" for q in (0.5, 0.9, 0.95)
+        )
+        ending = " (stopped early)" if self.stopped else ""
+        drawn = f"{self.exceeding} of {len(self.replicates)} data sets"
+        notes = (
+            f"2 log ratio = {number(self.statistic, 4)}",
+            f"{drawn} drawn from {small} reach it{ending}",
+            f"quantiles of theirs: {quantiles}",
+            *self._limit_words(),
+            *(f"- {flag}" for flag in self.flags),
+        )
+        what = self._unit()
+        title, header = "Bootstrap likelihood-ratio test (ML fits)", (what, "d", "log L")
+        of = "" if what == "classes" else f" of {self.variable}"
+        return [
+            Grid(f"{k} against {more} {what}{of}: {answer}"),
+            Grid(title, header, rows, frozenset(), notes),
+        ]
+
+    def _limit_words(self) -> Iterator[str]:
+        """Say what the test of Vuong, Lo, Mendell & Rubin gives, and how far to trust it."""
+        if self.vuong is not None:
+            told = self.vuong
+            yield (
+                f"VLMR p-value {probability(told.p_value)} (mean {number(told.mean)}, sd "
+                f"{number(told.deviation)}); LMR (adjusted to {number(told.adjusted)}) "
+                f"p-value {probability(told.adjusted_p)}"
+            )
+            yield "theory does not carry VLMR and LMR over to classes: go by the bootstrap"
+
+    def _unit(self, *, several: bool = True) -> str:
+        return unit(self.small.model.network, several=several)
+
+    def _words(self, states: str, more: int) -> str:
+        if self.p_value <= 0.05:
+            evidence = "Strong evidence" if self.p_value <= 0.01 else "Evidence"
+            return f"{evidence} against {states}: the data ask for {more} or more."
+        if not self.exceeding:
+            return f"Too few replicates to tell: none of {len(self.replicates)} gains as much."
+        return f"No evidence against {states}: chance gains as much."
+
+
+def ratio_test(
+    small: Problem,
+    large: Problem,
+    options: Options,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    executor: Executor = SERIAL,
+) -> RatioTest:
+    """Test a model against one with more states of one hidden variable, on the same data."""
+    quiet = executor.if_worth(large.components.nanoseconds).silent()
+    fits = learn(small, options, executor=quiet), learn(large, options, executor=quiet)
+    return ratio_of_fits(*fits, replicates, stop_after=stop_after, executor=executor)
+
+
+def ratio_of_fits(
+    small: Fit,
+    large: Fit,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> RatioTest:
+    """Test a fit against one with more states of one hidden variable, made by the same search.
+
+    Replicates are numbered, and an early stop looks at them in their order, so the result depends
+    on the seed only.
+    """
+    check_replicates(small.problem.counts, replicates)
+    if stop_after is not None and stop_after < 1:
+        raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
+    executor = executor.if_worth(large.problem.components.nanoseconds)
+    statistic = _statistic(small, large)
+    replicate = partial(_replicate, small, large, executor.silent())
+    drawn: list[float] = []
+    batch = replicates if stop_after is None else BATCH
+    while len(drawn) < replicates:
+        numbers = range(len(drawn), min(len(drawn) + batch, replicates))
+        drawn += kept.map(replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates))
+        exceeding = np.cumsum(np.array(drawn) >= statistic - TIE)
+        if stop_after is not None and exceeding[-1] >= stop_after:
+            drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
+            break
+    variable = _in_question(small.problem.network, large.problem.network)
+    states = small.problem.layout.cards[variable], large.problem.layout.cards[variable]
+    name = small.problem.network.variables[variable].name
+    told = np.array(drawn), replicates, stop_after
+    return RatioTest(states, name, small, large, statistic, *told)
+
+
+def _in_question(small: Network, large: Network) -> int:
+    """Where the variable is whose number of states differs."""
+    return next(i for i in small.hidden if small.variables[i] != large.variables[i])
+
+
+def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
+    """Give the statistic of data drawn from the smaller model."""
+    drawn = simulate_like(small.problem, small.model.theta, small.options.seed, replicate)
+    wide, shown = large.problem, [drawn.network.variables[i] for i in drawn.network.observed]
+    network = with_shown(wide.network, shown)  # the numbers that were drawn
+    wider = problem_of_codes(drawn.codes, drawn.counts, network, wide.alpha)
+    options = small.options
+    fits = learn(drawn, options, executor=executor), learn(wider, options, executor=executor)
+    return _statistic(*fits)
+
+
+def _statistic(small: Fit, large: Fit) -> float:
+    return max(0.0, 2.0 * (large.log_lik - small.log_lik))
+
+
+TIED = 1e-6  # nats: likelihoods this near are equal, as far as the search can tell
+AT_EDGE = (
+    "{number} probabilities of the wider models are at 0 or 1, on the edge of what can be, where "
+    "the χ² distribution is a rough guide; the evidence does not need it."
+)
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    """Twice what a wider model adds to the greatest log-likelihood."""
+
+    statistic: float
+    df: int  # parameters that it has more
+    at_edge: int  # probabilities of the wider model that no case holds off 0: χ² is rough then
+
+    @property
+    def p_value(self) -> float:
+        """Probability of so large a statistic where the narrower model is true, by χ²."""
+        return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df > 0 else math.nan
+
+
+def likelihood_ratio(narrow: Fit, wide: Fit) -> LikelihoodRatio:
+    """Compare two ML fits of the same data; one is a special case of the other."""
+    layout = wide.problem.layout
+    unheld = layout.in_tables & layout.learned & (wide.point.N < BOUNDARY)
+    gain = wide.log_lik - narrow.log_lik
+    return LikelihoodRatio(
+        2.0 * gain if abs(gain) > TIED else 0.0,
+        wide.problem.network.dimension - narrow.problem.network.dimension,
+        int(np.count_nonzero(unheld)),
+    )
