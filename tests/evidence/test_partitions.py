@@ -1,11 +1,8 @@
 """The walk over partitions, against sums over all of them."""
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 
-from devices import Twin
 from lacunet.evidence.estimate import Verdict, jackknife_error, leave_one_out
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions import chains
@@ -19,7 +16,6 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.kernels.splitting import TRIED, log_block
-from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.executor import SERIAL, on_threads
 from partition_sums import log_sums, log_weight
 from problems import make_case
@@ -133,26 +129,6 @@ def test_walks_differ_by_what_they_say():
     z = (steps - steps.mean(axis=0)) / errors
     assert np.abs(z).max() < 4
     assert np.sqrt((z**2).mean()) < 1.6
-
-
-@pytest.mark.slow
-def test_a_device_walks_right(tmp_path):
-    """With more chains, whose rates and energies are those of the processor's kernels."""
-    problem = make_case([2, 3, 2], 2, 14, missing=0.15, seed=8, alpha=1.0).problem
-    about = {"fits": {}, "guesses": {}, "goal": WalkGoal(0.01, 6), "device": Twin()}
-    with patch.object(chains, "CHAINS_THERE", 48):
-        walk = walk_numbers(problem, range(1, 5), **about)
-        journal = tmp_path / "walk.json"
-        for _ in range(2):  # the second time from what the first one kept
-            kept = Kept(journal)
-            again = walk_numbers(problem, range(1, 5), **about, kept=kept)
-            kept.close()
-            assert (again.values == walk.values).all()
-    exact = np.array([exact_evidence(with_classes(problem, k)).value for k in walk.numbers])
-    assert walk.details["chains"] == 48
-    assert walk.verdict is Verdict.RELIABLE
-    errors = jackknife_error(walk.replicates)
-    assert (np.abs(walk.values - exact) <= 4 * errors + 1e-9).all()
 
 
 def test_chains_go_where_nobody_has_been():
