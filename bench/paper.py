@@ -9,8 +9,7 @@ from tempfile import TemporaryDirectory
 from bench.peer import Peers
 from bench.report import Line, within
 from bench.timing import clock
-from lacunet.paper.experiments import EPSILON, PAPER, Experimenter, Task, work_of
-from lacunet.paper.ledger import Ledger, run_all
+from lacunet.paper.experiments import EPSILON, PAPER, Experimenter, Ledger, Task, run_all, work_of
 from lacunet.runtime.executor import SERIAL, on_threads
 
 FITS_AT_MOST = 180.0  # seconds, on two cores

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lacunet.paper.page import findings_grid, reality_grid, table1_grid, table2_grid
+from lacunet.paper.reproduce import findings_grid, reality_grid, table1_grid, table2_grid
 from lacunet.tabular import Grid
 from studies.alternatives.alternative_tables import ascents_grid, hessians_grid
 from studies.calibration.calibration_grids import (

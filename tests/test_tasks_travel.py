@@ -20,8 +20,7 @@ from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import plan
 from lacunet.models.latent_class import grouped_classes
 from lacunet.models.number_prior import NumberPrior
-from lacunet.paper.experiments import PAPER, Experimenter, Task, work_of
-from lacunet.paper.ledger import RESULTS, run_all
+from lacunet.paper.experiments import PAPER, RESULTS, Experimenter, Task, run_all, work_of
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
@@ -29,7 +28,7 @@ from lacunet.scores.evaluation import score_at
 from lacunet.selection.candidates import Proposal
 from lacunet.selection.effects import Workshop, direct_effects
 from lacunet.selection.evaluating import evaluate, latent_classes
-from lacunet.selection.groups.levels import fit_levels
+from lacunet.selection.groups import fit_levels
 from lacunet.selection.hole_readings import compare_readings
 from lacunet.selection.measuring import measure_each
 from lacunet.structure.edges.certainty import resample_edges

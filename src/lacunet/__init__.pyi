@@ -110,8 +110,8 @@ from lacunet.selection.forecasting import Forecast as Forecast
 from lacunet.selection.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.selection.certainty import Certainty as Certainty, Factor as Factor, How as How
 from lacunet.selection.effects import DirectEffects as DirectEffects
-from lacunet.selection.groups.comparison import GroupComparison as GroupComparison
-from lacunet.selection.hidden.found import HiddenFound as HiddenFound
+from lacunet.selection.group_comparison import GroupComparison as GroupComparison
+from lacunet.selection.hidden_comparison import HiddenFound as HiddenFound
 from lacunet.selection.hole_readings import MissingComparison as MissingComparison
 from lacunet.selection.misfit import (
     Alternative as Alternative,

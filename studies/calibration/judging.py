@@ -16,7 +16,7 @@ from lacunet.models.conjugacy import draw_theta
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes
-from lacunet.paper.ledger import finite
+from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL
 from studies.calibration.best_known import best_known

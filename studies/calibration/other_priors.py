@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from lacunet.api import select
-from lacunet.paper.ledger import finite
+from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import limits

@@ -17,7 +17,7 @@ from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes
-from lacunet.paper.ledger import finite
+from lacunet.paper.experiments import finite
 from lacunet.scores import SCORES
 from lacunet.selection.certainty import Certainty
 from lacunet.settings import Settings

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.smc import prepare_sampling
-from lacunet.paper.ledger import Work, begin, run_all
-from lacunet.paper.page import findings_grid, render, versions
+from lacunet.paper.experiments import Work, begin, run_all
+from lacunet.paper.reproduce import findings_grid, render, versions
 from lacunet.paper.tables import Record
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import write_text

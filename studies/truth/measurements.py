@@ -56,7 +56,7 @@ class Measurer:
         return {
             **asdict(task),
             "dimension": fit.problem.network.dimension,
-            "scores": {name: finite(e) for name, e in scores.items()},
+            "scores": {name: finite(e.value) for name, e in scores.items()},
             "log_posterior": fit.log_posterior,
             "truth": {
                 "value": truth.value,
@@ -89,7 +89,7 @@ class Measurer:
         return {
             name: {
                 "log_posterior": fit.log_posterior,
-                "scores": {n: finite(e) for n, e in scored(fit, ("cs", "laplace")).items()},
+                "scores": {n: finite(e.value) for n, e in scored(fit, ("cs", "laplace")).items()},
                 "seconds": fit.seconds,
             }
             for name, fit in ways.items()

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.smc import prepare_sampling
-from lacunet.paper.experiments import Experimenter, Task
-from lacunet.paper.ledger import begin
-from lacunet.paper.page import experiments_grid, findings_grid, render, versions
+from lacunet.paper.experiments import Experimenter, Task, begin
+from lacunet.paper.reproduce import experiments_grid, findings_grid, render, versions
 from lacunet.paper.tables import Record, draw_experiments
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import Executor, on_threads

@@ -13,8 +13,8 @@ from lacunet import OptionError
 from lacunet.report.page.answers import groups_answer
 from lacunet.report.page.network_page import write_network_report
 from lacunet.report.page.views import group_view
-from lacunet.selection.groups.comparison import group_answers
-from lacunet.selection.groups.levels import Level
+from lacunet.selection.group_comparison import group_answers
+from lacunet.selection.groups import Level
 from lacunet.settings import DEFAULTS
 
 mpl.use("Agg")

@@ -11,7 +11,7 @@ from lacunet.flags import Kind
 from lacunet.models.latent_class import grouped_classes, with_edges
 from lacunet.models.layout import with_more_parents
 from lacunet.models.network import Variable
-from lacunet.selection.groups.levels import Level
+from lacunet.selection.groups import Level
 from surveys import clustered
 
 QUICK = {"starts": 4, "threads": 1, "quick": True}

@@ -9,8 +9,7 @@ import pytest
 
 from lacunet.errors import LacunetError, OptionError, OutputError
 from lacunet.paper import tables
-from lacunet.paper.experiments import PAPER, Design, Experimenter, Task
-from lacunet.paper.ledger import RESULTS
+from lacunet.paper.experiments import PAPER, RESULTS, Design, Experimenter, Task
 from lacunet.paper.reproduce import reproduce
 from lacunet.paper.tables import TABLE1, TABLE2
 from lacunet.runtime.checkpoint import Ledger

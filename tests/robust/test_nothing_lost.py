@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from lacunet.errors import OutputError
-from lacunet.paper.experiments import Task
-from lacunet.paper.ledger import RESULTS
+from lacunet.paper.experiments import RESULTS, Task
 from lacunet.runtime import files
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.files import atomic_folder, atomic_path, write_text

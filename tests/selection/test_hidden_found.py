@@ -14,9 +14,8 @@ from lacunet.errors import DataError, OptionError
 from lacunet.evidence.measure import measure
 from lacunet.report.documents import hidden_document
 from lacunet.report.page.answers import hidden_answer
-from lacunet.selection import measuring
-from lacunet.selection.hidden import looking
-from lacunet.selection.hidden.found import WITHOUT
+from lacunet.selection import hidden_search, measuring
+from lacunet.selection.hidden_comparison import WITHOUT
 from lacunet.settings import Settings
 from lacunet.structure.hidden import places
 from lacunet.structure.hidden.growing import Growing, behind, has_sense, split_off
@@ -110,7 +109,7 @@ def test_a_prior_that_does_not_fit_large_tables_makes_no_hidden_variable(seed):
 
 
 def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
-    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing has to be measured
+    monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing has to be measured
     found = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
     averaged = found.averaged
     (states,) = averaged.pairs[0].candidates[-1].problem.network.hidden_sizes.values()
@@ -219,7 +218,7 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
 
 @pytest.mark.slow
 def test_nothing_is_kept_that_approximations_alone_say_is_a_little_better(monkeypatch):
-    monkeypatch.setattr(looking, "CLOSE", 1e3)
+    monkeypatch.setattr(hidden_search, "CLOSE", 1e3)
     monkeypatch.setattr(measuring, "MOST_MEASURED", 0.0)
     found = find_hidden(leaves(6, 300, 0.05, 1), threads=1, most=1)
     assert found.factor.log > 3.0
@@ -255,7 +254,7 @@ TABLES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("known", TABLES.values(), ids=TABLES)
 def test_tables_that_are_known_are_kept(known, monkeypatch):
-    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing has to be measured
+    monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing has to be measured
     found = find_hidden(with_known_tables(), threads=1, most=1, knowledge=known)
     assert any(other.problem.network.hidden for other in found.selection.candidates)
     for other in found.selection.candidates:

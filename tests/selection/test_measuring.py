@@ -17,7 +17,7 @@ from lacunet.evidence.partitions.walk import Walk
 from lacunet.flags import Flag, Kind
 from lacunet.models.surgery import sample_codes
 from lacunet.report.documents import selection_document
-from lacunet.selection import all_at_once, measuring
+from lacunet.selection import joint_evidence, measuring
 from lacunet.selection.average import posterior
 from lacunet.selection.certainty import How, widened
 from lacunet.tabular import chance
@@ -114,8 +114,8 @@ def test_a_walk_that_measures_differences_only(small):
     values = np.array([-7.0, -8.5])
     both, replicates = frozenset({2, 3}), values + (common + own) / 15
     walk = Walk((2, 3), values, replicates, both, anchored=False, verdict=Verdict.RELIABLE, used={})
-    told = all_at_once.told_by(walk, found)
-    scores = all_at_once.guesses(found)
+    told = joint_evidence.told_by(walk, found)
+    scores = joint_evidence.guesses(found)
     assert told.values("evidence")[2] == pytest.approx(scores[2])
     assert told.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
     assert math.isnan(told.values("evidence")[1])
@@ -131,18 +131,20 @@ def test_a_walk_that_measures_differences_only(small):
 
 def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    values = np.array([all_at_once.guesses(found)[1], -40.0, -8.5])
+    values = np.array([joint_evidence.guesses(found)[1], -40.0, -8.5])
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
     some = frozenset({1, 3})
     walk = Walk(
         (1, 2, 3), values, replicates, some, anchored=True, verdict=Verdict.RELIABLE, used={}
     )
-    told = all_at_once.told_by(walk, found)
+    told = joint_evidence.told_by(walk, found)
     assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
     assert told.certainty.measured == some
     assert told.bayes_factor(1, 3).stderr > 0
-    far = abs(-40.0 - all_at_once.guesses(found)[2])
-    assert told.bayes_factor(1, 2).stderr == pytest.approx(max(all_at_once.SURVEYED, far), rel=0.01)
+    far = abs(-40.0 - joint_evidence.guesses(found)[2])
+    assert told.bayes_factor(1, 2).stderr == pytest.approx(
+        max(joint_evidence.SURVEYED, far), rel=0.01
+    )
     assert math.isnan(told.values("evidence")[2])
 
 
@@ -209,13 +211,13 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
 def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     """However sure chains are that do not agree: the answer is not."""
     found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    scores = all_at_once.guesses(found)
+    scores = joint_evidence.guesses(found)
     values = np.array([scores[2] - 40.0, scores[3] + 12.0])  # the score says otherwise
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 2))
     notes = (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 2.0}),)
     bound = Verdict.LOWER_BOUND
     walk = Walk((2, 3), values, replicates, frozenset({2, 3}), True, bound, {}, notes=notes)
-    certainty = all_at_once.told_by(walk, found).certainty
+    certainty = joint_evidence.told_by(walk, found).certainty
     assert certainty.how is How.UNSETTLED
     assert not certainty.reliable
     assert certainty.probabilities[certainty.choice] == max(certainty.probabilities.values()) <= 0.9
@@ -224,7 +226,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert scores[3] < certainty.values[3] < values[1]
     assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
     assert certainty.notes == notes
-    text = str(all_at_once.told_by(walk, found))
+    text = str(joint_evidence.told_by(walk, found))
     assert str(How.UNSETTLED) in text.splitlines()[0]
     assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 
@@ -267,12 +269,12 @@ def test_one_candidate_needs_no_measuring(small):
 def test_whoever_is_far_behind_is_left_at_its_score():
     survey = lacunet.load_dataset("survey")
     found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
-    assert all_at_once.may_matter(found) == [3]
+    assert joint_evidence.may_matter(found) == [3]
     assert measuring.measure_posterior(found, goal=Goal()).certainty.how is How.CLEAR
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
-    assert all_at_once.may_matter(hopeless) == [2]
+    assert joint_evidence.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
-    assert all_at_once.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
+    assert joint_evidence.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
 
 
 @pytest.mark.slow

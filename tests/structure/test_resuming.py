@@ -8,7 +8,7 @@ import pytest
 from lacunet import find_hidden, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OutputError
-from lacunet.selection.hidden import looking
+from lacunet.selection import hidden_search
 from lacunet.structure.hidden.growing import Growing
 from lacunet.structure.journal import Journal
 
@@ -81,7 +81,7 @@ def behind_columns(rows=250):
 @pytest.mark.slow
 def test_a_search_for_hidden_variables_goes_on(monkeypatch, tmp_path):
     table, file, how = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
-    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing is measured: no clock decides
+    monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing is measured: no clock decides
     whole = find_hidden(table, **how)
     stops = 0
     while True:  # each time a little further, in the middle of whatever it is

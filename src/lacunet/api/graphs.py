@@ -27,9 +27,9 @@ from lacunet.models.number_prior import GRAPH_NUMBERS
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.selection.hidden import looking
-from lacunet.selection.hidden.found import HiddenFound, learn_classes
-from lacunet.selection.hidden.looking import MOST, HiddenSearch
+from lacunet.selection import hidden_search
+from lacunet.selection.hidden_comparison import HiddenFound, learn_classes
+from lacunet.selection.hidden_search import MOST, HiddenSearch
 from lacunet.settings import Settings
 from lacunet.structure import learned, learning
 from lacunet.structure.edges.certainty import EdgeCertainty, resample_edges
@@ -258,6 +258,6 @@ def find_hidden(
     how = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
     table = as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
-        return looking.find_hidden(
+        return hidden_search.find_hidden(
             table, alpha, how, known, executor, resume=resume, prior=settings.numbers
         )

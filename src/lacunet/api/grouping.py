@@ -26,7 +26,7 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
 from lacunet.selection.effects import Workshop
 from lacunet.selection.evaluating import check_states
-from lacunet.selection.groups.comparison import GroupComparison, compare_levels
+from lacunet.selection.group_comparison import GroupComparison, compare_levels
 from lacunet.settings import DEFAULTS, Settings
 
 

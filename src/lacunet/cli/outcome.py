@@ -23,7 +23,7 @@ from lacunet.report.page import NetworkAnswer, write_network_report, write_repor
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.candidates import Selection
-from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.selection.group_comparison import GroupComparison
 from lacunet.structure.learned import GraphDistances
 from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Printable, Together

@@ -1,19 +1,18 @@
-"""The experiments of CH96 §4 and §5.
-
-Do the experiments: sample models and data, fit, score, compare.
-"""
+"""The experiments of CH96 §4 and §5, and the results file that they and other studies fill."""
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from lacunet.data.table import Table
+from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, Options, learn
 from lacunet.fitting.schedules import Schedule
 from lacunet.inference.problem import Problem, build_problem
@@ -22,13 +21,60 @@ from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes
-from lacunet.paper.ledger import Work
+from lacunet.plots.door import load
+from lacunet.runtime.checkpoint import Ledger, Sort
 from lacunet.runtime.executor import Executor
+from lacunet.runtime.files import check_folder
 from lacunet.scores import SCORES, Evidence, ScoreInput
 from lacunet.structure.learning import learn_structure
 from lacunet.structure.searching import ONE_CLIMB
 
 EPSILON = 0.01  # α = 1 + ε; CH96 §3
+PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
+RESULTS = Sort(
+    "lacunet-paper/1",
+    "a results file of `lacunet paper`",
+    "choose another folder with --out",
+)
+T = TypeVar("T")  # a task of a study
+
+
+def finite(x: Any) -> Any:
+    """Give what a line of JSON can hold: None in place of a number that is not finite."""
+    return None if isinstance(x, float) and not math.isfinite(x) else x
+
+
+def begin(
+    out: str | Path, name: str, settings: Mapping[str, Any], kind: type[T], **counts: int
+) -> Ledger[T]:
+    """Check all that can be checked before the work, and open the results file of a folder."""
+    for what, value in counts.items():
+        if value < 1:
+            raise OptionError(f"{value} {what}: there must be at least 1.")
+    check_folder(out)
+    load(extra="paper", what="a figure")
+    return Ledger(Path(out) / name, RESULTS, settings, kind)
+
+
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """How tasks of one kind are done, each by itself."""
+
+    run: Callable[[T], dict[str, Any]]  # gives a line of the ledger
+    weight: Callable[[T], float]  # how long one takes, roughly
+    title: Callable[[T], str]  # as progress calls it
+
+
+def run_all(todo: Sequence[T], work: Work[T], ledger: Ledger[T], executor: Executor) -> None:
+    """Run every task that the ledger does not have; each result is kept as soon as it is there."""
+    left = [task for task in todo if task not in ledger]
+    total = sum(map(work.weight, todo))
+    finished = total - sum(map(work.weight, left))
+    for place, record in executor.results(work.run, left):
+        ledger.add(record)
+        finished += work.weight(left[place])
+        executor.say(work.title(left[place]), finished / total)
+
 
 Panel: TypeAlias = tuple[int, int, int]  # n leaves, c states of the generating root, N cases
 States: TypeAlias = Mapping[int, Sequence[int]]  # states of the test models, by c
@@ -101,9 +147,6 @@ PAPER = Design(
 )
 
 
-PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
-
-
 @dataclass(frozen=True)
 class Experimenter:
     """Runs tasks; everything random follows from one seed and the numbers of the task."""
@@ -135,19 +178,19 @@ class Experimenter:
         work = self._reality if task.kind == "reality" else self._fit
         return {**asdict(task), **work(task, executor)}
 
-    @property
-    def _options(self) -> Options:
-        return Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
+    def _learned(self, problem: Problem, executor: Executor) -> Fit:
+        options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
+        return learn(problem, options, executor=executor)
 
     def _fit(self, task: Task, executor: Executor) -> dict[str, Any]:
         problem = self.problem(self.table(task), task.states, task.epsilon)
-        fit = learn(problem, self._options, executor=executor)
+        fit = self._learned(problem, executor)
         scores = scored(fit, PAPER_SCORES)
         # How far from a true maximum was that?
         onward = learn(problem, executor=executor, start=fit.model)
         return {
             "dimension": problem.network.dimension,
-            "scores": {name: finite(e) for name, e in scores.items()},
+            "scores": {name: finite(e.value) for name, e in scores.items()},
             "log_posterior": fit.log_posterior,
             "converged": fit.status.value,
             "scaled_gradient": fit.gradient,
@@ -162,7 +205,7 @@ class Experimenter:
         best, states = -math.inf, 0
         for k in self.design.reality_states:
             problem = self.problem(table, k, EPSILON)
-            fit = learn(problem, self._options, executor=executor)
+            fit = self._learned(problem, executor)
             value = scored(fit, ("laplace",))["laplace"].value
             if value > best:
                 best, states = value, k
@@ -181,11 +224,6 @@ def scored(fit: Fit, names: Collection[str]) -> dict[str, Evidence]:
     """Give some scores; each starts from the parameters alone, so that its time is all its own."""
     theta = fit.model.theta
     return {s.name: s(ScoreInput(fit.problem, theta)) for s in SCORES if s.name in names}
-
-
-def finite(evidence: Evidence) -> float | None:
-    """Give the value of a score, if it has one."""
-    return evidence.value if math.isfinite(evidence.value) else None
 
 
 def work_of(experimenter: Experimenter, executor: Executor) -> Work[Task]:

@@ -1,32 +1,47 @@
-"""The whole of it: run what is not done yet, then write figures, tables and the page."""
+"""Repeat the experiments: run what is not done yet, then write figures, tables and the page.
 
+Figures and tables stand beside the published numbers; the page contains everything it shows.
+"""
+
+import importlib.metadata
 import json
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from lacunet.charts.style import style_sheet
+from lacunet.optional import require
 from lacunet.paper import tables
-from lacunet.paper.experiments import PAPER, PAPER_SCORES, Design, Experimenter, Task, work_of
-from lacunet.paper.ledger import begin, run_all
-from lacunet.paper.page import (
-    experiments_grid,
-    findings,
-    findings_grid,
-    reality_grid,
-    render,
-    table1_grid,
-    table2_grid,
-    versions,
+from lacunet.paper.experiments import (
+    PAPER,
+    PAPER_SCORES,
+    Design,
+    Experimenter,
+    Task,
+    begin,
+    run_all,
+    work_of,
 )
-from lacunet.paper.tables import write_figure
+from lacunet.paper.tables import OTHERS, Record, write_figure
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.selection.grids import TITLES as SCORES
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
 
 FULL_MODELS = 20
+TITLES = SCORES | {"em": "EM", "cs": "CS"}
+PACKAGES = ("lacunet", "numpy", "scipy", "numba")
+NEAR = 0.5  # states: means this near to each other count as equal
+FAR = 2.0  # standard deviations, of both sides together, from which means count as different
+HERE = Path(__file__).parent
+TIMED = ("em", *PAPER_SCORES)
+PLACE = ("n", "c", "N")
+MADE = "states chosen by a score − states chosen by Laplace"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +65,8 @@ class Reproduction(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         means = {"": "mean", " (1996)": "published_mean"}
-        columns = {f"{s}{year}": (s, mean) for s in tables.OTHERS for year, mean in means.items()}
-        title = "Table 1: states chosen by a score − states chosen by Laplace, mean"
+        columns = {f"{s}{year}": (s, mean) for s in OTHERS for year, mean in means.items()}
+        title = f"Table 1: {MADE}, mean"
         return [experiments_grid(title, self.table1, columns), findings_grid(self.findings)]
 
 
@@ -74,7 +89,10 @@ def reproduce(
         run_all(todo, work_of(Experimenter(design, **made), executor), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
     records = [ledger.records[task] for task in todo]
-    asked = {**repeated, **made, "command": command}
+    scale = "one random model and five data sets for each experiment, as in the paper"
+    if (models, datasets) != (1, 5):
+        scale = f"{models} random models and {datasets} data sets of each, for each experiment"
+    asked = {**repeated, **made, "command": command, "scale": scale}
     return _write(records, design, Path(out), asked)
 
 
@@ -88,6 +106,8 @@ def _write(
     for name, document in documents.items():
         write_text(folder / f"{name}.json", json.dumps(document, indent=1) + "\n")
     lines = findings(table1, reality)
+    shown = (table1_grid(table1), table2_grid(table2), reality_grid(reality), findings_grid(lines))
+    write_text(folder / "paper.md", "\n".join(grid.markdown() for grid in shown))
     content = {
         "figures": {n: write_figure(n, p, records, folder) for n, p in design.figures.items()},
         "table1": table1,
@@ -100,20 +120,186 @@ def _write(
         "findings": lines,
         "settings": {
             **asked,
-            "scale": _scale(**asked),
             "versions": versions(),
             "fits": len(tables.fits(records)),
             "seconds": sum(sum(r["seconds"].values()) for r in records),
         },
     }
-    shown = (table1_grid(table1), table2_grid(table2), reality_grid(reality), findings_grid(lines))
-    write_text(folder / "paper.md", "\n".join(grid.markdown() for grid in shown))
-    page = render(content, others=tables.OTHERS, timings=("em", *PAPER_SCORES))
-    write_text(folder / "paper.html", page)
+    write_text(folder / "paper.html", render(content, others=OTHERS, timings=TIMED))
     return Reproduction(folder, tuple(records), tuple(table1), tuple(lines))
 
 
-def _scale(models: int, datasets: int, **_others: object) -> str:
-    if (models, datasets) == (1, 5):
-        return "one random model and five data sets for each experiment, as in the paper"
-    return f"{models} random models and {datasets} data sets of each, for each experiment"
+def versions() -> str:
+    """Name what computed the numbers."""
+    packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return ", ".join([f"Python {platform.python_version()}", *packages, platform.machine()])
+
+
+def findings(table1: Sequence[Record], reality: Sequence[Record]) -> list[str]:
+    """Say, from the numbers, where they agree with the published ones and where not."""
+    below = [r for r in table1 if r["scores"]["bic"]["mean"] <= 0]
+    printed = [
+        (r, name, r["scores"][name])
+        for r in table1
+        for name in OTHERS
+        if r["scores"][name]["published_mean"] is not None
+    ]
+    far = [(r, name, x) for r, name, x in printed if _differ(x)]
+    near = len(printed) - len(far)
+    choices = (
+        f"BIC chooses no more states than Laplace on average in {len(below)} of {len(table1)} "
+        "experiments (published: in all of them)."
+    )
+    means = (
+        f"{near} of {len(printed)} means of Table 1 agree with the published ones within "
+        f"{FAR:g} standard errors of both sides together, or {NEAR:g} of a state."
+    )
+    lines = [choices, means]
+    if table1 and table1[0]["models"] == 1:
+        lines.append(
+            "Both sides used one random model for each experiment, and models differ among "
+            "themselves more than data sets of one model do: see --models and --full."
+        )
+    lines.extend(
+        f"They differ at n = {r['n']}, c = {r['c']}, N = {r['N']}, {TITLES[name]}: "
+        f"{x['mean']:+.1f} here, {x['published_mean']:+.1f} published."
+        for r, name, x in far
+    )
+    if reality:
+        larger = all(b["mean"] > a["mean"] for a, b in pairwise(reality))
+        lines.append(
+            f"The hidden-root model beats the best graph by {reality[0]['mean']:.0f} nats on "
+            f"average{', by more for larger models, as published' * larger}."
+        )
+    return lines
+
+
+def _differ(x: Record) -> bool:
+    """Whether a mean is further from the published one than chance explains."""
+    ours = x["stderr"] if x["stderr"] is not None else x["sd"] / max(x["count"], 1) ** 0.5
+    theirs = x["published_sd"] / 5**0.5
+    # No variation over a few data sets does not mean certainty.
+    chance = FAR * (ours**2 + theirs**2) ** 0.5
+    return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
+
+
+def render(content: dict[str, Any], folder: Path = HERE, **more: Any) -> str:
+    """Fill `page.html.j2` of a folder; what it extends is in this one."""
+    jinja2 = require("jinja2", extra="paper", what="the page")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader([folder, HERE]),
+    )
+    environment.filters |= {
+        "plusminus": plusminus,
+        "printed": printed,
+        "seconds": seconds,
+        "one": _known("{:.1f}"),
+        "signed": lambda x: signed(x).replace("-", "−"),
+        "plain": _known("{:g}"),
+        "times": _known("{:,.0f}×"),
+        "small": _known("{:.2g}"),
+    }
+    text: str = environment.get_template("page.html.j2").render(
+        titles=TITLES, colours=style_sheet(), **content, **more
+    )
+    return text
+
+
+def _known(form: str) -> Callable[[float | None], str]:
+    """How a number is written that may be missing."""
+    return lambda x: "–" if x is None else form.format(x)
+
+
+def signed(x: float | None) -> str:
+    """Write a difference."""
+    return _known("{:+.1f}")(x)
+
+
+def plusminus(x: Record) -> str:
+    """Write mean ± standard deviation, and the standard error of the mean in brackets."""
+    if x["mean"] is None:
+        return "–"
+    text = f"{x['mean']:.1f}".replace("-0.0", "0.0").replace("-", "−")
+    text += f" ± {x['sd']:.1f}" if x["sd"] else ""
+    return f"{text} ({x['stderr']:.1f})" if x.get("stderr") and "published_mean" in x else text
+
+
+def printed(x: Record) -> str:
+    """Write what was published."""
+    if x.get("published_mean") is None:
+        return "–"
+    sd = f" ± {x['published_sd']:g}" if x["published_sd"] else ""
+    return f"{x['published_mean']:g}{sd}".replace("-", "−")
+
+
+def seconds(x: float | None) -> str:
+    """Write a time."""
+    if x is None:
+        return "–"
+    return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 0.001 else f"{1e6 * x:.0f} µs"
+
+
+def experiments_grid(
+    title: str, table: Sequence[Record], columns: Mapping[str, tuple[str, str]]
+) -> Grid:
+    """Give a table for `print`: each experiment, and for each column a number of a score."""
+    return _grid(
+        title,
+        table,
+        (*PLACE, *columns),
+        lambda row: [*_place(row), *(signed(row["scores"][s][x]) for s, x in columns.values())],
+    )
+
+
+def findings_grid(lines: Sequence[str]) -> Grid:
+    """Give the findings for `print`."""
+    return Grid("Findings", notes=tuple(f"- {line}" for line in lines))
+
+
+def table1_grid(rows: Sequence[Record]) -> Grid:
+    """Give Table 1: states chosen by a score − states chosen by Laplace."""
+
+    def cells(row: Record) -> list[str]:
+        each = [row["scores"][s] for s in OTHERS]
+        differences = [text for x in each for text in (plusminus(x), printed(x))]
+        return [*_place(row), f"{row['laplace_states']['mean']:.1f}", *differences]
+
+    columns = [title for s in OTHERS for title in (TITLES[s], "1996")]
+    return _grid(f"Table 1: {MADE}", rows, (*PLACE, "Laplace chose", *columns), cells)
+
+
+def table2_grid(rows: Sequence[Record]) -> Grid:
+    """Give Table 2: seconds."""
+
+    def cells(row: Record) -> list[str]:
+        each = [row["seconds"][s] for s in TIMED]
+        times = [seconds(x[when]) for x in each for when in ("measured", "published")]
+        return [str(row["states"]), str(row["dimension"]), *times]
+
+    columns = [title for s in TIMED for title in (TITLES[s], "1996")]
+    return _grid("Table 2: seconds", rows, ("states", "d", *columns), cells)
+
+
+def reality_grid(rows: Sequence[Record]) -> Grid:
+    """Give Δm of §5."""
+    return _grid(
+        "Reality check: Laplace of the hidden-root model − log BD of the best graph",
+        rows,
+        (*PLACE, "repetitions", "Δm", "1996"),
+        lambda row: [*_place(row), str(row["count"]), plusminus(row), printed(row)],
+    )
+
+
+def _grid(
+    title: str,
+    rows: Sequence[Record],
+    header: Sequence[str],
+    cells: Callable[[Record], Sequence[str]],
+) -> Grid:
+    return Grid(title, tuple(header), tuple(tuple(cells(row)) for row in rows), frozenset())
+
+
+def _place(row: Record) -> list[str]:
+    return [str(row[x]) for x in PLACE]

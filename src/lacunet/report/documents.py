@@ -21,7 +21,7 @@ from lacunet.selection.average import Labellings
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Certainty, Factor
 from lacunet.selection.ensembles import Stack
-from lacunet.selection.hidden.found import HiddenFound
+from lacunet.selection.hidden_comparison import HiddenFound
 from lacunet.selection.other_answers import calibration
 from lacunet.selection.reach import ENOUGH
 from lacunet.structure.edges.certainty import EdgeCertainty

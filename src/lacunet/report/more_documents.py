@@ -18,8 +18,8 @@ from lacunet.report.documents import (
     measurement_document,
 )
 from lacunet.selection.effects import DirectEffects, Trial
-from lacunet.selection.groups.comparison import GroupComparison
-from lacunet.selection.groups.levels import Level
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.groups import Level
 from lacunet.selection.regression import ClassRegression
 from lacunet.summaries.ratio_tests import LikelihoodRatio
 from lacunet.summaries.regression.coefficients import Coefficients, WaldTest

@@ -30,9 +30,9 @@ from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
 from lacunet.scores.evaluation import Asked, Unfitted, score_at, score_fits
-from lacunet.selection.all_at_once import NEGLIGIBLE, guesses
 from lacunet.selection.average import Label, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
+from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
 from lacunet.selection.reach import ENOUGH, FEWEST_ROWS, FIRST, FURTHER, MOST_WORK, Reach
 from lacunet.wording import range_words
 

@@ -27,7 +27,6 @@ from lacunet.models.prior import same_whatever_the_number
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
-from lacunet.selection.all_at_once import by_walk, guesses, known_exactly, may_matter
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import (
@@ -40,6 +39,7 @@ from lacunet.selection.certainty import (
     as_evidence,
     together,
 )
+from lacunet.selection.joint_evidence import by_walk, guesses, known_exactly, may_matter
 from lacunet.settings import OF_PROBABILITY
 
 

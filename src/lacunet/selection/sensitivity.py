@@ -1,8 +1,8 @@
 """The evidence under every prior of a grid: its average, and how far the answer depends on it.
 
-A walk over partitions measures all of them at once (`all_at_once`). What is not walked moves by as
-much as its bound (variational Bayes, from its fit) does; fits are not made anew. Where nothing is
-hidden that is exact.
+A walk over partitions measures all of them at once (`joint_evidence`). A candidate that is not
+walked moves by as much as its variational bound, from its fit, without fitting again. Where nothing
+is hidden that is exact.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _with_empty_classes(
 
     A bound is that of one mode, with every class in use; a part of p(D|k) has some empty.
     """
-    from lacunet.selection.all_at_once import guesses  # it needs what this file is imported by
+    from lacunet.selection.joint_evidence import guesses  # it needs what this file is imported by
 
     scored = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
     known = sorted(k for k in scored if isinstance(k, int) and np.isfinite(shifts[k]).all())

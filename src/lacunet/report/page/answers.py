@@ -10,9 +10,9 @@ from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.render import prior_words
 from lacunet.report.page.views import group_view
 from lacunet.report.page.words import count, listed, nats
-from lacunet.selection.groups.comparison import GroupComparison
-from lacunet.selection.hidden.found import HiddenFound
-from lacunet.selection.hidden.looking import MOST
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.hidden_comparison import HiddenFound
+from lacunet.selection.hidden_search import MOST
 from lacunet.selection.regression import ClassRegression
 from lacunet.settings import Settings
 from lacunet.structure.edges.certainty import EdgeCertainty

@@ -18,7 +18,7 @@ from lacunet.report.page.chart import key
 from lacunet.report.page.words import Cell, Line, count, hundredths, listed, percent, share_cell
 from lacunet.runtime.arrays import FloatArray
 from lacunet.selection.candidates import Selection
-from lacunet.selection.groups.comparison import GroupAnswer, GroupComparison, group_answers
+from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
 from lacunet.selection.other_answers import ratio_grid
 from lacunet.selection.paper_tables import Criteria
 from lacunet.summaries.intervals import Intervals, drawn_answers, intervals_to_draw

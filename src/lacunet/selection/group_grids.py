@@ -8,8 +8,8 @@ import numpy as np
 from lacunet.models.display import profile_lines
 from lacunet.models.surgery import table_of
 from lacunet.selection.grids import TITLES, WORTH_A_WORD, factor_words, limits, starred
-from lacunet.selection.groups.comparison import GroupComparison
-from lacunet.selection.groups.levels import Level
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.groups import Level
 from lacunet.summaries.ratio_tests import AT_EDGE
 from lacunet.tabular import Grid, Shown, chance, number, probability, share
 from lacunet.wording import worded

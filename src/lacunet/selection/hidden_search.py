@@ -30,7 +30,7 @@ from lacunet.scores.evaluation import score_at
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import How
-from lacunet.selection.hidden.found import WITHOUT, Averaged, HiddenFound
+from lacunet.selection.hidden_comparison import WITHOUT, Averaged, HiddenFound
 from lacunet.selection.measuring import (
     approximated,
     by_measurements,

@@ -25,7 +25,7 @@ from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import Certainty
 from lacunet.selection.effects import Trial, Workshop
 from lacunet.selection.evaluating import candidate_at
-from lacunet.selection.groups.levels import Alignment, Level, LevelFit, Levels, fit_levels
+from lacunet.selection.groups import Alignment, Level, LevelFit, Levels, fit_levels
 from lacunet.summaries.intervals import Intervals, drawn_answers
 from lacunet.summaries.ratio_tests import LikelihoodRatio
 from lacunet.summaries.statistics import criteria
@@ -205,7 +205,7 @@ class GroupComparison(Printable):
 
     def brief(self) -> str:
         """Say the answer."""
-        from lacunet.selection.groups.grids import answer
+        from lacunet.selection.group_grids import answer
 
         return answer(self)
 
@@ -227,7 +227,7 @@ class GroupComparison(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        from lacunet.selection.groups.grids import comparison_grids
+        from lacunet.selection.group_grids import comparison_grids
 
         return comparison_grids(self)
 

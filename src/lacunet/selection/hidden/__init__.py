@@ -1,1 +1,0 @@
-"""Whether there are hidden variables, and how many classes: candidates decide."""
