@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 
-from lacunet.evidence.annealing import Path, Reference
+from lacunet.evidence.annealing import AnnealingPath, Reference
 from problems import build, make
 
 NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
 PROBLEM = make(NETWORK, 4, seed=2, alpha=1.3, counts=[1, 2, 1, 1]).problem
 SOMEWHERE = np.random.default_rng(0).gamma(2.0, 1.0, PROBLEM.layout.size)
-PATH = Path(PROBLEM, Reference.around(PROBLEM, SOMEWHERE))
+PATH = AnnealingPath(PROBLEM, Reference.around(PROBLEM, SOMEWHERE))
 
 
 def hidden_counts(problem):

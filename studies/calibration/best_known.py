@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.annealing import Clock, Goal, Means
+from lacunet.evidence.annealing import Clock, Goal, RunContext
 from lacunet.evidence.consistency import sandwich
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.modes import Found, at_parameters
+from lacunet.evidence.modes import HiddenSample, sample_at
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
@@ -72,12 +72,12 @@ def _knows_more(one: Estimate, other: Estimate) -> bool:
 
 
 def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Iterator[Estimate]:
-    particles = ParticleRounds(problem, seed, Means(SERIAL, Clock(goal)))
+    particles = ParticleRounds(problem, seed, RunContext(SERIAL, Clock(goal)))
     runs = particles.until_done()
     yield "particles", runs.value, runs.stderr
     # Numbers of used classes besides those at the origin of the data are known to particles alone.
-    made = [Found(at_parameters(problem, theta, (seed, n)), -1 - n) for n in range(SAMPLES)]
+    made = [HiddenSample(sample_at(problem, theta, (seed, n)), -1 - n) for n in range(SAMPLES)]
     places = [*made, *particles.found(SAMPLES)]
-    rounds = AnnealingRounds(problem, places, seed, Means(SERIAL, Clock(goal)))
+    rounds = AnnealingRounds(problem, places, seed, RunContext(SERIAL, Clock(goal)))
     rounds.until_done()
     yield "annealing", rounds.sampled.value, rounds.sampled.stderr

@@ -8,20 +8,24 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import beta, kstest
 
-from lacunet.evidence.anchored import AnchoredWalk
-from lacunet.evidence.annealing import Clock, Goal, Means
-from lacunet.evidence.crossings import ByChains, ByShape, Seen
+from lacunet.evidence.annealing import Clock, Goal, RunContext
+from lacunet.evidence.bridge import AnchoredWalk, Bridge
 from lacunet.evidence.estimate import log_bridges
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.cases import Tally
-from lacunet.evidence.shapes import Shape, Sticks
+from lacunet.evidence.proposals import (
+    AnnealingProposal,
+    BetaCopula,
+    CopulaProposal,
+    StickBreaking,
+)
 from lacunet.fitting.fit import Options, learn
 from lacunet.inference.sampling.particles import Draws
 from lacunet.models import conjugacy
 from lacunet.runtime.executor import SERIAL
 from problems import make_case
 
-UNHURRIED = Means(SERIAL, Clock(Goal(0.1, 6000.0)))
+UNHURRIED = RunContext(SERIAL, Clock(Goal(0.1, 6000.0)))
 
 
 def case_with_tables_of_several_sizes():
@@ -30,7 +34,7 @@ def case_with_tables_of_several_sizes():
 
 def test_sticks_are_put_together_as_they_were_broken():
     problem = case_with_tables_of_several_sizes().problem
-    sticks, layout = Sticks.of(problem.layout), problem.layout
+    sticks, layout = StickBreaking.of(problem.layout), problem.layout
     assert len(sticks.own) == problem.network.dimension
     theta = conjugacy.draw_theta(np.ones(layout.size), layout, np.random.default_rng(0))
     share, left = sticks.broken(theta[None])
@@ -41,7 +45,7 @@ def test_sticks_are_put_together_as_they_were_broken():
 
 def test_shares_of_dirichlets_are_independent_betas():
     layout = case_with_tables_of_several_sizes().problem.layout
-    rng, sticks = np.random.default_rng(1), Sticks.of(layout)
+    rng, sticks = np.random.default_rng(1), StickBreaking.of(layout)
     exponents = rng.uniform(0.5, 4.0, layout.size)
     drawn = np.stack([conjugacy.draw_theta(exponents, layout, rng) for _ in range(2000)])
     share, _ = sticks.broken(drawn)
@@ -58,7 +62,7 @@ def test_a_sample_far_from_all_others_leaves_a_shape():
     layout = case_with_tables_of_several_sizes().problem.layout
     exponents = np.full((256, layout.size), 5000.0)
     exponents[7] = np.where(np.arange(layout.size) % 2, 1e6, 1.0)
-    shape = Shape.around(Sticks.of(layout), exponents)
+    shape = BetaCopula.around(StickBreaking.of(layout), exponents)
     assert np.isfinite(shape.factor).all()
     u = shape.draw(50, np.random.default_rng(0))
     assert np.isfinite(shape._log_copula(u)).all()
@@ -81,7 +85,7 @@ def test_draws_of_a_shape_weigh_what_the_evidence_is(alpha):
     problem = make_case([2, 3, 2], 2, 12, seed=6, alpha=alpha, missing=0.1).problem
     rng = np.random.default_rng(2)
     exponents = problem.prior + samples_of(problem, 60, rng)
-    shape = Shape.around(Sticks.of(problem.layout), exponents)
+    shape = BetaCopula.around(StickBreaking.of(problem.layout), exponents)
     u = shape.draw(20_000, rng)
     log_weights, log_theta = shape.weighed(problem, u, shape.log_shares(u))
     np.testing.assert_allclose(np.bincount(problem.layout.ij, np.exp(log_theta[0])), 1.0)
@@ -95,8 +99,8 @@ def test_draws_of_a_shape_weigh_what_the_evidence_is(alpha):
 def test_coordinates_lead_back_to_shares_on_either_side():
     problem = case_with_tables_of_several_sizes().problem
     rng = np.random.default_rng(3)
-    sticks = Sticks.of(problem.layout)
-    shape = Shape.around(sticks, problem.prior + samples_of(problem, 40, rng))
+    sticks = StickBreaking.of(problem.layout)
+    shape = BetaCopula.around(sticks, problem.prior + samples_of(problem, 40, rng))
     u = shape.draw(50, rng)
     share, left = (np.exp(x) for x in shape.log_shares(u))
     np.testing.assert_allclose(shape.coordinates(share, left), u, atol=1e-8)
@@ -105,10 +109,10 @@ def test_coordinates_lead_back_to_shares_on_either_side():
 def test_a_shape_has_the_spread_of_what_it_is_fitted_to():
     """Means and variances of shares, hidden values included, and whether they move together."""
     problem = make_case([2] * 6, 2, 60, seed=3, alpha=1.0).problem
-    rng, sticks = np.random.default_rng(4), Sticks.of(problem.layout)
+    rng, sticks = np.random.default_rng(4), StickBreaking.of(problem.layout)
     exponents = problem.prior + samples_of(problem, 3000, rng)
     true = rng.beta(*sticks.betas(exponents))
-    shape = Shape.around(sticks, exponents)
+    shape = BetaCopula.around(sticks, exponents)
     share = np.exp(shape.log_shares(shape.draw(3000, rng))[0])
     np.testing.assert_allclose(share.mean(axis=0), true.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(share.std(axis=0), true.std(axis=0), rtol=0.08)
@@ -148,13 +152,15 @@ def test_a_tally_counts_case_by_case():
     np.testing.assert_array_equal(Tally(problem).of(row, block), two.flat(tables))
 
 
-@pytest.mark.parametrize(("leaves", "alpha", "kind"), [(8, 1.0, ByShape), (3, 0.05, Seen)])
+@pytest.mark.parametrize(
+    ("leaves", "alpha", "kind"), [(8, 1.0, CopulaProposal), (3, 0.05, type(None))]
+)
 def test_what_a_walk_crosses_by(leaves, alpha, kind):
     """Small exponents leave classes empty; with one class there is nothing to cross."""
     problem = make_case([2] * leaves, 3, 80, seed=1, alpha=alpha).problem
     fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(4)]
     walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
-    assert isinstance(walk.crossing, kind)
+    assert isinstance(walk.bridge.proposal, kind)
 
 
 @pytest.mark.slow
@@ -163,8 +169,8 @@ def test_chains_and_shapes_find_the_same_mass():
     fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(8)]
     by_shape = AnchoredWalk(problem, fits, 0, UNHURRIED)
     by_chains = AnchoredWalk(problem, fits, 0, UNHURRIED)
-    by_chains.crossing = ByChains(by_chains.fewer, by_chains._reference(), by_chains.seed)
-    by_chains._cross(by_chains.crossing)
+    chains = AnnealingProposal(by_chains.fewer, by_chains._reference(), by_chains.seed)
+    by_chains.bridge = by_chains._cross(Bridge(by_chains.fewer, chains))
     one, other = by_shape.until_done(), by_chains.until_done()
     assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
 
@@ -177,10 +183,9 @@ def test_shares_that_floats_do_not_resolve_are_left_out_without_a_word():
     reference, there = walk._reference(), walk._there
     if walk.fewer.exact:
         pytest.fail("the case has one class only: choose another seed")
-    leap = ByShape(walk.fewer, reference, (0,), there)
-    leap.send_up(2, UNHURRIED)
-    leap.sent = 0
-    leap.send_down(there, UNHURRIED)
-    assert not np.isnan(leap.up).any()
-    assert not np.isnan(leap.down).any()
-    assert np.isinf(leap.up).any() or np.isinf(leap.down).any()
+    bridge = Bridge(walk.fewer, CopulaProposal(walk.fewer, reference, (0,), there))
+    bridge.run_forwards(2, UNHURRIED)
+    bridge.run_backwards(there, UNHURRIED)
+    assert not np.isnan(bridge.forward).any()
+    assert not np.isnan(bridge.reverse).any()
+    assert np.isinf(bridge.forward).any() or np.isinf(bridge.reverse).any()

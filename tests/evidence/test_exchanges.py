@@ -10,7 +10,7 @@ from lacunet.evidence.consistency import sandwich
 from lacunet.evidence.estimate import Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.modes import told_apart
+from lacunet.evidence.modes import distinct_symmetries
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.symmetry import symmetries_of
@@ -93,12 +93,12 @@ def test_contexts_whose_labels_nobody_can_tell_are_left_to_the_chains():
     problem = problem_of_codes(APART, np.array([7.0, 5.0, 1.0, 0.0]), network, alpha)
     leaf = np.array([[[40.0, 1.0], [1.0, 40.0]]] * 2)
     clear = problem.layout.flat([np.full(2, 20.0), np.full((2, 2), 10.0), *[leaf] * 6])
-    both = told_apart(problem, [Reference(clear, clear, clear)], (0,))
+    both = distinct_symmetries(problem, Reference(clear, clear, clear), (0,))
     assert math.exp(both.log_count) == pytest.approx(4)
     half = clear.copy()
     for i in range(2, 8):
         problem.layout.table(half, i)[1] = 20.0  # where o = 1, both states are alike
-    left = told_apart(problem, [Reference(half, half, half)], (0,))
+    left = distinct_symmetries(problem, Reference(half, half, half), (0,))
     assert math.exp(left.log_count) == pytest.approx(2)
     assert [dict(c) for c in left.blocks[0].contexts] == [{0: 0}]
 
@@ -110,7 +110,7 @@ def test_contexts_in_which_one_label_stands_out_are_kept():
     problem = problem_of_codes(APART, np.array([7.0, 5.0, 4.0, 6.0]), network, alpha)
     leaf = np.array([[[40.0, 1.0], [20.0, 20.0], [20.0, 20.0]]] * 2)
     x = problem.layout.flat([np.full(2, 20.0), np.full((2, 3), 10.0), *[leaf] * 6])
-    kept = told_apart(problem, [Reference(x, x, x)], (0,))
+    kept = distinct_symmetries(problem, Reference(x, x, x), (0,))
     assert math.exp(kept.log_count) == pytest.approx(36)
 
 

@@ -11,12 +11,19 @@ from scipy.stats import chi2
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.annealing import Annealing, Clock, Goal, Means, Path, Reference, expected
+from lacunet.evidence.annealing import (
+    AnnealingPath,
+    Clock,
+    Goal,
+    Reference,
+    RunContext,
+    expected_cases,
+)
 from lacunet.evidence.consistency import sandwich
 from lacunet.evidence.estimate import Method, Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
-from lacunet.evidence.modes import among, used, without
+from lacunet.evidence.modes import used, with_empty, without_empty
 from lacunet.evidence.smc import ParticleRounds, run_particles
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import problem_of_codes
@@ -32,7 +39,9 @@ from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, engine, make, make_case, problem_for
 
-UNHURRIED = Means(SERIAL, Clock(Goal(target=100.0, budget=6000.0)))  # the first round, and no more
+UNHURRIED = RunContext(
+    SERIAL, Clock(Goal(target=100.0, budget=6000.0))
+)  # the first round, and no more
 SLOW = pytest.mark.slow
 NETWORKS = [
     build("H>a H>b H>c", {"H": 2, "a": 2, "b": 2, "c": 2}, "H"),
@@ -164,21 +173,21 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     symmetries = symmetries_of(problem)
     reference = Reference.around(problem, run_particles(problem, 64, (0,)).exponents.mean(axis=0))
     regions = Regions(symmetries, [reference.exponents])
-    annealing = Annealing(Path(problem, reference))
+    annealing = AnnealingPath(problem, reference)
     rng = np.random.default_rng(0)
-    path = Path(problem, Reference.prior(problem))
+    path = AnnealingPath(problem, Reference.prior(problem))
     # Long Gibbs chains from particles: as good as exact samples of so small a posterior.
     draws = Draws(problem, rng)
     N = run_particles(problem, 400, (1,)).exponents - problem.alpha
     for _ in range(30):
         N = path.move(1.0, N, draws)
     inverse = []
-    for i, x in enumerate(expected(path, N, draws)):
+    for i, x in enumerate(expected_cases(problem.prior + N, draws)):
         starts = np.tile(regions.bring_home(x).apply(N[i]), (16, 1))
         inverse.append(-annealing.backwards(starts, 20, (0, i), UNHURRIED))
     found = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
-    ends = annealing.forwards(20, range(100), (1,), UNHURRIED).ends
+    _, ends = annealing.forwards(20, range(100), (1,), UNHURRIED)
     home = regions.at_home(0, ends).mean()
     error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ends)))
     upper = -found.value + math.log(home) + symmetries.log_count
@@ -217,7 +226,7 @@ def test_empty_classes_are_counted():
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
     starts = ParticleRounds(case.problem, 0, UNHURRIED).found(4)
-    rounds = AnnealingRounds(case.problem, starts, 0, Means(SERIAL, Clock(Goal(0.05, 200.0))))
+    rounds = AnnealingRounds(case.problem, starts, 0, RunContext(SERIAL, Clock(Goal(0.05, 200.0))))
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
@@ -228,7 +237,7 @@ def test_empty_classes_are_counted():
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
     found = ParticleRounds(problem, 0, UNHURRIED).found(4)
-    late = AnnealingRounds(problem, found, 0, Means(SERIAL, Clock(Goal(0.1, 1e-9))))
+    late = AnnealingRounds(problem, found, 0, RunContext(SERIAL, Clock(Goal(0.1, 1e-9))))
     assert late.unfinished
     assert late.unsure == 1.0
 
@@ -238,10 +247,10 @@ def test_counts_go_with_and_without_empty_classes():
     N = run_particles(problem, 8, (0,)).exponents[0] - problem.alpha
     keep = used(problem, N)
     fewer = with_classes(problem, int(keep.sum()))
-    dense = without(problem, fewer, N, keep)
+    dense = without_empty(problem, fewer, N, keep)
     assert dense.sum() == N.sum()
     assert used(fewer, dense).all()
-    again = among(problem, fewer, dense)
+    again = with_empty(problem, fewer, dense)
     assert sorted(again[problem.layout.block(0)]) == sorted(N[problem.layout.block(0)])
 
 

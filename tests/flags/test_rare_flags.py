@@ -8,11 +8,10 @@ import numpy as np
 from lacunet import api
 from lacunet.data.datasets import load_dataset
 from lacunet.evidence import measure as measuring
-from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.anchored import AnchoredWalk
+from lacunet.evidence.ais import AnnealedMass, AnnealingRounds
 from lacunet.evidence.annealing import Goal, OutOfTimeError
+from lacunet.evidence.bridge import AnchoredWalk
 from lacunet.evidence.estimate import LogMean, Method, Verdict
-from lacunet.evidence.legs import Term
 from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.fitting import schedules
@@ -119,7 +118,7 @@ def test_a_walk_whose_starts_disagree(monkeypatch):
 
 
 def test_annealing_without_enough_time(monkeypatch):
-    monkeypatch.setattr(Term, "explore", out_of_time)
+    monkeypatch.setattr(AnnealedMass, "explore", out_of_time)
     found = measure(values_problem(), Method.AIS, SOON)
     assert found.notes == (Flag(Kind.OUT_OF_TIME),)
     assert math.isfinite(found.value)  # no chain, but a variational bound

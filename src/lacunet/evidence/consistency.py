@@ -1,11 +1,9 @@
-"""What else is known of an evidence: bounds on either side, and independent estimates of it.
+"""Bounds of an evidence from both sides, and what a measured evidence is held to.
 
 A variational bound is below log p(D|S) at any start. No parameters make rows more probable than
 their own shares do, so those of discrete rows bound it from above: for each set of columns that is
-shown, Σ n log(n/N) over its distinct rows. A measured evidence lies between the two, or its error
-bar is not to be believed.
-
-Bounds from both sides, on simulated data (bidirectional Monte Carlo; Grosse et al. 2015).
+shown, Σ n log(n/N) over its distinct rows. On simulated data chains bound it from both sides
+(bidirectional Monte Carlo; Grosse et al. 2015).
 """
 
 import math
@@ -19,17 +17,16 @@ from numpy.typing import NDArray
 
 from lacunet.errors import ImpossibleNumberError, ModelError
 from lacunet.evidence.annealing import (
+    ANYTHING,
     GROUP,
-    Annealing,
+    AnnealingPath,
     Clock,
     Goal,
-    Means,
-    Path,
-    anything,
-    expected,
+    RunContext,
+    expected_cases,
 )
 from lacunet.evidence.estimate import LogMean, Measurement, Verdict, log_mean
-from lacunet.evidence.modes import at_parameters, ranked, told_apart, widened
+from lacunet.evidence.modes import distinct_symmetries, ranked, reference_near, sample_at
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.fitting.diagnose import at_hyperparameters, vary
 from lacunet.flags import Flag, Kind
@@ -45,6 +42,8 @@ STARTS = 8  # places whose bounds are compared, before the best is raised
 ERRORS = 3.0  # standard errors by which an estimate may be outside of a bound
 MOST_ROWS = 1 << 17  # distinct rows whose shares are looked up
 ROUNDING = 1e-6  # of an exact value, by which it may be outside
+STEPS, GROUPS = 64, 4  # of the first round of chains
+STREAM = 5  # of random numbers
 
 
 def lower_bound(problem: Problem, counts: Sequence[FloatArray]) -> float:
@@ -86,34 +85,23 @@ def between(
     outside by less is moved to the bound.
     """
     if measured.verdict is Verdict.EXACT:
-        _check_exact(measured.value, lower, upper)
+        slack = ROUNDING * max(1.0, abs(measured.value))
+        if not lower - slack <= measured.value <= upper + slack:
+            raise ImpossibleNumberError(
+                f"the exact evidence came out as {measured.value:.6g}, outside of its bounds "
+                f"{lower:.6g} and {upper:.6g}. It is kept back: this is a defect of lacunet."
+            )
         return measured
-    slack = ERRORS * (measured.stderr or 0.0)
+    slack, value = ERRORS * (measured.stderr or 0.0), min(max(measured.value, lower), upper)
     notes, sure = measured.notes, measured.verdict is Verdict.RELIABLE
     if sure and measured.value < lower - slack:
-        notes = (*notes, Flag(Kind.UNDER_LOWER_BOUND, detail={"value": lower}))
-        sure = False
+        sure, notes = False, (*notes, Flag(Kind.UNDER_LOWER_BOUND, detail={"value": lower}))
     elif sure and measured.value > upper + slack:
-        notes = (*notes, Flag(Kind.OVER_UPPER_BOUND, detail={"value": upper}))
-        return _moved(measured, lower, notes, sure=False)
-    return _moved(measured, min(max(measured.value, lower), upper), notes, sure=sure)
-
-
-def _moved(
-    measured: Measurement, value: float, notes: tuple[Flag, ...], *, sure: bool
-) -> Measurement:
+        sure, notes = False, (*notes, Flag(Kind.OVER_UPPER_BOUND, detail={"value": upper}))
+        value = lower
     one = measured.one_labelling + (value - measured.value)
-    told = replace(measured, value=value, one_labelling=one, notes=notes)
-    return told if sure else replace(told, verdict=Verdict.LOWER_BOUND, stderr=None)
-
-
-def _check_exact(value: float, lower: float, upper: float) -> None:
-    slack = ROUNDING * max(1.0, abs(value))
-    if not lower - slack <= value <= upper + slack:
-        raise ImpossibleNumberError(
-            f"the exact evidence came out as {value:.6g}, outside of its bounds {lower:.6g} and "
-            f"{upper:.6g}. It is kept back: this is a defect of lacunet."
-        )
+    held = replace(measured, value=value, one_labelling=one, notes=notes)
+    return held if sure else replace(held, verdict=Verdict.LOWER_BOUND, stderr=None)
 
 
 def less_sure(estimate: LogMean, other: LogMean) -> LogMean:
@@ -133,8 +121,6 @@ VALID = (
     "valid if the data were simulated from exactly these parameters, and they were drawn from the "
     "prior"
 )
-STEPS, GROUPS = 64, 4  # of the first round
-STREAM = 5  # of random numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,21 +183,26 @@ def sandwich(
     executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.
     unhurried = replace(clock, goal=replace(goal, budget=math.inf))
-    means = Means(executor, unhurried)
-    particles = ParticleRounds(problem, seed, means)
-    best = ranked(problem, particles.found(1), anything, (seed, STREAM), means)[0]
-    reference = widened(problem, best.N, anything, (seed, STREAM), means)
-    symmetries = told_apart(problem, [reference], (seed, STREAM))
+    context, stream = RunContext(executor, unhurried), (seed, STREAM)
+    particles = ParticleRounds(problem, seed, context)
+    best = ranked(problem, particles.found(1), ANYTHING, stream, context)[0]
+    reference = reference_near(problem, best.N, ANYTHING, stream, context)
+    symmetries = distinct_symmetries(problem, reference, stream)
     regions = Regions(symmetries, [reference.exponents])
-    annealing = Annealing(Path(problem, reference))
-    start = _relabelled(annealing, regions, theta, seed)
-    steps, groups, stream = STEPS, range(GROUPS), (seed, STREAM)
+    path = AnnealingPath(problem, reference)
+    # All chains start from the one perfect sample that there is, labelled as the reference is; the
+    # order is judged as annealing judges it: by parameters drawn for the counts.
+    N = sample_at(problem, theta, stream)
+    draws = Draws(problem, np.random.default_rng(stream))
+    (drawn,) = expected_cases((problem.prior + N)[None, :], draws)
+    start = np.tile(regions.bring_home(drawn).apply(N), (GROUPS * GROUP, 1))
+    steps = STEPS
     while True:
         began = time.perf_counter()
         executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
-        down = annealing.backwards(start, steps, stream, means)
-        ended = annealing.forwards(steps, groups, stream, means)
-        up = np.where(regions.at_home(0, ended.ends), ended.log_weights, -np.inf)
+        down = path.backwards(start, steps, stream, context)
+        log_weights, ends = path.forwards(steps, range(GROUPS), stream, context)
+        up = np.where(regions.at_home(0, ends), log_weights, -np.inf)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target
@@ -235,16 +226,3 @@ def _upper(down: FloatArray, up: FloatArray) -> LogMean:
         return replace(inverse, value=math.inf)
     stderr = math.hypot(inverse.stderr, math.sqrt((1 - home) / (home * len(up))))
     return replace(inverse, value=math.log(home) - inverse.value, stderr=stderr)
-
-
-def _relabelled(annealing: Annealing, regions: Regions, theta: FloatArray, seed: int) -> FloatArray:
-    """Hidden counts drawn at the perfect parameters, labelled as the reference is, (chains, size).
-
-    All chains start from the one perfect sample that there is.
-    """
-    problem = annealing.path.problem
-    N = at_parameters(problem, theta, (seed, STREAM))
-    draws = Draws(problem, np.random.default_rng([seed, STREAM]))
-    # The order is judged as annealing judges it: by parameters drawn for the counts.
-    (drawn,) = expected(annealing.path, N[None, :], draws)
-    return np.tile(regions.bring_home(drawn).apply(N), (GROUPS * GROUP, 1))

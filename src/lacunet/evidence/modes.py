@@ -1,8 +1,4 @@
-"""Where annealing may start: samples from independent searches, and references around them.
-
-Relabellings in contexts, as far as references tell them apart.
-Empty classes: counts with and without them (the identity itself: `scores.occupancy`).
-"""
+"""Where annealing may start: samples of hidden values, and references fitted around them."""
 
 import math
 from collections import Counter
@@ -15,13 +11,10 @@ import numpy as np
 from lacunet.evidence.annealing import (
     GROUP,
     Allowed,
-    AnnealedChains,
-    Annealing,
-    Means,
-    Path,
     Reference,
-    Temperatures,
-    drawn_cases,
+    RunContext,
+    expected_cases,
+    gibbs,
 )
 from lacunet.fitting.diagnose import at_hyperparameters, vary
 from lacunet.inference.classes import with_classes
@@ -43,27 +36,33 @@ from lacunet.scores.occupancy import log_factors
 STEPS = 50  # of variational Bayes: towards the mode, not to the last digit
 BURNED, KEPT = 30, 70  # Gibbs sweeps
 GIBBS = 2  # the stream of random numbers
+DRAWS = 64  # from a reference, to see which labels it mixes up
+LEAST = 4  # labellings are mixed up if each has at least one in so many of its equal share of draws
+NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A place with mass that a search found."""
+class HiddenSample:
+    """Hidden counts that a search ended with."""
 
-    N: FloatArray  # (size,) hidden counts of a sample
+    N: FloatArray  # (size,)
     search: int  # which of the independent searches: a particle run, or, below 0, a fit
     bound: float = -np.inf  # variational, uphill from there
 
 
 def ranked(
-    problem: Problem, found: Sequence[Found], allowed: Allowed, seed: Sequence[int], means: Means
-) -> list[Found]:
+    problem: Problem,
+    found: Sequence[HiddenSample],
+    allowed: Allowed,
+    seed: Sequence[int],
+    context: RunContext,
+) -> list[HiddenSample]:
     """Let samples settle by Gibbs sweeps, and put those with the highest bounds uphill first."""
-    N = np.stack([each.N for each in found])
-    around = _around(problem, allowed, (*seed, GIBBS, 0), means)
-    N, _ = around.go(N, Temperatures.constant(1.0, BURNED))
-    bounds = means.map(partial(_bound, problem), list(N))
+    draws = Draws(problem, np.random.default_rng((*seed, GIBBS, 0)))
+    N = gibbs(np.stack([each.N for each in found]), BURNED, allowed, draws, context.clock)
+    bounds = context.map(partial(_bound, problem), list(N))
     settled = [
-        Found(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
+        HiddenSample(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
     ]
     return sorted(settled, key=lambda each: -each.bound)
 
@@ -73,49 +72,39 @@ def _bound(problem: Problem, N: FloatArray) -> float:
     return vary(at_hyperparameters(problem, problem.prior + N), max_steps=STEPS).bound
 
 
-def widened(
-    problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], means: Means
+def reference_near(
+    problem: Problem,
+    N: FloatArray,
+    allowed: Allowed,
+    seed: Sequence[int],
+    context: RunContext,
 ) -> Reference:
     """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
-    around = _around(problem, allowed, (*seed, GIBBS), means)
-    state, _ = around.go(np.tile(N, (GROUP, 1)), Temperatures.constant(1.0, BURNED))
+    draws = Draws(problem, np.random.default_rng((*seed, GIBBS)))
+    state = gibbs(np.tile(N, (GROUP, 1)), BURNED, allowed, draws, context.clock)
     total = np.zeros(problem.layout.size)
     for _ in range(KEPT):
-        state, _ = around.go(state, Temperatures.constant(1.0, 1))
+        state = gibbs(state, 1, allowed, draws, context.clock)
         total += state.mean(axis=0)
-    return Reference.around(problem, total / (KEPT) + problem.seen)
+    return Reference.around(problem, total / KEPT + problem.seen)
 
 
-def _around(
-    problem: Problem, allowed: Allowed, seed: Sequence[int], means: Means
-) -> AnnealedChains:
-    """Gibbs sweeps of the posterior itself, whatever the reference."""
-    annealing = Annealing(Path(problem, Reference.prior(problem)), allowed)
-    return annealing.chains(np.random.default_rng(seed), means.clock)
-
-
-def at_parameters(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:
+def sample_at(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:
     """Hidden counts drawn given parameters, (size,)."""
     draws = Draws(problem, np.random.default_rng([*seed, GIBBS, 1]))
     drawn: FloatArray = draws.hidden(conjugacy.natural(theta, problem.layout)[None, :])[0]
     return drawn
 
 
-DRAWS = 64  # from each reference
-LEAST = 4  # labellings are mixed up if each has at least one in so many of its equal share of draws
-
-
-def told_apart(
-    problem: Problem, references: Sequence[Reference], seed: Sequence[int]
-) -> Symmetries:
-    """The symmetries of a problem, without contexts whose labels every reference mixes up."""
+def distinct_symmetries(problem: Problem, reference: Reference, seed: Sequence[int]) -> Symmetries:
+    """The symmetries of a problem, without contexts whose labels a reference mixes up."""
     symmetries = symmetries_of(problem)
     if all(len(block.contexts) == 1 for block in symmetries.blocks):
         return symmetries
-    mixed = [_mixed(problem, symmetries, reference, seed) for reference in references]
+    apart = ~_mixed(problem, symmetries, reference, seed)
     ends = np.cumsum([len(block.contexts) for block in symmetries.blocks])[:-1]
-    each = zip(symmetries.blocks, np.split(~np.all(mixed, axis=0), ends), strict=True)
-    return replace(symmetries, blocks=tuple(_kept(problem, *both) for both in each))
+    each = zip(symmetries.blocks, np.split(apart, ends), strict=True)
+    return replace(symmetries, blocks=tuple(_kept_contexts(problem, *both) for both in each))
 
 
 def _mixed(
@@ -126,7 +115,9 @@ def _mixed(
     It is not enough that some labels are mixed up: chains must find all of them by themselves.
     """
     regions = Regions(symmetries, [reference.exponents])
-    found = [regions.bring_home(x).steps[1:] for x in _drawn(problem, reference, seed)]
+    draws = Draws(problem, np.random.default_rng([*seed, DRAWS]))
+    drawn = expected_cases(np.tile(reference.exponents, (DRAWS, 1)), draws)
+    found = [regions.bring_home(x).steps[1:] for x in drawn]
     numbers = [
         math.exp(replace(block, contexts=(within,), kinds=(kinds,)).log_count)
         for block in symmetries.blocks
@@ -140,27 +131,19 @@ def _mixed(
     return np.array(mixed)
 
 
-def _drawn(problem: Problem, reference: Reference, seed: Sequence[int]) -> FloatArray:
-    """Cases that parameters drawn from a reference expect, (draws, size)."""
-    draws = Draws(problem, np.random.default_rng([*seed, DRAWS]))
-    return drawn_cases(np.tile(reference.exponents, (DRAWS, 1)), problem.layout, draws)
-
-
-def _kept(problem: Problem, block: ExchangeableBlock, apart: BoolArray) -> ExchangeableBlock:
+def _kept_contexts(
+    problem: Problem, block: ExchangeableBlock, apart: BoolArray
+) -> ExchangeableBlock:
     """Keep those contexts; if hidden variables are among them, all or none."""
     hidden = not set(block.contexts[0]).isdisjoint(problem.network.hidden)
     if len(block.contexts) == 1 or apart.all() or (hidden and apart.any()):
         return block
     if not apart.any():  # the same everywhere
-        return ExchangeableBlock(
-            block.variables, ({},), (kinds_of_states(problem, block.variables[0], {}),)
-        )
+        kinds = kinds_of_states(problem, block.variables[0], {})
+        return ExchangeableBlock(block.variables, ({},), (kinds,))
     kept = np.flatnonzero(apart)
     contexts = tuple(block.contexts[n] for n in kept)
     return ExchangeableBlock(block.variables, contexts, tuple(block.kinds[n] for n in kept))
-
-
-NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
 
 def all_used(problem: Problem) -> Allowed:
@@ -173,13 +156,13 @@ def used(problem: Problem, N: FloatArray) -> BoolArray:
     return np.asarray(problem.layout.table(N, classes_of(problem.network).root) > 0)
 
 
-def without(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) -> FloatArray:
+def without_empty(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) -> FloatArray:
     """Counts of the used classes only, in the layout of the problem that has no others."""
     tables = [problem.layout.table(N, i)[keep] for i in range(len(problem.layout.cards))]
     return fewer.layout.flat(tables)
 
 
-def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
+def with_empty(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
     """The same the other way: counts of fewer classes, with empty ones after them."""
     more: FloatArray = np.zeros(problem.layout.size)
     for i in range(len(problem.layout.cards)):
@@ -189,28 +172,30 @@ def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
 
 
 def fewer_classes(
-    problem: Problem, search: Callable[[Problem], list[Found]], in_time: Callable[[], bool]
-) -> list[Found]:
-    """Places with k, k − 1, … used classes, until two in a row have no mass worth a term.
+    problem: Problem,
+    search: Callable[[Problem], list[HiddenSample]],
+    in_time: Callable[[], bool],
+) -> list[HiddenSample]:
+    """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term.
 
     When the time is over it ends with what there is, which then is no more than a bound.
     """
     factors = log_factors(problem)
-    kept: list[Found] = []
+    kept: list[HiddenSample] = []
     best, hopeless = -math.inf, 0
     for m in range(len(factors), 0, -1):
         if kept and not in_time():
             break
         fewer = with_classes(problem, m)
-        found = [Found(fewer.seen, 0)] if fewer.exact else search(fewer)
-        masses = [
-            fewer.log_seen if fewer.exact else at_hyperparameters(fewer, fewer.prior + each.N).bound
-            for each in found
-        ]
+        if fewer.exact:
+            found, masses = [HiddenSample(fewer.seen, 0)], [fewer.log_seen]
+        else:
+            found = search(fewer)
+            masses = [at_hyperparameters(fewer, fewer.prior + each.N).bound for each in found]
         mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:
             break
         best = max(best, mass)
-        kept += [replace(each, N=among(problem, fewer, each.N)) for each in found]
+        kept += [replace(each, N=with_empty(problem, fewer, each.N)) for each in found]
     return kept

@@ -12,7 +12,7 @@ bar.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -65,27 +65,8 @@ def mean_of_roundings(values: FloatArray, errors: FloatArray) -> tuple[FloatArra
     return values.mean(axis=0), covariance + np.diag(short)
 
 
-class Told(Protocol):
-    """What was found on one rounding."""
-
-    @property
-    def used(self) -> Mapping[int, float]:
-        """Posterior of the number of used classes."""
-        ...
-
-    @property
-    def details(self) -> Mapping[str, int]:
-        """What was run."""
-        ...
-
-    @property
-    def notes(self) -> tuple[Flag, ...]:
-        """What to know of it."""
-        ...
-
-
-def told_together(problem: Problem, parts: Sequence[Told]) -> dict[str, Any]:
-    """Give the `used`, `details` and `notes` of all roundings of a problem."""
+def joined(problem: Problem, parts: Sequence[Any]) -> dict[str, Any]:
+    """Give the `used`, `details` and `notes` of what was found on all roundings of a problem."""
     note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(parts), "cases": problem.cases})
     return {
         "used": mean_shares([part.used for part in parts]),

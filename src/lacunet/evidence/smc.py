@@ -1,15 +1,11 @@
 """Sequential Monte Carlo over the cases: from the prior to the posterior, one case at a time.
 
-It needs no mode to start from, and sees all labellings, empty states and modes by itself, each in
-proportion to its mass. Every run gives an unbiased estimate of p(D|S), whatever the order of the
-cases; runs are independent, each with an order and a generator of its own, and their spread is the
-error bar. Tempering the whole likelihood from the same prior was far worse here: it has to choose
-among labellings at a temperature where nothing distinguishes them.
+It needs no mode to start from, and sees all labellings, empty states and modes, each in proportion
+to its mass. Every run gives an unbiased estimate of p(D|S), whatever the order of the cases; runs
+are independent, and their spread is the error bar. Tempering the whole likelihood from the same
+prior was far worse: it must choose among labellings where nothing distinguishes them.
 
-Rounds of particle runs, until their spread is small enough.
-Fits to start from, in a part of the time that there is.
-What cannot be sampled, said before anything is tried.
-Compile the kernels that draw, before the clock of a budget starts.
+Fits to start other samplers from are here too, with the checks and kernels that all of them need.
 """
 
 import functools
@@ -23,10 +19,17 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.errors import OptionError
-from lacunet.evidence.annealing import Clock, Goal, Means, OutOfTimeError, Path, anything
+from lacunet.evidence.annealing import (
+    ANYTHING,
+    AnnealingPath,
+    Clock,
+    Goal,
+    OutOfTimeError,
+    RunContext,
+)
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.modes import Found, widened
+from lacunet.evidence.modes import HiddenSample, reference_near
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import MASS
 from lacunet.fitting.objective import Objective, random_starts
@@ -34,7 +37,12 @@ from lacunet.fitting.prepare import example, prepare
 from lacunet.fitting.schedules import PAPER_ITERATIONS
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.particles import MOST_ONE_BY_ONE, Draws, Particles
+from lacunet.inference.sampling.particles import (
+    MOST_ONE_BY_ONE,
+    Draws,
+    Particles,
+    seconds_to_draw,
+)
 from lacunet.models.latent_class import classes_of, is_latent_class
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
@@ -42,10 +50,20 @@ from lacunet.runtime.executor import SERIAL, Executor
 
 RESAMPLED = 0.5  # effective part of the particles below which they are resampled
 SWEEPS = 2  # Gibbs sweeps over the cases so far that follow
+RUNS = 16  # of the first round: enough to judge their spread
+WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
+PARTICLES = 64  # of each run of the first round
+WIDE = 0.7  # nats: where runs differ by more, larger ones help better than more of them
+STREAM = 1  # of random numbers
+PART = 0.5  # of the time left that fits may take
+MOST_RENEWALS = 50  # of particles in one run, as far as seen
+PROBE = 8  # particles of one run, which shows how often the first ones would be renewed,
+FEW_RENEW_LESS = 1.5  # though a few are renewed so much less often than many
+PROBED = 17  # their stream of random numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ParticleRun:
     """What one run found."""
 
     log_evidence: float
@@ -56,36 +74,31 @@ class Run:
 
 def run_particles(
     problem: Problem, particles: int, seed: tuple[int, ...], clock: Clock | None = None
-) -> Run:
+) -> ParticleRun:
     """Take in every case once; a clock may end it."""
     rng = np.random.default_rng(seed)
     swarm = Particles(problem, particles, rng)
-    least = RESAMPLED * particles
-    renewals = 1
-    log_z = problem.log_seen
+    renewals, log_z = 0, problem.log_seen
+
+    def renew() -> None:
+        nonlocal renewals, log_z
+        log_z += float(logsumexp(swarm.log_weights)) - math.log(particles)
+        swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
+        renewals += 1
+
     for plan, cases in swarm.runs():
         taken = 0
         while taken < len(cases):
             if clock:
                 clock.check()
-            taken += swarm.take_in(plan, cases[taken:], least)
-            if swarm.effective < least:
-                log_z += _log_mean(swarm.log_weights)
-                swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
-                renewals += 1
-    log_z += _log_mean(swarm.log_weights)
-    swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
-    return Run(log_z, swarm.exponents, _work(problem, particles, renewals), renewals)
-
-
-def _work(problem: Problem, particles: int, renewals: int) -> float:
+            taken += swarm.take_in(plan, cases[taken:], RESAMPLED * particles)
+            if swarm.effective < RESAMPLED * particles:
+                renew()
+    renew()
     counts = problem.components.counts
     taken_in, components = sum(float(c.sum()) for c in counts), sum(len(c) for c in counts)
-    return particles * (taken_in + renewals * SWEEPS * components)
-
-
-def _log_mean(log_weights: FloatArray) -> float:
-    return float(logsumexp(log_weights)) - math.log(len(log_weights))
+    work = particles * (taken_in + renewals * SWEEPS * components)
+    return ParticleRun(log_z, swarm.exponents, work, renewals)
 
 
 def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -95,20 +108,38 @@ def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
     return np.minimum(np.searchsorted(np.cumsum(share), points), len(share) - 1)
 
 
-RUNS = 16  # of the first round: enough to judge their spread
-WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
-PARTICLES = 64  # of each run of the first round
-WIDE = 0.7  # nats: where runs differ by more, larger ones help better than more of them
-STREAM = 1  # of random numbers
+def first_round_ends_in(
+    problem: Problem, seconds: float, seed: int, clock: Clock, *, probe: bool
+) -> bool:
+    """Whether the first runs take no longer, about; a small run may show how often they renew.
+
+    By numbers that are the same every time, not by a clock: so must be what is chosen.
+    """
+    sweep, cases = seconds_to_draw(problem)
+
+    def guess(renewals: float) -> float:
+        return RUNS * PARTICLES * (SWEEPS * renewals * sweep + cases)
+
+    parameters, taken_in = problem.network.dimension, problem.cases
+    most = guess(min(parameters / 4, MOST_RENEWALS) + math.log2(taken_in + 1))
+    if most <= seconds or not probe or most * PROBE / (RUNS * PARTICLES) > seconds:
+        return most <= seconds
+    try:
+        small = run_particles(problem, PROBE, (seed, PROBED), clock)
+    except OutOfTimeError:
+        return False
+    return guess(FEW_RENEW_LESS * small.renewals) <= seconds
 
 
 class ParticleRounds:
     """Independent runs of one size; a round doubles their number, or their size."""
 
-    def __init__(self, problem: Problem, seed: int, means: Means, *, hopeful: bool = True) -> None:
+    def __init__(
+        self, problem: Problem, seed: int, context: RunContext, *, hopeful: bool = True
+    ) -> None:
         """Run the first round; with little hope, only as much as shows that there is none."""
-        self.problem, self.seed, self.means = problem, seed, means
-        self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
+        self.problem, self.seed, self.context = problem, seed, context
+        self.particles, self.runs, self.seconds = PARTICLES, list[ParticleRun](), 0.0
         self._add(WAVE)
         if hopeful or not self.wide:
             self.first_round()
@@ -125,47 +156,44 @@ class ParticleRounds:
     def estimate(self) -> LogMean:
         """The average of the runs, over all labellings.
 
-        Where no particle went there may still be as much as one would have told.
+        Where no particle went there may still be as much as one would have shown.
         """
-        told = log_mean(self._logs)
+        mean = log_mean(self._logs)
         unseen = 1.0 / max(self.particles * len(self.runs), 1)
-        return replace(told, stderr=math.hypot(told.stderr, unseen))
+        return replace(mean, stderr=math.hypot(mean.stderr, unseen))
 
     @property
     def wide(self) -> bool:
         """Whether the runs are too far apart for an average to mean much."""
         return len(self.runs) > 1 and float(np.std(self._logs, ddof=1)) > WIDE
 
-    def cost(self) -> float:
-        """Seconds that the next round will take, about."""
-        return self.seconds * (2.0 if self.wide else 1.0)
-
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""
         work = sum(run.work for run in self.runs)
-        return work * (self.estimate.stderr / self.means.clock.goal.target) ** 2
+        return work * (self.estimate.stderr / self.context.clock.goal.target) ** 2
 
-    def improve(self) -> None:
-        """One more round."""
+    def until_done(self) -> LogMean:
+        """Improve until the goal is reached or the time is up."""
+        clock = self.context.clock
+        while self.estimate.stderr > clock.goal.target:
+            if not clock.allows(self.seconds * (2.0 if self.wide else 1.0)):
+                break
+            self._improve()
+        return self.estimate
+
+    def _improve(self) -> None:
         before = self.particles, self.runs, self.seconds
         if self.wide:
             self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
         self._add(len(self.runs) or RUNS)
-        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few tell less
+        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few say less
             self.particles, self.runs, self.seconds = before
 
-    def until_done(self) -> LogMean:
-        """Improve until the goal is reached or the time is up."""
-        clock = self.means.clock
-        while self.estimate.stderr > clock.goal.target and clock.allows(self.cost()):
-            self.improve()
-        return self.estimate
-
-    def found(self, each: int) -> list[Found]:
+    def found(self, each: int) -> list[HiddenSample]:
         """Hidden counts of some particles of every run, those of the best runs first."""
         prior = self.problem.prior
-        best_first = sorted(enumerate(self.runs), key=lambda item: -item[1].log_evidence)
-        return [Found(run.exponents[i] - prior, n) for i in range(each) for n, run in best_first]
+        ranked = sorted(enumerate(self.runs), key=lambda item: -item[1].log_evidence)
+        return [HiddenSample(run.exponents[i] - prior, n) for i in range(each) for n, run in ranked]
 
     @property
     def shares(self) -> dict[int, float]:
@@ -187,63 +215,62 @@ class ParticleRounds:
         for wave in range(first, first + runs, WAVE):
             numbers = range(wave, min(wave + WAVE, first + runs))
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
-            one = partial(_run, self.problem, self.particles, self.means.clock)
-            done = self.means.map(one, seeds)
+            one = partial(_run_in_time, self.problem, self.particles, self.context.clock)
+            done = self.context.map(one, seeds)
             self.runs += [run for run in done if run]
             if not all(done):
                 break
         self.seconds += time.perf_counter() - began
 
 
-def _run(problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]) -> Run | None:
-    """One run; none if the time does not suffice."""
+def _run_in_time(
+    problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]
+) -> ParticleRun | None:
     try:
         return run_particles(problem, particles, seed, clock)
     except OutOfTimeError:
         return None
 
 
-PART = 0.5  # of the time left that fits may take
-
-
-def fitted(problem: Problem, seeds: Sequence[int], means: Means) -> list[FloatArray]:
+def fitted(problem: Problem, seeds: Sequence[int], context: RunContext) -> list[FloatArray]:
     """Parameters that EM finds with each seed, while there is time; something, if there is none."""
-    check = means.clock.part(PART).check
-    fit = partial(_in_time, problem, means, check)
+    check = context.clock.part(PART).check
+    fit = partial(_fit_in_time, problem, context, check)
     # One by itself, on all workers: of many side by side none might come to its end.
-    fits = [*means.map(fit, seeds[:1]), *means.map(fit, seeds[1:])]
-    return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], means)]
+    fits = [*context.map(fit, seeds[:1]), *context.map(fit, seeds[1:])]
+    return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], context)]
 
 
-def _in_time(
-    problem: Problem, means: Means, check: Callable[[], None], seed: int
+def _fit_in_time(
+    problem: Problem, context: RunContext, check: Callable[[], None], seed: int
 ) -> FloatArray | None:
-    """One fit; none if the time does not suffice."""
     try:
         check()
-        return _fit(problem, Options(seed=seed), means, check)
+        return _fit(problem, Options(seed=seed), context, check)
     except OutOfTimeError:
         return None
 
 
-def _hurried(problem: Problem, seed: int, means: Means) -> FloatArray:
+def _hurried(problem: Problem, seed: int, context: RunContext) -> FloatArray:
     """From one start; if even that takes too long, so many steps as there is time for."""
     try:
-        return _fit(problem, Options(seed=seed, starts=1), means, means.clock.part(PART).check)
+        options, check = Options(seed=seed, starts=1), context.clock.part(PART).check
+        return _fit(problem, options, context, check)
     except OutOfTimeError:
-        executor = means.executor.silent()
-        objective = Objective.build(problem, Options.estimate, executor)
+        objective = Objective.build(problem, Options.estimate, context.executor.silent())
         (point,) = random_starts(objective, 1, seed)
         point = objective.em_step(point)  # one in any case: a start is anywhere
         for _ in range(PAPER_ITERATIONS):
-            if not means.clock.allows():
+            if not context.clock.allows():
                 break
             point = objective.em_step(point)
         return point.theta
 
 
-def _fit(problem: Problem, options: Options, means: Means, check: Callable[[], None]) -> FloatArray:
-    executor = means.executor.silent().until(check)
+def _fit(
+    problem: Problem, options: Options, context: RunContext, check: Callable[[], None]
+) -> FloatArray:
+    executor = context.executor.silent().until(check)
     return learn(problem, options, executor=executor, ranks=MASS).model.theta
 
 
@@ -273,6 +300,8 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     exact_evidence(problem)
     run_particles(problem, 4, (0,))
-    means = Means(SERIAL, Clock(Goal()))
-    path = Path(problem, widened(problem, np.zeros(problem.layout.size), anything, (0,), means))
-    path.log_density(0.5, path.start(2, Draws(problem, np.random.default_rng(0))))
+    context = RunContext(SERIAL, Clock(Goal()))
+    nothing = np.zeros(problem.layout.size)
+    path = AnnealingPath(problem, reference_near(problem, nothing, ANYTHING, (0,), context))
+    draws = Draws(problem, np.random.default_rng(0))
+    path.log_density(0.5, draws.hidden(np.tile(path.reference.log_weights, (2, 1))))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.evidence.annealing import Clock, Means
+from lacunet.evidence.annealing import Clock, RunContext
 from lacunet.evidence.partitions.cases import Tally, draw_blocks, leaves_of, log_class_weights
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
@@ -260,7 +260,7 @@ POSTERIOR_STREAM = 11  # of random numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class WalkSample:
     """One sample."""
 
     used: int  # m, classes with a case
@@ -278,7 +278,7 @@ class PosteriorWalk:
         leaves = leaves_of(problem)
         self.number, self.most = chains, min(classes_of(problem.network).number, len(leaves.row))
         weights = [log_class_weights(problem, theta) for theta in fits]
-        self.tally, self.chains, self.kept = Tally(problem), list[Chain](), list[Snapshot]()
+        self.tally, self.chains, self.kept = Tally(problem), list[Chain](), list[WalkSample]()
         for n in range(chains):
             rng = np.random.default_rng([seed, POSTERIOR_STREAM, n])
             blocks = draw_blocks(weights[n % len(fits)][leaves.row], rng)
@@ -289,10 +289,10 @@ class PosteriorWalk:
         rise = np.maximum(self.most - np.arange(self.most + 2.0), 0.0)
         return LevelWeights(rise, np.ones(len(rise)))
 
-    def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
+    def go_on(self, sweeps: int, context: RunContext, *, samples: int) -> None:
         """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
-        piece = _Piece(self.tally, Stretch(self._levels, sweeps), samples, means.clock)
-        walked = means.map(partial(_sampled, piece), list(enumerate(self.chains)))
+        piece = _Piece(self.tally, Stretch(self._levels, sweeps), samples, context.clock)
+        walked = context.map(partial(_sampled, piece), list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
         # Samples that were drawn at the same time stand together.
         self.kept += [
@@ -315,14 +315,14 @@ class _Piece:
     clock: Clock
 
 
-def _sampled(piece: _Piece, numbered: tuple[int, Chain]) -> tuple[Chain, list[Snapshot]]:
+def _sampled(piece: _Piece, numbered: tuple[int, Chain]) -> tuple[Chain, list[WalkSample]]:
     """Walk on with one chain."""
     number, chain = numbered
-    kept = list[Snapshot]()
+    kept = list[WalkSample]()
     for _ in range(max(1, piece.samples)):
         piece.clock.check()
         chain, _ = walk_on(piece.stretch, chain)
         if piece.samples:
             used = int(chain.at.used[0])
-            kept.append(Snapshot(used, piece.tally.of(chain.leaves.row, chain.at.block), number))
+            kept.append(WalkSample(used, piece.tally.of(chain.leaves.row, chain.at.block), number))
     return chain, kept

@@ -26,11 +26,11 @@ from lacunet.evidence.partitions.rounds import (
 from lacunet.evidence.roundings import (
     ROUNDINGS,
     bound_near,
+    joined,
     mean_of_roundings,
     mean_shares,
     nearest_whole,
     roundings,
-    told_together,
 )
 from lacunet.flags import Flag
 from lacunet.inference.classes import with_classes
@@ -229,7 +229,7 @@ def _joined(
         anchored=all(walk.anchored for walk in walks),
         verdict=first.verdict if told else Verdict.LOWER_BOUND,
         used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
-        **told_together(problem, walks),
+        **joined(problem, walks),
         by_prior=_by_prior_weighted(values, walks),
         by_prior_replicates=None,
     )
