@@ -123,7 +123,8 @@ def _slope(objective: Objective, theta: FloatArray, at: FreeCoordinates) -> Floa
 
 def _mapped(objective: Objective, theta: FloatArray) -> FloatArray:
     """One iteration of EM."""
-    return objective.m_step(objective.at(theta))
+    point = objective.at(theta)
+    return objective.m_step(point.N, point.theta)
 
 
 def _beginning(objective: Objective, theta: FloatArray) -> FloatArray:

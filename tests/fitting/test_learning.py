@@ -7,9 +7,15 @@ from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting import objective as starting
-from lacunet.fitting.ascent import Climb, Outcome, ascend, em_while_fast, least_curvature
+from lacunet.fitting.ascent import (
+    Climb,
+    Outcome,
+    ascend,
+    em_while_fast,
+    least_curvature,
+    leave_saddles,
+)
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import leave_saddles
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.schedules import BATCHES, FINALISTS, Schedule
 from lacunet.flags import Kind

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from lacunet.fitting.exchange import exchange
+from lacunet.fitting import split_merge
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import BOTH, HEAVIEST, HIGHEST
 from lacunet.fitting.neighbours import (
@@ -15,8 +15,8 @@ from lacunet.fitting.neighbours import (
     with_empty,
 )
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.regroup import Places, ways_to_free
 from lacunet.fitting.schedules import Schedule
+from lacunet.fitting.split_merge import StateBlocks, mergers, split_and_merge
 from lacunet.inference.classes import expect
 from lacunet.inference.problem import Weighable, problem_of_codes, thinned
 from lacunet.models.conjugacy import log_marginal, random_theta
@@ -47,7 +47,7 @@ def test_regrouped_statistics_are_sums_along_the_variables_axis(network):
     N = np.random.default_rng(0).random(layout.size)
     small = with_hidden(network, {"H": 3}).layout
     groups = [[2], [0, 3], []]
-    found = Places.build(layout, h).regroup(N, Places.build(small, h), groups)
+    found = StateBlocks.build(layout, h).regroup(N, StateBlocks.build(small, h), groups)
     for i, family in enumerate(layout.families):
         table, wanted = layout.table(N, i), layout.table(N, i)
         if h in family:
@@ -63,12 +63,12 @@ def test_losses_are_those_of_log_bd_with_two_states_made_one(network):
     h, layout = hidden_of(network), network.layout
     theta = random_theta(layout, np.random.default_rng(1))
     N = expect(problem, theta).N
-    places = Places.build(layout, h)
+    places = StateBlocks.build(layout, h)
 
     def log_bd(x):
         return float(log_marginal(x, problem.alpha, layout).sum())
 
-    ways = ways_to_free(problem, N, places)
+    ways = mergers(problem, N, places)
     assert {way.touched for way in ways} <= {
         *combinations(range(4), 2),
         *((b, a) for a, b in combinations(range(4), 2)),
@@ -85,7 +85,7 @@ def test_a_state_without_cases_is_free_for_nothing():
     problem = make_case([2] * 6, 4, 100, seed=0).problem
     theta = random_theta(problem.layout, np.random.default_rng(0))
     theta[problem.layout.block(0)] = [0.5, 0.5, 0.0, 0.0]
-    ways = ways_to_free(problem, expect(problem, theta).N, Places.build(problem.layout, 0))
+    ways = mergers(problem, expect(problem, theta).N, StateBlocks.build(problem.layout, 0))
     assert {(way.b, way.loss) for way in ways if way.a is None} == {(2, 0.0), (3, 0.0)}
     assert [{*way.touched} for way in ways if way.a is not None] == [{0, 1}]
 
@@ -145,26 +145,24 @@ def test_two_groups_in_one_state_and_one_in_two_are_put_right(rank, missing):
     start = learn(problem, start=Model(problem.network, theta, problem.alpha))
     right = from_labels(objective, codes, labels)
     assert start.point.g < right.g - 50
-    found = exchange(objective, start.point, rank, seed=0)
-    assert found.settled
-    assert found.made >= 1
-    assert found.point.g > right.g - 1e-6
+    found, made = split_and_merge(objective, start.point, rank, seed=0)
+    assert 1 <= made < split_merge.TURNS
+    assert found.g > right.g - 1e-6
 
 
 def test_what_is_right_already_stays():
     codes, labels = groups_of_rows(5, 12, 40, seed=2)
     objective = Objective.build(of_classes(codes, 5), Estimate.MAP)
     right = learn(objective.problem).point
-    found = exchange(objective, right, HEAVIEST, seed=0)
-    assert found.made == 0
-    assert found.settled
-    assert found.point is right
+    found, made = split_and_merge(objective, right, HEAVIEST, seed=0)
+    assert made == 0
+    assert found is right
     assert len(labels) == 200
 
 
 def is_what_the_prior_takes(fewer, more):
     """Whether the fit with fewer classes falls as far, given a class without cases."""
-    old, new = (Places.build(fit.problem.layout, 0) for fit in (fewer, more))
+    old, new = (StateBlocks.build(fit.problem.layout, 0) for fit in (fewer, more))
     objective = Objective.build(more.problem, more.options.estimate)
     theta = objective.best_for(with_empty(fewer, old, new)).theta
     start = Model(more.problem.network, theta, more.problem.alpha)
@@ -190,7 +188,7 @@ def test_no_more_classes_ever_fit_worse(estimate, seed):
 def test_where_random_starts_fail_the_neighbours_know(monkeypatch):
     """One start each, nothing exchanged or crossed: fits are left to what neighbours found."""
     monkeypatch.setattr("lacunet.fitting.schedules.crossed", lambda _o, started, *_: started.climbs)
-    monkeypatch.setattr("lacunet.fitting.schedules.exchange", no_exchange)
+    monkeypatch.setattr("lacunet.fitting.schedules.split_and_merge", no_moves)
     monkeypatch.setattr("lacunet.fitting.schedules.agglomerated", random_instead)
     codes, labels = groups_of_rows(12, 14, 20, seed=3, missing=0.1)
     problems = {k: of_classes(codes, k) for k in range(9, 15)}
@@ -206,10 +204,8 @@ def test_where_random_starts_fail_the_neighbours_know(monkeypatch):
         assert more.log_lik >= fewer.log_lik - 0.1
 
 
-def no_exchange(objective, point, rank, seed):
-    from lacunet.fitting.exchange import Exchanged
-
-    return Exchanged(point, 0, settled=True)
+def no_moves(objective, point, rank, seed):
+    return point, 0
 
 
 def random_instead(problem, seed, index):

@@ -13,9 +13,8 @@ from examples import examples
 from lacunet.api import observed_columns
 from lacunet.data import Table
 from lacunet.evidence.exact import exact_evidence
-from lacunet.fitting.fit import Options
+from lacunet.fitting.fit import Options, learn_posterior, quick_posterior
 from lacunet.fitting.objective import Estimate
-from lacunet.fitting.predictive import learn_posterior, quick_posterior
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.answers import row_log_lik

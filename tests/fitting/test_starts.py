@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 
 from lacunet.fitting import agglomerate, schedules
-from lacunet.fitting.agglomerate import agglomerated, merged, take_rows
+from lacunet.fitting.agglomerate import (
+    Around,
+    LabelledRows,
+    agglomerated,
+    count_families,
+    take_rows,
+)
 from lacunet.fitting.ascent import Outcome, ascend, em_while_fast
 from lacunet.fitting.diagnose import EMPTY, state_sizes
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import BOTH, ESTIMATE, HEAVIEST, MASS, is_better
-from lacunet.fitting.objective import Estimate, Objective, wander
-from lacunet.fitting.regroup import Rows, count_families
+from lacunet.fitting.objective import Estimate, Objective, perturbed
 from lacunet.fitting.schedules import Schedule, climb_from_starts
 from lacunet.flags import Kind
 from lacunet.inference.problem import problem_of_codes
@@ -126,9 +131,9 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     h = network.hidden[0]
     codes = np.full((9, len(network.variables)), -1)
     codes[:, list(network.observed)] = case.codes
-    rows = Rows(codes, rng.integers(1, 4, 9))
+    rows = LabelledRows(codes, rng.integers(1, 4, 9))
     wanted = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
-    found = merged(problem, rows, h)
+    found = Around.of(problem, rows, h).merged()
     assert partition(found) == partition(wanted)
 
 
@@ -143,17 +148,18 @@ def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
         for a, b in itertools.combinations(used, 2):
             trial = codes.copy()
             trial[trial[:, 0] == b, 0] = a
-            N = count_families(wide.network, Rows(trial, rows.weights))
+            N = count_families(wide.network, LabelledRows(trial, rows.weights))
             trials.append((log_bd(N, wide.alpha, wide.layout).sum(), trial))
         codes = max(trials, key=lambda t: t[0])[1]
-    assert partition(merged(problem, rows, 0)) == partition(codes[:, 0])
+    assert partition(Around.of(problem, rows, 0).merged()) == partition(codes[:, 0])
 
 
 @pytest.mark.parametrize("form", ["full", "common"])
 def test_numbers_with_covariances_are_merged_as_if_they_had_none(form):
     alone, other = mixed_rows(5, 3), mixed_rows(5, 3, **{form: True})
     rows = take_rows(alone, alone.counts, 3)
-    np.testing.assert_array_equal(merged(other, rows, 0), merged(alone, rows, 0))
+    wanted = Around.of(alone, rows, 0).merged()
+    np.testing.assert_array_equal(Around.of(other, rows, 0).merged(), wanted)
 
 
 def test_families_are_counted_where_they_are_known():
@@ -163,7 +169,7 @@ def test_families_are_counted_where_they_are_known():
     codes[:, list(BETWEEN.observed)] = case.codes
     codes[:, BETWEEN.hidden[0]] = rng.integers(0, 3, 40)
     weights = rng.integers(1, 5, 40)
-    N = count_families(BETWEEN, Rows(codes, weights))
+    N = count_families(BETWEEN, LabelledRows(codes, weights))
     for i, family in enumerate(BETWEEN.layout.families):
         known = (codes[:, list(family)] >= 0).all(axis=1)
         wanted = np.zeros([BETWEEN.layout.cards[v] for v in family])
@@ -346,14 +352,14 @@ def test_a_walk_in_a_sharp_mode_comes_back_to_it():
     case = make_case([3] * 10, 2, 2000, seed=6)
     objective = Objective.build(case.problem, Estimate.MAP)
     top = learn(case.problem).point
-    end = wander(objective, top, 0, 0)
+    end = perturbed(objective, top, 0, 0)
     # Draws from the posterior lie about half the number of parameters below its top.
     d = case.problem.network.dimension
     assert d / 4 < top.g - end.g < d
     back = ascend(objective, em_while_fast(objective, end)).point
     assert back.g == pytest.approx(top.g, abs=1e-6)
-    np.testing.assert_array_equal(wander(objective, top, 0, 0).theta, end.theta)
-    assert np.abs(wander(objective, top, 0, 1).theta - end.theta).max() > 1e-3
+    np.testing.assert_array_equal(perturbed(objective, top, 0, 0).theta, end.theta)
+    assert np.abs(perturbed(objective, top, 0, 1).theta - end.theta).max() > 1e-3
 
 
 def test_the_search_ends_when_walks_bring_nothing(monkeypatch):
@@ -363,9 +369,9 @@ def test_the_search_ends_when_walks_bring_nothing(monkeypatch):
 
     def counted(objective, point, seed, index):
         walks.append(index)
-        return wander(objective, point, seed, index)
+        return perturbed(objective, point, seed, index)
 
-    monkeypatch.setattr(schedules, "wander", counted)
+    monkeypatch.setattr(schedules, "perturbed", counted)
     fit = learn(case.problem, Options(schedule=Schedule.THOROUGH))
     assert walks == list(range(schedules.PATIENCE * schedules.WALKERS))
     assert fit.finalists == schedules.FINALISTS + 64 // schedules.MERGED

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from lacunet.data.table import Column
-from lacunet.fitting.fit import Options
-from lacunet.fitting.predictive import learn_posterior
+from lacunet.fitting.fit import Options, learn_posterior
 from lacunet.inference.leaves import all_with_values, kind_of, with_values
 from lacunet.inference.queries.answers import (
     ensemble_log_lik,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from lacunet import OptionError, find_hidden, learn_latent_tree, read_table
-from lacunet.fitting.regroup import Rows, count_families
+from lacunet.fitting.agglomerate import LabelledRows, count_families
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
@@ -97,7 +97,7 @@ def summed(problem):
     for filled in itertools.product(*(range(len(network.variables[v].states)) for _, v in holes)):
         for (r, v), state in zip(holes, filled, strict=True):
             codes[r, v] = state
-        N = count_families(network, Rows(codes, problem.counts))
+        N = count_families(network, LabelledRows(codes, problem.counts))
         found.append(conjugacy.log_marginal(N, problem.alpha, problem.layout).sum())
     return logsumexp(found) + problem.log_base
 

@@ -36,9 +36,8 @@ from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.notes import missing_as_state, with_missing_states
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.fitting.fit import Fit, learn
+from lacunet.fitting.fit import Fit, learn, learn_posterior
 from lacunet.fitting.logit import ClassParameters, parameters_of
-from lacunet.fitting.predictive import learn_posterior
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import with_values

@@ -1,18 +1,18 @@
-"""What clusters of rows have of measurements that depend on one hidden variable alone.
+"""Starts from the data: rows merged by Ward-like clustering into as many clusters as states.
 
-Starts that are made from the data: rows merged into as many clusters as there are states.
+Merging two clusters changes the log marginal likelihood (log BD) of what they show around a hidden
+variable; the pair that loses least is merged next.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from scipy.special import gammaln
 
-from lacunet.fitting.regroup import Rows, cells_of, count_families, sparse_rows
 from lacunet.inference.kernels.merging import (
     Counted,
     MeasuredClusters,
@@ -26,67 +26,86 @@ from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.models import conjugacy
 from lacunet.models.layout import Layout
-from lacunet.models.surgery import table_of
+from lacunet.models.network import Network
+from lacunet.models.surgery import members, statistics_of, table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
-
-Numbers = TypeVar("Numbers", FloatArray, IndexArray)
-
-
-@dataclass(frozen=True, eq=False)
-class NumbersAround:
-    """Measurements of m rows, D columns."""
-
-    x: FloatArray  # (m, D) as families see them; NaN where one is missing
-    prior: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
-
-    @classmethod
-    def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
-        """Those whose only parent is h, of rows of codes, (m, variables)."""
-        network = problem.network
-        alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
-        columns, priors = [], []
-        for i, v in enumerate(network.variables):
-            if network.parents[i] != (h,):
-                continue
-            # States of h may have priors of their own; which of them a cluster becomes is open.
-            prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
-            if prior is not None:
-                columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
-                priors.append(prior)
-        x = np.array(columns).reshape(len(columns), len(codes)).T
-        return cls(x, np.array(priors).reshape(len(priors), 4))
-
-    def beside(self, seen: BoolArray) -> BoolArray | FloatArray:
-        """What tells rows apart: what is seen of them elsewhere, (m, P), and their numbers."""
-        if not self.x.shape[1]:
-            return seen
-        return np.column_stack([seen, np.nan_to_num(self.x), np.isnan(self.x)])
-
-    def clusters(self, cases: IndexArray, cluster: IntArray) -> MeasuredClusters:
-        """What clusters have of them; each row stands for so many cases of one of them, (m,)."""
-        told = ~np.isnan(self.x)
-        x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0)
-        first, kappa, second, degrees = self.prior.T
-        shape = (degrees - 1.0) / 2.0
-        often = np.arange(int(cases.sum()) + 1.0)
-        table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
-        prior = np.stack([first, kappa, second, shape], axis=1)
-        sums, squares = added_up(n * x, cluster), added_up(n * x * x, cluster)
-        return MeasuredClusters(added_up(n, cluster).astype(np.int32), sums, squares, prior, table)
-
-
-def added_up(x: Numbers, cluster: IntArray) -> Numbers:
-    """Add up what rows have, (m, …), in each cluster; none is empty."""
-    order = np.argsort(cluster, kind="stable")
-    first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
-    return np.add.reduceat(x[order], first, axis=0)
-
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
 ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first
 CASES = 10_000  # cases that these rows may stand for: so long are the tables of log Γ
 KEPT = 0.7  # share of the rows that starts after the first are made from, to be different
 CHILD = 1 << 31  # child seeds of these starts begin here: the random ones have those below
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Cases, with the hidden variables among their columns."""
+
+    codes: IntArray  # (m, variables), −1 = unknown
+    weights: IntArray | FloatArray  # (m,) how many cases each row stands for
+
+
+def count_families(network: Network, rows: LabelledRows) -> FloatArray:
+    """Sufficient statistics of the families whose members are all known, (size,)."""
+    tables = []
+    for i in range(len(network.layout.families)):
+        _, cells, size, T = _family_statistics(network, rows, i)
+        N = np.zeros((size, T.shape[1]))
+        for k, t in enumerate(T.T):
+            N[:, k] = np.bincount(cells, t, size)
+        tables.append(N)
+    return network.layout.flat(tables)
+
+
+def statistics_around(network: Network, rows: LabelledRows, h: int) -> SparseRows:
+    """Statistics that each row adds to whatever state of h it has, (m, P), P as in StateBlocks."""
+    layout = network.layout
+    at, columns, values, width = [], [], [], 0
+    for i, family in enumerate(layout.families):
+        if h in family and layout.widths[i]:
+            known, cells, size, T = _family_statistics(network, rows, i, left_out=h)
+            at.append(np.repeat(known, T.shape[1]))
+            columns.append(
+                (width + cells[:, None] * T.shape[1] + np.arange(T.shape[1])).reshape(-1)
+            )
+            values.append(T.reshape(-1))
+            width += size * T.shape[1]
+    where = np.concatenate(at), np.concatenate(columns)
+    return sparse_rows(coo_array((np.concatenate(values), where), (len(rows.weights), width)))
+
+
+def _family_statistics(
+    network: Network, rows: LabelledRows, i: int, left_out: int = -1
+) -> tuple[IntArray, IntArray, int, FloatArray]:
+    """Rows that show family i, their cells, the number of cells, and weighted T(x), (…, width)."""
+    layout, block = network.layout, members(network, i)
+    tabular, family = layout.kinds[i].tabular, layout.families[i]
+    located_by = [v for v in (family if tabular else family[:-1]) if v != left_out]
+    cells = _cells(layout, rows, located_by)
+    shown = cells >= 0
+    if not tabular:
+        shown &= (rows.codes[:, block] >= 0).all(axis=1)
+    known = np.flatnonzero(shown)
+    T = rows.weights[known, None].astype(np.float64)
+    if not tabular and not block:
+        T = np.zeros((len(known), layout.widths[i]))
+    elif not tabular:
+        T = T * statistics_of(network, i, {j: rows.codes[known, j] for j in block})
+    return known, cells[known], math.prod(layout.cards[v] for v in located_by), T
+
+
+def _cells(layout: Layout, rows: LabelledRows, variables: Sequence[int]) -> IntArray:
+    """Number each row's joint state of some variables, the last running fastest; −1: unknown."""
+    cells = np.zeros(len(rows.weights), dtype=np.int64)
+    for v in variables:
+        cells = cells * layout.cards[v] + rows.codes[:, v]
+    return np.where((rows.codes[:, list(variables)] >= 0).all(axis=1), cells, -1)
+
+
+def sparse_rows(matrix: coo_array | csr_array) -> SparseRows:
+    """Convert a matrix, (m, P), to compressed rows."""
+    rows = csr_array(matrix)
+    return SparseRows(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
 
 
 def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
@@ -96,60 +115,89 @@ def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
         rng = np.random.default_rng([seed, layout.size, CHILD + index])
         counts = counts * (rng.permutation(len(counts)) < math.ceil(KEPT * len(counts)))
     rows = take_rows(problem, counts, max((layout.cards[h] for h in hidden), default=1))
-    for h in sorted(hidden, key=lambda h: _unknown_around(layout, hidden, h)):
-        rows.codes[:, h] = merged(problem, rows, h)
+
+    def others_around(h: int) -> int:  # families of h in which another variable is hidden, too
+        return sum(h in family and len({*hidden} & {*family}) > 1 for family in layout.families)
+
+    for h in sorted(hidden, key=others_around):
+        rows.codes[:, h] = Around.of(problem, rows, h).merged()
     return conjugacy.mean(problem.alpha + count_families(problem.network, rows), layout)
 
 
-def take_rows(problem: Problem, counts: FloatArray, states: int) -> Rows:
+def take_rows(problem: Problem, counts: FloatArray, states: int) -> LabelledRows:
     """Take all rows that count, if they are few; else as many cases, at equal distances."""
     least, most = ROWS_FOR_A_STATE
     room = min(most * states, max(ROWS, least * states))
     rows, total = int(np.count_nonzero(counts)), float(counts.sum())
     cases: int = min(max(math.ceil(total), rows), CASES) if rows <= room else room
-    taken, weights = at_equal_distances(counts, cases)
+    return labelled_rows(problem, *at_equal_distances(counts, cases))
+
+
+def labelled_rows(problem: Problem, taken: IntArray, weights: IntArray) -> LabelledRows:
+    """Take some rows of a problem; hidden variables are unknown."""
     codes = np.full((len(taken), len(problem.layout.cards)), -1, dtype=np.int64)
     codes[:, list(problem.network.observed)] = problem.codes[taken]
-    return Rows(codes, weights)
-
-
-def _unknown_around(layout: Layout, hidden: Sequence[int], h: int) -> int:
-    """Count the families of h in which it is not the only hidden variable."""
-    return sum(h in family and len({*hidden} & {*family}) > 1 for family in layout.families)
-
-
-def merged(problem: Problem, rows: Rows, h: int) -> IntArray:
-    """Merge the rows by what is known around h, and give a state of h to each, (m,)."""
-    return Around.of(problem, rows, h).merged()
+    return LabelledRows(codes, weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """What m rows show around a hidden variable: they can be merged again and again."""
+    """What m rows show around a hidden variable, where a merged cluster would count it: P places.
+
+    A place is N_ijk or N_ij of a family with the variable; equal ones are one, factors added.
+    """
 
     states: int  # of the variable
     cases: IndexArray  # (m,) that each row stands for
-    places: "Places"
-    numbers: NumbersAround
+    shown: BoolArray | FloatArray  # (m, …) equal rows are merged before all others
+    numbers: "NumbersAround"
     counted: SparseRows  # (m, P) cases at each place
     which: IndexArray  # (P,) which table each place has
     tables: FloatArray  # (tables, cases + 1) what counts there add to log BD
 
     @classmethod
-    def of(cls, problem: Problem, rows: Rows, h: int) -> Self:
+    def of(cls, problem: Problem, rows: LabelledRows, h: int) -> Self:
         """Look at rows of a problem."""
-        places, cases = Places.around(problem, rows, h), rows.weights.astype(np.int32)
-        which, tables = places.tables(int(cases.sum()))
+        layout, cases = problem.layout, rows.weights.astype(np.int32)
+        factors: dict[tuple[bytes, float], float] = {}  # by the rows counted there, and exponent
+
+        def add_places(cells: IntArray, alpha: FloatArray, factor: float) -> None:
+            for k in np.unique(cells[cells >= 0]):
+                key = (cells == k).tobytes(), float(alpha[k])
+                factors[key] = factors.get(key, 0.0) + factor
+
+        for i, family in enumerate(layout.families):
+            if h not in family or not layout.kinds[i].tabular:
+                continue
+            # States of h may have priors of their own; which of them a cluster becomes is open.
+            alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))
+            if not alpha.all():  # clusters learn nothing of a table that is known
+                continue
+            cells = _cells(layout, rows, [v for v in family if v != h])
+            add_places(cells, alpha.reshape(-1), 1.0)
+            if (child := family[-1]) != h:
+                per_parents = alpha.sum(axis=-1).reshape(-1)
+                add_places(cells // layout.cards[child], per_parents, -1.0)
+        seen = np.frombuffer(b"".join(key for key, _ in factors), dtype=np.bool_)
+        seen = seen.reshape(len(factors), len(cases)).T
+        exponents, signs = np.array([alpha for _, alpha in factors]), np.array([*factors.values()])
+        kinds, which = np.unique(np.stack([exponents, signs]), axis=1, return_inverse=True)
+        alpha, factor = kinds[:, :, None]
+        tables = factor * log_rising(alpha, np.arange(int(cases.sum()) + 1.0))
         numbers = NumbersAround.of(problem, rows.codes, h)
-        counted = sparse_rows(csr_array(places.seen * cases[:, None]))
-        return cls(problem.layout.cards[h], cases, places, numbers, counted, which, tables)
+        shown: BoolArray | FloatArray = seen
+        if numbers.x.shape[1]:
+            shown = np.column_stack([seen, np.nan_to_num(numbers.x), np.isnan(numbers.x)])
+        counted = sparse_rows(csr_array(seen * cases[:, None]))
+        own = which.reshape(-1).astype(np.int32)
+        return cls(layout.cards[h], cases, shown, numbers, counted, own, tables)
 
     def merged(self, together: IntArray | None = None) -> IntArray:
         """Merge until there are as many clusters as states, and give each row's, (m,).
 
         Clusters begin as `together` numbers them, (m,); without it, equal rows are one.
         """
-        keys = self.numbers.beside(self.places.seen) if together is None else together
+        keys = self.shown if together is None else together
         _, index = np.unique(keys, axis=0, return_inverse=True)
         index = index.reshape(-1)
         label = np.arange(int(index.max(initial=-1)) + 1)
@@ -192,47 +240,40 @@ def first_gains(
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Where rows with one state of a hidden variable are counted: N_ijk, and N_ij. P places."""
+class NumbersAround:
+    """Measurements whose only parent is one hidden variable: m rows, D columns."""
 
-    seen: BoolArray  # (m, P) whether a row is counted there
-    alpha: FloatArray  # (P,) exponent of the prior
-    factor: FloatArray  # (P,) of log Γ(α + count) − log Γ(α) in log BD
+    x: FloatArray  # (m, D) as families see them; NaN where one is missing
+    prior: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
 
     @classmethod
-    def around(cls, problem: Problem, rows: Rows, h: int) -> Self:
-        """Find the places of all families with h; equal ones are one, with their factors added."""
-        factors: dict[tuple[bytes, float], float] = {}
-        for cells, alpha, factor in _families_around(problem, rows, h):
-            for k in np.unique(cells[cells >= 0]):
-                key = (cells == k).tobytes(), float(alpha[k])
-                factors[key] = factors.get(key, 0.0) + factor
-        seen = np.frombuffer(b"".join(key for key, _ in factors), dtype=np.bool_)
-        seen = seen.reshape(len(factors), len(rows.weights)).T
-        exponents = np.array([alpha for _, alpha in factors])
-        return cls(seen, exponents, np.array(list(factors.values())))
+    def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
+        """Those of rows of codes, (m, variables), whose only parent is h."""
+        network = problem.network
+        alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
+        columns, priors = [], []
+        for i, v in enumerate(network.variables):
+            if network.parents[i] == (h,):
+                # States of h may have priors of their own; which a cluster becomes is open.
+                prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
+                if prior is not None:
+                    columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
+                    priors.append(prior)
+        x = np.array(columns).reshape(len(columns), len(codes)).T
+        return cls(x, np.array(priors).reshape(len(priors), 4))
 
-    def tables(self, cases: int) -> tuple[IndexArray, FloatArray]:
-        """Which table each place has, and tables of what 0 to `cases` there add to log BD."""
-        kinds, which = np.unique(np.stack([self.alpha, self.factor]), axis=1, return_inverse=True)
-        alpha, factor = kinds[:, :, None]
-        tables = factor * log_rising(alpha, np.arange(cases + 1.0))
-        return which.reshape(-1).astype(np.int32), tables
-
-
-def _families_around(
-    problem: Problem, rows: Rows, h: int
-) -> Iterator[tuple[IntArray, FloatArray, float]]:
-    """Families with h, h left out: each row's cell (−1: unknown), exponents, factor in log BD."""
-    layout = problem.layout
-    for i, family in enumerate(layout.families):
-        if h not in family or not layout.kinds[i].tabular:
-            continue
-        # States of h may have priors of their own; which of them a cluster becomes is open.
-        alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))
-        if not alpha.all():  # of a table that is known clusters learn nothing
-            continue
-        cells = cells_of(layout, rows, [v for v in family if v != h])
-        yield cells, alpha.reshape(-1), 1.0
-        if (child := family[-1]) != h:
-            yield cells // layout.cards[child], alpha.sum(axis=-1).reshape(-1), -1.0
+    def clusters(self, cases: IndexArray, cluster: IntArray) -> MeasuredClusters:
+        """Counts, sums and squares by cluster; each row stands for so many cases, (m,)."""
+        order = np.argsort(cluster, kind="stable")
+        first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
+        seen = ~np.isnan(self.x)
+        x, n = np.where(seen, self.x, 0.0), np.where(seen, cases[:, None], 0)
+        number, sums, squares = (
+            np.add.reduceat(each[order], first, axis=0) for each in (n, n * x, n * x * x)
+        )
+        mean, kappa, second, degrees = self.prior.T
+        shape = (degrees - 1.0) / 2.0
+        often = np.arange(int(cases.sum()) + 1.0)
+        table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
+        prior = np.stack([mean, kappa, second, shape], axis=1)
+        return MeasuredClusters(number.astype(np.int32), sums, squares, prior, table)

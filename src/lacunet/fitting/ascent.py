@@ -1,14 +1,13 @@
-"""From a good point to a true maximum, without EM's slow tail.
+"""Climb to a true maximum: EM while it is fast, then quasi-Newton, then off saddles.
 
-EM first, until an iteration gains less than the paper's test asks for; from there a limited-memory
-quasi-Newton ascent (BFGS). Its first guess of the inverse curvature is that of complete data: with
-no memory one step is EM to first order, and the memory learns only what the missing information
-changes (the idea of Jamshidian & Jennrich 1997). A step that does not rise enough is replaced by a
-true EM step, so the objective never falls. One step costs one E step, as in EM.
-
-Is a stationary point a maximum? The least curvature of g, relative to complete data.
+The quasi-Newton ascent (L-BFGS) begins with the inverse curvature of complete data: without memory
+a step is EM to first order, and the memory learns what the missing information changes (Jamshidian
+& Jennrich 1997). A step that does not rise enough is replaced by one of EM, so the objective never
+falls. A stationary point is a maximum if the least curvature of g, relative to complete data, is
+positive.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -93,7 +92,8 @@ def ascend(
     longest = conjugacy.longest_move(layout, edge=edge)
     gradient = objective.gradient(point)
     slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
-    memory = Memory(len(slope))
+    shape = int(np.clip(MEMORY_NUMBERS // len(slope), *MEMORY)), len(slope)
+    moves, changes, held = np.zeros(shape), np.zeros(shape), 0  # the memory, and pairs seen so far
     large = objective.problem.cases + float(np.abs(objective.pseudo).max(initial=0.0))
     tolerance = max(TOLERANCE, LAST_DIGITS * large)
     while np.abs(gradient).max(initial=0.0) > tolerance:
@@ -101,7 +101,8 @@ def ascend(
             return Climb(point, steps, Outcome.MAX_STEPS)
         known = point.N + objective.pseudo
         sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
-        move = memory.direction(slope, sharpness)
+        move = slope.copy()
+        kernels.two_loop(moves, changes, held, sharpness, move)
         promise = float(move @ slope)
         if rival - point.g > max(gap, factor * promise):
             return Climb(point, steps, Outcome.ABANDONED)
@@ -112,38 +113,18 @@ def ascend(
             moved = objective.at(conjugacy.moved(point.theta, shorter * move, layout, edge=edge))
             steps += 1
         if moved is None or not moved.g >= enough:
-            memory.held = 0  # forget
+            held = 0
             moved = objective.em_step(point)
             steps += 1
         gradient = objective.gradient(moved)
         new_slope = conjugacy.slope(moved.theta, gradient, layout, edge=edge)
         step = conjugacy.between(point.theta, moved.theta, layout, edge=edge)
-        memory.remember(step, slope - new_slope)
+        change = slope - new_slope
+        if step @ change > 0:  # only pairs that show positive curvature
+            moves[held % len(moves)], changes[held % len(moves)] = step, change
+            held += 1
         point, slope = moved, new_slope
     return Climb(point, steps, Outcome.CONVERGED)
-
-
-class Memory:
-    """The last few moves and the changes of slope that they brought (L-BFGS)."""
-
-    def __init__(self, size: int) -> None:
-        places = int(np.clip(MEMORY_NUMBERS // size, *MEMORY))
-        self.moves = np.zeros((places, size))
-        self.changes = np.zeros((places, size))
-        self.held = 0
-
-    def remember(self, move: FloatArray, change: FloatArray) -> None:
-        """Keep a pair, unless it shows no positive curvature."""
-        if move @ change > 0:
-            place = self.held % len(self.moves)
-            self.moves[place], self.changes[place] = move, change
-            self.held += 1
-
-    def direction(self, slope: FloatArray, curvature: FloatArray) -> FloatArray:
-        """Multiply the slope by the inverse curvature."""
-        q = slope.copy()
-        kernels.two_loop(self.moves, self.changes, self.held, curvature, q)
-        return q
 
 
 SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact
@@ -193,9 +174,9 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
     return Curvature(least, direction)
 
 
-def _lanczos(times_B: object, n: int) -> tuple[float, FloatArray]:
+def _lanczos(times_B: Callable[[FloatArray], FloatArray], n: int) -> tuple[float, FloatArray]:
     start = np.random.default_rng(n).standard_normal(n)  # fixed: the same fit, the same answer
-    operator = LinearOperator((n, n), matvec=times_B, dtype=np.float64)  # type: ignore[call-overload]
+    operator = LinearOperator((n, n), matvec=times_B, dtype=np.float64)
     try:
         values, vectors = eigsh(
             operator, k=1, which="SA", v0=start, tol=PRECISION, maxiter=RESTARTS
@@ -206,6 +187,52 @@ def _lanczos(times_B: object, n: int) -> tuple[float, FloatArray]:
         v = start
         for _ in range(RESTARTS):
             v = v / np.linalg.norm(v)
-            v = v - times_B(v)  # type: ignore[operator]
+            v = v - times_B(v)
         values, vectors = np.array([1.0 - np.linalg.norm(v)]), v[:, None]
     return float(values[0]), np.asarray(vectors[:, 0])
+
+
+SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
+CLEAR = 0.1  # least curvature of a part of the rows that chance alone would not show at a saddle
+ESCAPES = 20  # saddles to leave before giving up
+
+
+def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
+    """Climb to the maximum that is uphill from a point."""
+    return leave_saddles(objective, ascend(objective, em_while_fast(objective, point)))
+
+
+def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
+    """Go on uphill from a saddle until the point is a maximum."""
+    for _ in range(ESCAPES):
+        curvature = _least(objective, climb.point)
+        if curvature.least >= SADDLE:
+            break
+        if (higher := _along(objective, climb.point, curvature)) is None:
+            break
+        climb = ascend(objective, Climb(higher, climb.steps, climb.outcome))
+    return climb, curvature
+
+
+def _least(objective: Objective, point: Point) -> Curvature:
+    """The least curvature; where a part of very many rows shows that there is enough, its own."""
+    if (part := objective.problem.part) is not None:
+        there = Objective.build(part, objective.estimate, objective.executor)
+        seen = least_curvature(there, there.at(point.theta))
+        if seen.least > CLEAR:
+            return seen
+    return least_curvature(objective, point)
+
+
+def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:
+    """Search both ways along a direction, ever longer while it rises; None if it never does."""
+    direction = curvature.direction / np.abs(curvature.direction).max()
+    layout, highest = objective.problem.layout, point
+    for sign in (1.0, -1.0):
+        length = 0.25
+        while length < 64:
+            there = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
+            if not there.g > highest.g:
+                break
+            highest, length = there, 2 * length
+    return highest if highest is not point else None

@@ -1,35 +1,39 @@
-"""Very many rows: a part of them says where the maxima are, all of them which is best, and where.
+"""Fit one network to one table: the whole of learning, from starts to flags and the posterior.
 
-A search takes hundreds of E steps, each over all rows. But a maximum that a hundred thousand rows
-show is near to one of all of them. So starts race, climb and exchange states on a part, and only
-the few maxima that were found there are climbed with all rows, to the same end as ever.
-
-Fit one network to one table: the whole of learning, from starts to flags.
-A fit without its problem: what a file of work that may be stopped keeps of it.
+The posterior predictive uses p(θ|D) around a mode. It is close to the Dirichlet posterior of
+complete data with the expected counts E[N] in place of counts: exponents α + E[N]. The counts are
+taken at the mode of φ = log θ, where the mean of that posterior is the very θ that they are
+expected at (docs/explanation/predictions.md).
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.fitting.ascent import Climb, Outcome
+from lacunet.fitting.ascent import Climb, Outcome, climb_from, em_while_fast
 from lacunet.fitting.diagnose import diagnose, state_sizes
 from lacunet.fitting.maxima import (
     ESTIMATE,
+    HEAVIEST,
     HIGHEST,
     SAME_OPTIMUM,
     Rank,
     Ranks,
     best_of,
-    climb_all,
-    climb_from,
 )
-from lacunet.fitting.objective import Estimate, Objective, Point, attainable
-from lacunet.fitting.schedules import SEARCHERS, TASK, Schedule, Search, finish
+from lacunet.fitting.objective import Estimate, Objective, Point, attainable, random_starts
+from lacunet.fitting.schedules import (
+    SEARCHERS,
+    TASK,
+    Schedule,
+    Search,
+    merged_start,
+    search_part_first,
+)
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import DeviceName, open_device
 from lacunet.inference.problem import Problem
@@ -40,44 +44,6 @@ from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable
-
-SEARCHED = 0.3  # of the progress of a fit, when the part is searched
-
-
-def search_part_first(
-    objective: Objective,
-    part: Objective,
-    search: Callable[[Objective], tuple[Search, ...]],
-    ranks: Ranks,
-) -> tuple[Search, ...]:
-    """Search a part of the rows, then climb from what was found there, by ranks, with all."""
-    executor = objective.executor
-    found = search(replace(part, executor=part.executor.part(0.0, SEARCHED)))
-    tops = {one.climb.point.g: one.climb.point for one in found}  # often one for all ranks
-    points = {**tops, **{p.g: p for one in found for p in one.others}}
-    climbs = climb_all(objective, objective.at_all([p.theta for p in points.values()]), ranks)
-    by_top = dict(zip(points, climbs, strict=True))
-    winners = [best_of(objective, climbs, rank)[1] for rank in ranks]
-    whole = replace(objective, executor=executor.part(SEARCHED, 1.0))
-    return tuple(
-        _as_sure(own, there, climbs, winner is by_top[there.climb.point.g])
-        for own, there, winner in zip(
-            finish(whole, climbs, winners, ranks), found, winners, strict=True
-        )
-    )
-
-
-def _as_sure(ended: Search, found: Search, climbs: Sequence[Climb], at_top: bool) -> Search:
-    """Count the starts: what ended where the part is best would have ended here, with all rows."""
-    reached = ended.reached + found.reached - 1 if at_top else ended.reached
-    doubt = ended.doubt if len(climbs) > 1 else found.doubt
-    return replace(
-        ended,
-        finalists=max(found.finalists, reached),
-        reached=reached,
-        doubt=doubt if reached == 1 else 0.0,
-    )
-
 
 DEFAULT_STARTS = 64  # CH96 §3
 FLAT = 1e-3  # relative curvature below which a direction is called flat
@@ -189,9 +155,9 @@ def learn(
     start: Model | None = None,
     ranks: Ranks = ESTIMATE,
 ) -> Fit:
-    """Find the parameters that are asked for, as a schedule says or from a given model.
+    """Find the best parameters by the first rank, as a schedule says or from a given model.
 
-    They are the best by the first rank; with `BOTH`, the mode of largest mass is found besides.
+    With `BOTH`, the mode of largest mass is found besides.
     """
     options = options or Options()
     began = time.perf_counter()
@@ -236,8 +202,7 @@ def fit_of(
         others=search.others,
         gradient=float(np.abs(objective.gradient(point)).max()),
         flags=(
-            *_stand_in(objective, options),
-            *_flags(search, options),
+            *_flags(objective, search, options),
             *diagnose(problem, point.theta, point.N),
         ),
         seconds=time.perf_counter() - began,
@@ -278,12 +243,9 @@ def _by_size(objective: Objective, point: Point) -> Point:
     return point if (theta == point.theta).all() else objective.at(theta)
 
 
-def _stand_in(objective: Objective, options: Options) -> Iterator[Flag]:
+def _flags(objective: Objective, search: Search, options: Options) -> Iterator[Flag]:
     if objective.estimate is not options.estimate:
         yield Flag(Kind.NO_MAP, detail={"alpha": objective.problem.lowest_alpha})
-
-
-def _flags(search: Search, options: Options) -> Iterator[Flag]:
     if search.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
         yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
     if search.finalists > 1 and search.reached <= 1:
@@ -304,12 +266,9 @@ def _flags(search: Search, options: Options) -> Iterator[Flag]:
         yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(search.curvature.least, 0)})
 
 
-KNOWN = ("problem", "model", "heaviest")  # what is known elsewhere, or put together
-
-
 @dataclass(frozen=True, eq=False)
 class PackedFit:
-    """All that was found."""
+    """A fit without its problem: what a checkpoint file keeps of it."""
 
     found: dict[str, Any]  # fields of a fit, by name
     posterior: FloatArray | None  # of its model
@@ -317,14 +276,55 @@ class PackedFit:
 
     @classmethod
     def of(cls, fit: Fit) -> Self:
-        """Leave out what is known."""
-        told = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in KNOWN}
+        """Leave out what can be rebuilt from the problem."""
+        left_out = "problem", "model", "heaviest"
+        kept = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in left_out}
         heaviest = None if fit.heaviest is None else cls.of(fit.heaviest)
-        return cls(told, fit.model.posterior, heaviest)
+        return cls(kept, fit.model.posterior, heaviest)
 
     def unpack(self, problem: Problem) -> Fit:
         """Give the fit, to a problem that is the same as it was."""
-        theta = self.found["point"].theta
-        model = Model(problem.network, theta, problem.alpha, self.posterior)
+        model = Model(problem.network, self.found["point"].theta, problem.alpha, self.posterior)
         heaviest = None if self.heaviest is None else self.heaviest.unpack(problem)
         return Fit(problem=problem, model=model, heaviest=heaviest, **self.found)
+
+
+def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
+    """Climb to the mode of φ that is uphill from θ."""
+    objective = Objective.build(problem, Estimate.SOFTMAX, executor)
+    start = objective.at(theta)
+    if problem.exact:  # one M step is the maximum
+        return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
+    return climb_from(objective, start)[0]
+
+
+def learn_posterior(
+    problem: Problem, options: Options, executor: Executor = SERIAL, ranks: Ranks = ESTIMATE
+) -> Fit:
+    """Look for the best parameters, and give them their posterior."""
+    fit = learn(problem, options, executor=executor, ranks=ranks)
+    mode = fit.point  # of φ, if that is the estimate
+    if fit.estimate is not Estimate.SOFTMAX:
+        mode = softmax_climb(problem, fit.model.theta, executor.silent()).point
+    return with_posterior(fit, mode)
+
+
+def with_posterior(fit: Fit, mode: Point) -> Fit:
+    """Give the model of a fit its posterior, by the expected counts at the mode of φ near it."""
+    posterior = fit.problem.alpha + mode.N
+    return replace(fit, model=replace(fit.model, posterior=posterior))
+
+
+def quick_posterior(problem: Problem, starts: int, seed: int) -> Model:
+    """Give a network the posterior around the heaviest of a few modes, each nearly climbed.
+
+    This is for weighing many models: EM until it slows down, from merged rows and random starts.
+    """
+    objective = Objective.build(problem, Estimate.SOFTMAX)
+    points = [merged_start(objective, seed, 0)]
+    if not problem.exact:
+        points += random_starts(objective, starts, seed)
+    climbs = [em_while_fast(objective, point) for point in points]
+    _, best = best_of(objective, climbs, HEAVIEST)
+    alpha = problem.alpha
+    return Model(problem.network, best.point.theta, alpha, alpha + best.point.N)

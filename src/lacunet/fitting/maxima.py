@@ -1,9 +1,7 @@
-"""What makes one maximum better than another: its height, or the mass around it.
+"""A pool of maxima: which is best, which are the same, and whether there are more.
 
 The highest is the estimate, which people see. Scores of the evidence are taken at the mode of
 largest mass: a narrow peak may be higher, and hold less of the posterior.
-
-From points to true maxima; which of these are the same, and whether there are more.
 """
 
 from collections.abc import Sequence
@@ -15,22 +13,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.fitting import ascent
-from lacunet.fitting.ascent import (
-    HOPELESS,
-    Climb,
-    Curvature,
-    Outcome,
-    ascend,
-    em_while_fast,
-    least_curvature,
-)
+from lacunet.fitting.ascent import HOPELESS, PAPER_CHANGE, Climb, Outcome, ascend, em_while_fast
 from lacunet.fitting.diagnose import at_theta, state_sizes
 from lacunet.fitting.objective import Objective, Point
-from lacunet.models import conjugacy
 
 SAME_OPTIMUM = 1e-4  # nats: maxima this near to each other are the same
 LEAST_CASES = 1e-9  # of a state: fewer count as this, so that being empty costs some 20 nats
+LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
+TAIL = 100  # and what so many iterations might bring that pass the paper's test
+KEPT = 3  # maxima besides the best that a search remembers
+APART = 0.02, 0.1  # nats between maxima that are counted as different, and share of how far they
+# are below the best: climbs to them were given up near the top
 
 
 class Rank(Enum):
@@ -45,14 +38,17 @@ class Rank(Enum):
 
     def measure(self, objective: Objective, point: Point) -> float:
         """Give the height of a point, or the mass around it, whether states are empty or not."""
-        if self is Rank.HIGHEST:
-            return point.g
-        return at_theta(objective.problem, point.theta).bound
+        return point.g if self is HIGHEST else at_theta(objective.problem, point.theta).bound
 
     def __call__(self, objective: Objective, point: Point) -> float:
         """Value a point, usually a maximum."""
         value = self.measure(objective, point)
-        return value + log_all_used(objective, point) if self is Rank.HEAVIEST else value
+        if self is HIGHEST:
+            return value
+        problem = objective.problem
+        sizes = [state_sizes(problem.layout, point.N, h) for h in problem.network.hidden]
+        cases = np.maximum(np.concatenate([*sizes, np.empty(0)]), LEAST_CASES)
+        return value + float(np.log(-np.expm1(-cases)).sum())  # Poisson: that no state is empty
 
 
 HIGHEST, HEAVIEST = Rank.HIGHEST, Rank.HEAVIEST
@@ -60,14 +56,6 @@ Ranks: TypeAlias = tuple[Rank, ...]
 ESTIMATE: Ranks = (HIGHEST,)
 MASS: Ranks = (HEAVIEST,)
 BOTH: Ranks = (HIGHEST, HEAVIEST)
-
-
-def log_all_used(objective: Objective, point: Point) -> float:
-    """Log probability that no state of a hidden variable is empty, cases coming by themselves."""
-    problem = objective.problem
-    sizes = [state_sizes(problem.layout, point.N, h) for h in problem.network.hidden]
-    cases = np.maximum(np.concatenate([*sizes, np.empty(0)]), LEAST_CASES)
-    return float(np.log(-np.expm1(-cases)).sum())
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:
@@ -85,16 +73,6 @@ def is_better(one: float, other: float) -> bool:
     return one > other + SAME_OPTIMUM
 
 
-LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
-TAIL = 100  # and what so many iterations might bring that pass the paper's test
-KEPT = 3  # maxima besides the best that a search remembers
-SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
-CLEAR = 0.1  # least curvature of a part of the rows that chance alone would not show at a saddle
-ESCAPES = 20  # saddles to leave before giving up
-APART = 0.02, 0.1  # nats between maxima that are counted as different, and share of how far they
-# are below the best: climbs to them were given up near the top
-
-
 def climb_all(
     objective: Objective,
     points: Sequence[Point],
@@ -102,20 +80,20 @@ def climb_all(
     winner: Climb | None = None,
     hopeless: tuple[float, float] = HOPELESS,
 ) -> list[Climb]:
-    """Bring points to their maxima, but for those that a better one, by every rank, leaves behind.
+    """Climb from points to their maxima; give up those that a better one, by every rank, precludes.
 
     `winner` is the best maximum so far.
     """
     climbs = objective.executor.map(partial(em_while_fast, objective), points)
-    rivals = [*climbs, *([winner] if winner else [])]
+    rivals = [c.point for c in (*climbs, *([winner] if winner else []))]
     rival, hopes = np.inf, [False] * len(climbs)
     if HIGHEST in ranks:
-        rival = max(c.point.g for c in rivals)
+        rival = max(point.g for point in rivals)
     if HEAVIEST in ranks:
-        values = objective.executor.map(partial(value_of, objective, HEAVIEST), rivals)
+        values = objective.executor.map(partial(HEAVIEST, objective), rivals)
         best = max(values)
         size = abs(best - objective.problem.log_base)  # that no unit of a number moves
-        least = best - LEFT_BEHIND - TAIL * ascent.PAPER_CHANGE * size
+        least = best - LEFT_BEHIND - TAIL * PAPER_CHANGE * size
         hopes = [value > least for value in values[: len(climbs)]]
     tasks = [(c, -np.inf if hope else rival) for c, hope in zip(climbs, hopes, strict=True)]
     return objective.executor.map(partial(_ascended, objective, hopeless), tasks)
@@ -128,11 +106,6 @@ def _ascended(
     if rival == np.inf:
         return replace(climb, outcome=Outcome.ABANDONED)
     return ascend(objective, climb, rival=rival, hopeless=hopeless)
-
-
-def value_of(objective: Objective, rank: Rank, climb: Climb) -> float:
-    """Value the point where a climb ended."""
-    return rank(objective, climb.point)
 
 
 def reached_by(climbs: Sequence[Climb], winner: Climb) -> int:
@@ -164,46 +137,3 @@ def distinct(best: Point, others: Sequence[Point]) -> tuple[Point, ...]:
         if all(abs(point.g - known.g) > SAME_OPTIMUM for known in kept):
             kept.append(point)
     return tuple(kept[1 : 1 + KEPT])
-
-
-def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
-    """Climb to the maximum that is uphill from a point."""
-    return leave_saddles(objective, ascend(objective, em_while_fast(objective, point)))
-
-
-def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
-    """Go on uphill from a saddle until the point is a maximum."""
-    for _ in range(ESCAPES):
-        curvature = _least(objective, climb.point)
-        if curvature.least >= SADDLE:
-            break
-        if (higher := _along(objective, climb.point, curvature)) is None:
-            break
-        climb = ascend(objective, Climb(higher, climb.steps, climb.outcome))
-    return climb, curvature
-
-
-def _least(objective: Objective, point: Point) -> Curvature:
-    """The least curvature; where a part of very many rows shows that there is enough, its own."""
-    part = objective.problem.part
-    if part is not None:
-        there = Objective.build(part, objective.estimate, objective.executor)
-        seen = least_curvature(there, there.at(point.theta))
-        if seen.least > CLEAR:
-            return seen
-    return least_curvature(objective, point)
-
-
-def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:
-    """Walk both ways along a direction, ever longer while it rises; None if it never does."""
-    direction = curvature.direction / np.abs(curvature.direction).max()
-    layout = objective.problem.layout
-    highest = point
-    for sign in (1.0, -1.0):
-        length = 0.25
-        while length < 64:
-            there = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
-            if not there.g > highest.g:
-                break
-            highest, length = there, 2 * length
-    return highest if highest is not point else None

@@ -1,7 +1,6 @@
-"""What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood.
+"""The objective of learning: a posterior density, of θ or of φ = log θ, or the likelihood.
 
-Random starts, and the race between them. CH96 §3.
-Walks through the posterior around a point, to look for better modes in its neighbourhood.
+With EM on it, random starts and the race between them (CH96 §3), and perturbed starts.
 """
 
 import math
@@ -9,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -122,12 +121,12 @@ class Objective:
         """Run the E step at several θ: side by side, or many at once on a device."""
         if self.problem.device is None:
             return self.executor.map(self.at, thetas)
-        found = list[Point]()
+        points = list[Point]()
         for first in range(0, len(thetas), AT_ONCE):
             self.executor.check()
             some = thetas[first : first + AT_ONCE]
-            found += map(self._point, some, expect_at_once(self.problem, some))
-        return found
+            points += map(self._point, some, expect_at_once(self.problem, some))
+        return points
 
     def _point(self, theta: FloatArray, expected: Expectation) -> Point:
         g = expected.log_lik + self.constant
@@ -135,15 +134,11 @@ class Objective:
             g += dot(self.pseudo, expected.natural)
         return Point(theta, expected.N, expected.log_lik, g)
 
-    def m_step(self, point: Point) -> FloatArray:
-        """Give the θ that is best for the expected counts; where there are none, θ stays.
+    def m_step(self, N: FloatArray, theta: FloatArray) -> FloatArray:
+        """Give the θ that is best for statistics; where there are no cases, θ stays.
 
         It stays too where the likelihood grows without end, as a variance goes to 0.
         """
-        return self.maximum(point.N, point.theta)
-
-    def maximum(self, N: FloatArray, theta: FloatArray) -> FloatArray:
-        """Give the θ that is best for statistics, or one that there is already."""
         layout = self.problem.layout
         best = conjugacy.maximize(N, self.pseudo, theta, layout)
         may_end = self.estimate is not Estimate.ML or layout.tabular
@@ -151,7 +146,7 @@ class Objective:
 
     def em_step(self, point: Point) -> Point:
         """One iteration of EM: M step, then E step."""
-        return self.at(self.m_step(point))
+        return self.at(self.m_step(point.N, point.theta))
 
     def best_for(self, N: FloatArray) -> Point:
         """Take the θ that is best for statistics from elsewhere; where there are none, the mean."""
@@ -166,8 +161,7 @@ class Objective:
 
 def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:
     """Draw starts; start i is the same whatever the number of starts or threads."""
-    numbers = range(first, first + starts)
-    return objective.at_all([_drawn(objective, seed, index) for index in numbers])
+    return objective.at_all([_drawn(objective, seed, first + i) for i in range(starts)])
 
 
 def random_start(objective: Objective, seed: int, index: int) -> Point:
@@ -181,17 +175,13 @@ def _drawn(objective: Objective, seed: int, index: int) -> FloatArray:
     return random_theta(layout, rng, alpha)
 
 
-class Round(NamedTuple):
-    """How a round of a race ended, the better points first."""
-
-    survivors: list[Point]  # who go on
-    beaten: list[Point]
-
-
-def halving(objective: Objective, points: Sequence[Point], *, finalists: int) -> Iterator[Round]:
+def halving(
+    objective: Objective, points: Sequence[Point], *, finalists: int
+) -> Iterator[tuple[list[Point], list[Point]]]:
     """Run 1, 2, 4, … EM iterations, keeping the better half (by g, then by start) each time.
 
-    Of the last round `finalists` points survive.
+    After each round this gives the survivors, the best first, and those that were beaten; of the
+    last round `finalists` points survive.
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
@@ -199,7 +189,7 @@ def halving(objective: Objective, points: Sequence[Point], *, finalists: int) ->
         kept = max(finalists, len(survivors) // 2)
         survivors = ranked[:kept]
         iterations *= 2
-        yield Round(survivors, ranked[kept:])
+        yield survivors, ranked[kept:]
 
 
 def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:
@@ -207,7 +197,7 @@ def race(objective: Objective, points: Sequence[Point], iterations: int) -> list
     if objective.problem.device is None:
         return objective.executor.map(partial(em, objective, iterations=iterations), points)
     for _ in range(iterations):
-        points = objective.at_all([objective.m_step(point) for point in points])
+        points = objective.at_all([objective.m_step(point.N, point.theta) for point in points])
     return list(points)
 
 
@@ -219,15 +209,15 @@ def em(objective: Objective, point: Point, *, iterations: int) -> Point:
 
 
 SWEEPS = 10  # shorter walks end where they began, longer ones lose what was good
-CHILD = 1 << 30  # child seeds of the walks begin here: the random starts have those below
+CHILD = 1 << 30  # child seeds of perturbed points begin here: random starts have those below
 
 
-def wander(objective: Objective, point: Point, seed: int, index: int) -> Point:
-    """Draw parameters given counts, take expected counts given parameters, and again.
+def perturbed(objective: Objective, point: Point, seed: int, index: int) -> Point:
+    """Alternate between drawing parameters given counts and expected counts given parameters.
 
-    That is Gibbs sampling with expected in place of drawn hidden values, so weights of rows need
-    not be whole. The parameters that generated the data are one draw from the posterior: EM from a
-    few other draws should reach what EM from them reaches.
+    This is Gibbs sampling with expected in place of drawn hidden values, so weights need not be
+    whole. The parameters that generated the data are one draw from the posterior: EM from a few
+    other draws should reach what EM from them reaches.
     """
     layout, alpha = objective.problem.layout, objective.problem.alpha
     # Exponents near 0 would draw nothing but zeros.

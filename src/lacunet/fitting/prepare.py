@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.fitting.crossing import Crosser
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import HEAVIEST
 from lacunet.fitting.objective import Objective
+from lacunet.fitting.recombination import Recombiner
 from lacunet.inference.classes import Tangent, expect
 from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.kernels.numbers import expect_numbers
@@ -50,17 +50,12 @@ def prepare(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
     trees = not all(is_latent_class(network) for network in networks)
     numbers = any(compact_cells(network).dense for network in networks)
-    executor.say(_words(trees=trees, numbers=numbers), 0.0)
+    wanted = [CLASSES, *([NUMBERS] if numbers else []), *([TREES] if trees else [])]
+    seconds = sum(what.seconds for what in wanted if not is_compiled(what.kernel))
+    executor.say(f"compiling kernels, once: about {seconds} s" if seconds else PREPARING, 0.0)
     _run_all_kernels(trees=trees)
     if numbers:
         _run_number_kernels()
-
-
-def _words(*, trees: bool, numbers: bool) -> str:
-    """Say what is done now, and how long it takes where nothing is compiled yet."""
-    wanted = {CLASSES, *([NUMBERS] if numbers else []), *([TREES] if trees else [])}
-    seconds = sum(what.seconds for what in wanted if not is_compiled(what.kernel))
-    return f"compiling kernels, once: about {seconds} s" if seconds else PREPARING
 
 
 @functools.cache
@@ -68,9 +63,9 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     theta = learn(problem, Options(starts=2)).model.theta
     objective = Objective.build(problem, Options.estimate)
-    crosser = Crosser.build(objective, HEAVIEST)
-    one = crosser.line(objective.at(theta)).states
-    crosser.statistics(one, np.arange(one.size).reshape(one.shape))  # more clusters than states
+    recombiner = Recombiner.build(objective, HEAVIEST)
+    one = recombiner.individual(objective.at(theta)).states
+    recombiner.statistics(one, np.arange(one.size).reshape(one.shape))  # more clusters than states
     negative_hessian(problem, theta, free_coordinates(problem.layout, theta))
 
 

@@ -9,9 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lacunet.fitting.fit import Fit, Options, PackedFit
+from lacunet.fitting.fit import Fit, Options, PackedFit, with_posterior
 from lacunet.fitting.neighbours import learn_from_neighbours
-from lacunet.fitting.predictive import with_posterior
 from lacunet.inference.classes import FAILURES, failure, reason_of
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing

@@ -11,9 +11,8 @@ from scipy.special import xlogy
 
 from lacunet.fitting.ascent import Climb
 from lacunet.fitting.diagnose import Variational, at_theta, vary
-from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.fit import Fit, Options, learn, softmax_climb
 from lacunet.fitting.maxima import BOTH, MASS
-from lacunet.fitting.predictive import softmax_climb
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import (
     FAILURES,

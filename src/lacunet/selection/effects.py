@@ -16,11 +16,10 @@ from typing import TypeAlias
 from lacunet.data.design import flags_of
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.fit import Fit, Options, learn, softmax_climb, with_posterior
 from lacunet.fitting.maxima import BOTH
 from lacunet.fitting.neighbours import better_from, climbed_from
 from lacunet.fitting.objective import Estimate, unbounded
-from lacunet.fitting.predictive import softmax_climb, with_posterior
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.conjugacy import mean

@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError, OptionError
-from lacunet.fitting.fit import Fit, Options
-from lacunet.fitting.predictive import with_posterior
+from lacunet.fitting.fit import Fit, Options, with_posterior
 from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem

@@ -18,8 +18,7 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import Goal
 from lacunet.fitting.diagnose import Variational
-from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.predictive import with_posterior
+from lacunet.fitting.fit import Options, learn, with_posterior
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior

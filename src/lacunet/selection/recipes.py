@@ -19,10 +19,9 @@ import numpy as np
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.table import Table
 from lacunet.fitting.diagnose import at_hyperparameters, vary
-from lacunet.fitting.fit import Options
+from lacunet.fitting.fit import Options, learn_posterior, quick_posterior
 from lacunet.fitting.maxima import MASS
 from lacunet.fitting.objective import Estimate
-from lacunet.fitting.predictive import learn_posterior, quick_posterior
 from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models.latent_class import over_leaves

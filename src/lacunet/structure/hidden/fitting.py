@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.fitting.agglomerate import agglomerated
+from lacunet.fitting.agglomerate import LabelledRows, agglomerated, count_families
 from lacunet.fitting.diagnose import Variational, at_hyperparameters, at_theta, step, vary
-from lacunet.fitting.regroup import Rows, count_families
 from lacunet.inference.plans.decompose import distinct, totals
 from lacunet.inference.problem import Problem, build_problem, problem_of_codes
 from lacunet.models.latent_class import over_leaves
@@ -103,7 +102,7 @@ def fit(
 ) -> Fitted:
     """Fit a graph from completed rows; one that will not come above a value is left half done."""
     problem, network = problem_of(table, alpha, sketch), sketch.network
-    rows = Rows(start.codes.astype(np.int64), start.counts)
+    rows = LabelledRows(start.codes.astype(np.int64), start.counts)
     q = at_hyperparameters(problem, problem.alpha + count_families(network, rows))
     above -= sum(math.lgamma(k + 1) for k in sketch.sizes)  # of labellings, at most
     for _ in range(MOST_STEPS):

@@ -6,14 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lacunet.fitting import crossing, schedules
-from lacunet.fitting.agglomerate import Around, first_gains
-from lacunet.fitting.crossing import Crosser, Line, cross_all
+from lacunet.fitting import recombination, schedules
+from lacunet.fitting.agglomerate import (
+    Around,
+    LabelledRows,
+    count_families,
+    first_gains,
+    sparse_rows,
+    statistics_around,
+)
 from lacunet.fitting.fit import learn
 from lacunet.fitting.maxima import HEAVIEST, HIGHEST
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.fitting.regroup import Places, Rows, count_families, sparse_rows, statistics_around
+from lacunet.fitting.recombination import Individual, Recombiner, recombine_all
 from lacunet.fitting.schedules import Started, crossed
+from lacunet.fitting.split_merge import StateBlocks
 from lacunet.inference.kernels.merging import Counted, add_up, gains_of_counts
 from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_marginal as log_bd
@@ -42,7 +49,7 @@ def known_rows(network, rows, seed, missing=0.3):
     codes[:, list(network.observed)] = case.codes
     weights = rng.integers(1, 4, rows)
     problem = problem_of_codes(case.codes, weights * 1.0, network, dirichlet(network, 0.7))
-    return problem, Rows(codes, weights)
+    return problem, LabelledRows(codes, weights)
 
 
 @pytest.mark.parametrize("network", [CLASSES, BETWEEN], ids=["classes", "between"])
@@ -60,7 +67,7 @@ def test_clusters_are_merged_as_by_trying_every_pair(network, seed):
         for a, b in itertools.combinations(used, 2):
             trial = codes.copy()
             trial[trial[:, h] == b, h] = a
-            N = count_families(wide, Rows(trial, rows.weights))
+            N = count_families(wide, LabelledRows(trial, rows.weights))
             trials.append((log_bd(N, alpha, wide.layout).sum(), trial))
         codes = max(trials, key=lambda t: t[0])[1]
     small = with_hidden(network, {"H": states})
@@ -109,34 +116,36 @@ def test_what_rows_with_numbers_add_to_a_state_is_what_is_counted(form):
     problem = mixed_rows(0, 3, **form)
     codes = np.full((len(problem.codes), len(problem.network.variables)), -1)
     codes[:, list(problem.network.observed)] = problem.codes
-    holds(problem, Rows(codes, problem.counts.astype(np.int64)), problem.network.hidden[0])
+    holds(problem, LabelledRows(codes, problem.counts.astype(np.int64)), problem.network.hidden[0])
 
 
 def holds(problem, rows, h):
     """Statistics of rows with known states of h are sums of what each row adds."""
-    network, places = problem.network, Places.build(problem.layout, h)
+    network, places = problem.network, StateBlocks.build(problem.layout, h)
     state = np.random.default_rng(3).integers(0, len(places.states), len(rows.weights))
     N, mine = count_families(network, rows), np.zeros(places.states.shape)
-    add_up(statistics_around(network, rows, places), state, mine)
+    add_up(statistics_around(network, rows, h), state, mine)
     N[places.states] = mine
     codes = rows.codes.copy()
     codes[:, h] = state
-    np.testing.assert_allclose(N, count_families(network, Rows(codes, rows.weights)), atol=1e-12)
+    np.testing.assert_allclose(
+        N, count_families(network, LabelledRows(codes, rows.weights)), atol=1e-12
+    )
 
 
 def of_groups(codes, classes, weights=1.0, rank=HEAVIEST):
     network = latent_class([(f"x{i}", (0, 1, 2)) for i in range(codes.shape[1])], classes)
     counts = np.full(len(codes), weights)
     problem = problem_of_codes(codes, counts, network, dirichlet(network, 1.01))
-    return Crosser.build(Objective.build(problem, Estimate.MAP), rank)
+    return Recombiner.build(Objective.build(problem, Estimate.MAP), rank)
 
 
-def from_labels(crosser, labels):
+def from_labels(recombiner, labels):
     """The point that EM reaches from rows of known classes."""
-    codes = crosser.rows.codes.copy()
-    codes[:, 0] = labels[crosser.taken]
-    N = count_families(crosser.problem.network, Rows(codes, crosser.rows.weights))
-    objective = crosser.objective
+    codes = recombiner.rows.codes.copy()
+    codes[:, 0] = labels[recombiner.taken]
+    N = count_families(recombiner.problem.network, LabelledRows(codes, recombiner.rows.weights))
+    objective = recombiner.objective
     return schedules.ascend(objective, schedules.em_while_fast(objective, objective.best_for(N)))
 
 
@@ -146,73 +155,75 @@ def from_labels(crosser, labels):
 def test_what_each_had_found_both_have(rank, weights, missing):
     """One joins groups 0 and 1 and divides 5, the other joins 2 and 3 and divides 4."""
     codes, labels = groups_of_rows(6, 12, 40, seed=1, missing=missing)
-    crosser = of_groups(codes, 6, weights, rank)
+    recombiner = of_groups(codes, 6, weights, rank)
     odd = np.arange(len(labels)) % 2 == 1
     one = np.where(labels == 0, 1, np.where((labels == 5) & odd, 0, labels))
     other = np.where(labels == 2, 3, np.where((labels == 4) & odd, 2, labels))
-    right, *wrong = (from_labels(crosser, found).point for found in (labels, one, other))
-    lines = tuple(crosser.line(point) for point in wrong)
+    right, *wrong = (from_labels(recombiner, found).point for found in (labels, one, other))
+    lines = tuple(recombiner.individual(point) for point in wrong)
     assert max(line.point.g for line in lines) < right.g - 5
-    child = crosser.cross(lines)
+    child = recombiner.recombine(lines)
     assert child.point.g > right.g - 0.01 * abs(weights)
-    assert child.value == rank(crosser.objective, child.point)
+    assert child.value == rank(recombiner.objective, child.point)
 
 
 def test_two_hidden_variables_are_crossed_given_each_other():
     """Each point has lost one variable: its states know nothing of the rows."""
     case = make(TWO, 600, seed=5)
     problem = problem_of_codes(case.codes, np.ones(600), TWO, dirichlet(TWO, 1.01))
-    crosser = Crosser.build(Objective.build(problem, Estimate.MAP), HEAVIEST)
-    assert [TWO.variables[h].name for h in crosser.variables] == ["G", "H"]
-    best = crosser.line(learn(problem).point)
+    recombiner = Recombiner.build(Objective.build(problem, Estimate.MAP), HEAVIEST)
+    assert [TWO.variables[h].name for h in recombiner.variables] == ["G", "H"]
+    best = recombiner.individual(learn(problem).point)
     chance = np.random.default_rng(0)
     lost = []
     for place in range(2):
         states = best.states.copy()
         states[place] = chance.permutation(states[place])
-        codes = crosser.rows.codes.copy()
-        codes[:, list(crosser.variables)] = states.T
-        point = crosser.objective.best_for(count_families(TWO, Rows(codes, crosser.rows.weights)))
-        lost.append(Line(point, HEAVIEST(crosser.objective, point), states))
+        codes = recombiner.rows.codes.copy()
+        codes[:, list(recombiner.variables)] = states.T
+        point = recombiner.objective.best_for(
+            count_families(TWO, LabelledRows(codes, recombiner.rows.weights))
+        )
+        lost.append(Individual(point, HEAVIEST(recombiner.objective, point), states))
     assert max(line.value for line in lost) < best.value - 15
-    assert crosser.cross(tuple(lost)).value > best.value - 2
+    assert recombiner.recombine(tuple(lost)).value > best.value - 2
 
 
 def test_points_that_divide_alike_are_not_crossed():
     codes, labels = groups_of_rows(4, 10, 60, seed=2)
-    crosser = of_groups(codes, 4)
-    line = crosser.line(from_labels(crosser, labels).point)
-    swapped = crosser.line(from_labels(crosser, 3 - labels).point)
-    assert crosser.cross((line, swapped)) is None
-    moved = Line(line.point, line.value, line.states.copy())
+    recombiner = of_groups(codes, 4)
+    line = recombiner.individual(from_labels(recombiner, labels).point)
+    swapped = recombiner.individual(from_labels(recombiner, 3 - labels).point)
+    assert recombiner.recombine((line, swapped)) is None
+    moved = Individual(line.point, line.value, line.states.copy())
     moved.states[0, :5] = (moved.states[0, :5] + 1) % 4
-    assert crosser.cross((line, moved)) is not None
+    assert recombiner.recombine((line, moved)) is not None
 
 
 def test_rounds_end_with_the_best_and_never_with_less():
     codes, labels = groups_of_rows(8, 12, 25, seed=3, missing=0.1)
-    crosser = of_groups(codes, 8)
-    starts = schedules.random_starts(crosser.objective, 10, 0)
-    lines = [crosser.line(point) for point in starts]
-    found = cross_all(crosser, lines, seed=0, part=0)
+    recombiner = of_groups(codes, 8)
+    starts = schedules.random_starts(recombiner.objective, 10, 0)
+    lines = [recombiner.individual(point) for point in starts]
+    found = recombine_all(recombiner, lines, seed=0, part=0)
     assert [line.value for line in found] == sorted((f.value for f in found), reverse=True)
     assert len(found) == len(lines)
     assert found[0].value >= max(line.value for line in lines)
-    right = crosser.line(from_labels(crosser, labels).point)
+    right = recombiner.individual(from_labels(recombiner, labels).point)
     assert found[0].value > right.value - 1.0
-    again = cross_all(crosser, lines, seed=0, part=0)
+    again = recombine_all(recombiner, lines, seed=0, part=0)
     np.testing.assert_array_equal(again[0].point.theta, found[0].point.theta)
 
 
 def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
-    monkeypatch.setattr(crossing, "CLUSTERS", (4, 1))
+    monkeypatch.setattr(recombination, "CLUSTERS", (4, 1))
     codes, _ = groups_of_rows(3, 8, 30, seed=4)
-    crosser = of_groups(codes, 3)
+    recombiner = of_groups(codes, 3)
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 3, 90), rng.integers(0, 3, 90)
-    weights = crosser.rows.weights[: len(one)]
+    weights = recombiner.rows.weights[: len(one)]
     one, other = one[: len(weights)], other[: len(weights)]
-    found = crosser._clusters(one, other)
+    found = recombiner._clusters(one, other)
     before = one * 3 + other
     size = np.bincount(before, weights)
     kept = np.sort(size)[-4]
@@ -225,28 +236,28 @@ def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
 
 
 def test_a_wide_table_is_seen_by_fewer_rows(monkeypatch):
-    monkeypatch.setattr(crossing, "NUMBERS", 30 * 500)
+    monkeypatch.setattr(recombination, "NUMBERS", 30 * 500)
     codes, _ = groups_of_rows(3, 10, 300, seed=4)
     assert of_groups(codes, 3).rows.weights.sum() == 15_000 // 31  # ten of three, and the sizes
 
 
 def test_halves_that_agree_count_twice_and_what_was_known_before_does_not():
     codes, labels = groups_of_rows(6, 12, 40, seed=1)
-    crosser = of_groups(codes, 6)
+    recombiner = of_groups(codes, 6)
     odd = np.arange(len(labels)) % 2 == 1
     one = np.where(labels == 0, 1, np.where((labels == 5) & odd, 0, labels))
     other = np.where(labels == 2, 3, np.where((labels == 4) & odd, 2, labels))
     third = np.where(labels == 1, 4, np.where((labels == 3) & odd, 1, labels))
-    right, a, b, c = (from_labels(crosser, found) for found in (labels, one, other, third))
+    right, a, b, c = (from_labels(recombiner, found) for found in (labels, one, other, third))
     # Each half, 0 and 2, 1 and 3, can find the right ones by itself.
-    found = crossed(crosser.objective, Started([a, a, b, c], []), HEAVIEST, seed=0)
+    found = crossed(recombiner.objective, Started([a, a, b, c], []), HEAVIEST, seed=0)
     new = found[4:]
     assert [climb.point.g for climb in new] == pytest.approx([right.point.g] * 2, abs=1e-6)
     # The second half knows them from the beginning: only the first finds something.
-    found = crossed(crosser.objective, Started([a, right, b, c], []), HEAVIEST, seed=0)
+    found = crossed(recombiner.objective, Started([a, right, b, c], []), HEAVIEST, seed=0)
     assert len(found) == 5
     # Nobody can find anything: what is there is what there was.
-    assert len(crossed(crosser.objective, Started([a, a], []), HEAVIEST, seed=0)) == 2
+    assert len(crossed(recombiner.objective, Started([a, a], []), HEAVIEST, seed=0)) == 2
 
 
 def test_threads_change_nothing():
@@ -268,7 +279,7 @@ def test_priors_stay_with_their_tables_whatever_is_hidden():
     )
     alpha = np.random.default_rng(0).uniform(0.5, 2.0, network.layout.size)
     h = network.index("H")
-    old, new = (Places.build(each.layout, h) for each in (network, seen))
+    old, new = (StateBlocks.build(each.layout, h) for each in (network, seen))
     moved = old.regroup_prior(alpha, new, 0)
     for name in "Ga":
         i = network.index(name)

@@ -1,0 +1,196 @@
+"""From two maxima a better one: cases that both keep apart stay apart, unless merging them pays.
+
+Each of two climbs found some groups of cases and put others together, and seldom the same ones. So
+cases are divided as both divide them, which gives more clusters than there are states, and clusters
+are merged until there are as many as states (`agglomerate.py`): what only one of the two had found
+is kept if it is worth its mass. A few iterations of EM follow. (Côme, Jouvin, Latouche & Bouveyron
+2021.) Many points are recombined in rounds: all are paired at random, and the child of two takes
+the place of the worse one if it is better. A climb need not be finished.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from lacunet.fitting.agglomerate import (
+    CASES,
+    ROWS,
+    Around,
+    LabelledRows,
+    count_families,
+    labelled_rows,
+    statistics_around,
+)
+from lacunet.fitting.maxima import Rank
+from lacunet.fitting.objective import Objective, Point, em
+from lacunet.fitting.split_merge import StateBlocks, resizable_hidden
+from lacunet.inference.kernels.merging import SparseRows, add_up
+from lacunet.inference.problem import Problem, at_equal_distances
+from lacunet.models import conjugacy
+from lacunet.models.network import Network
+from lacunet.runtime.arrays import FloatArray, IntArray
+
+ROUNDS = 20  # most rounds,
+PATIENCE = 2  # and rounds in a row that bring nothing better, before they end
+SHORT = 8  # iterations after which a child is judged
+WORTH = 0.1  # nats that a round must gain
+SAME = 0.002  # share of the cases that two points may divide differently, to be the same
+CLUSTERS = 400, 3  # most clusters to be merged: so many, or so many for each state
+NUMBERS = 20_000_000  # most numbers that rows and the places where they are counted may have
+CHILD = 3 << 30  # child seeds of the rounds begin here: other starts have those below
+
+
+@dataclass(frozen=True, eq=False)
+class Individual:
+    """A point, and how it divides the cases."""
+
+    point: Point
+    value: float  # by a rank
+    states: IntArray  # (hidden variables that are recombined, rows) the most probable ones
+
+
+@dataclass(frozen=True, eq=False)
+class Recombiner:
+    """Recombines points of one objective."""
+
+    objective: Objective
+    rank: Rank
+    problem: Problem  # a glimpse of many rows
+    variables: tuple[int, ...]  # hidden ones that can be recombined
+    taken: IntArray  # (m,) rows of it
+    rows: LabelledRows  # the same, nothing hidden known
+
+    @classmethod
+    def build(cls, objective: Objective, rank: Rank) -> Self:
+        """Take as many cases as there is room for, at equal distances."""
+        problem = objective.problem.glimpse
+        variables = resizable_hidden(problem)
+        widest = max(_places(problem.network, h) for h in variables or (0,))
+        room = min(CASES, max(ROWS, NUMBERS // widest))
+        cases = min(max(round(problem.cases), len(problem.counts)), room)
+        taken, weights = at_equal_distances(problem.counts, cases)
+        rows = labelled_rows(problem, taken, weights)
+        return cls(objective, rank, problem, variables, taken, rows)
+
+    def individual(self, point: Point) -> Individual:
+        """Value a point, and divide the cases as it does."""
+        states = self.states(self.problem, point)
+        return Individual(point, self.rank(self.objective, point), states)
+
+    def states(self, problem: Problem, point: Point) -> IntArray:
+        """Most probable states of the rows, (variables, m), in a problem with the same rows."""
+        posteriors = problem.glimpse.about_hidden(point.theta)
+        of = dict(zip(problem.network.hidden, posteriors, strict=True))
+        return np.array([of[h].argmax(axis=1)[self.taken] for h in self.variables])
+
+    def recombine(self, pair: tuple[Individual, Individual]) -> Individual | None:
+        """Give the child of two points; None where they are the same."""
+        if all(self._alike(*states) for states in zip(*(p.states for p in pair), strict=True)):
+            return None
+        N = self.statistics(*(parent.states for parent in pair))
+        start = conjugacy.mean(self._pseudo_counts + N, self.problem.layout)
+        return self.individual(em(self.objective, self.objective.at(start), iterations=SHORT))
+
+    @cached_property
+    def _pseudo_counts(self) -> FloatArray:
+        """One case for each distribution of a table, so that EM can still move cases: (size,).
+
+        Without it what no case of a state shows is nearly impossible there; with a whole case for
+        each of many cells states are blurred.
+        """
+        layout, alpha = self.problem.layout, self.problem.alpha
+        cells = np.array([len(v.states) for v in self.problem.network.variables])[layout.owner]
+        return np.where(layout.in_tables, np.minimum(alpha, 1.0 / cells), alpha)
+
+    def _alike(self, one: IntArray, other: IntArray) -> bool:
+        """Whether nearly all cases of a state of either have one state of the other."""
+        weights, shape = self.rows.weights, (int(one.max()) + 1, int(other.max()) + 1)
+        together = np.bincount(_by_both(one, other), weights, math.prod(shape)).reshape(shape)
+        kept = min(together.max(axis=axis).sum() for axis in (0, 1))
+        return bool(kept >= (1.0 - SAME) * weights.sum())
+
+    def statistics(self, one: IntArray, other: IntArray) -> FloatArray:
+        """Divide cases by states of two points and merge them: statistics of that, (size,).
+
+        The second may be of the same network with other numbers of hidden states.
+        """
+        of_all = self.problem.cases / float(self.rows.weights.sum())
+        if len(self.variables) == 1:
+            around, blocks, own, others = self._fixed
+            N, mine = others.copy(), np.zeros(blocks.states.shape)
+            add_up(own, around.merged(self._clusters(one[0], other[0])), mine)
+            N[blocks.states] = mine
+            return of_all * N
+        # Each is merged given the others, which begin with the states of the first point.
+        codes = self.rows.codes.copy()
+        codes[:, list(self.variables)] = one.T
+        rows = LabelledRows(codes, self.rows.weights)
+        for h, mine, theirs in zip(self.variables, one, other, strict=True):
+            codes[:, h] = Around.of(self.problem, rows, h).merged(self._clusters(mine, theirs))
+        return of_all * count_families(self.problem.network, rows)
+
+    @cached_property
+    def _fixed(self) -> tuple[Around, StateBlocks, SparseRows, FloatArray]:
+        """The only variable's surroundings, which no recombination changes.
+
+        With what each row adds to its state, (m, P), and statistics of all other families, (size,).
+        """
+        problem, rows, (h,) = self.problem, self.rows, self.variables
+        blocks, network = StateBlocks.build(problem.layout, h), problem.network
+        own, others = statistics_around(network, rows, h), count_families(network, rows)
+        return Around.of(problem, rows, h), blocks, own, others
+
+    def _clusters(self, one: IntArray, other: IntArray) -> IntArray:
+        """Number clusters of rows that have the same states of both; small ones too many are none.
+
+        Their rows go to the largest cluster with the same state of the first.
+        """
+        cluster = _by_both(one, other)
+        size = np.bincount(cluster, self.rows.weights)
+        fixed, each = CLUSTERS
+        most = max(fixed, each * (int(one.max()) + 1))
+        if np.count_nonzero(size) <= most:
+            return cluster
+        wide = int(other.max()) + 1
+        by_state = np.append(size, np.zeros(-len(size) % wide)).reshape(-1, wide)
+        largest = by_state.argmax(axis=1) + wide * np.arange(len(by_state))
+        small = size < np.partition(size, -most)[-most]
+        return np.where(small[cluster], largest[one], cluster)
+
+
+def _places(network: Network, h: int) -> int:
+    """Count the places at which rows may be counted around a hidden variable."""
+    layout = network.layout
+    around = (family for family in layout.families if h in family)
+    return sum(math.prod(layout.cards[v] for v in family if v != h) for family in around)
+
+
+def _by_both(one: IntArray, other: IntArray) -> IntArray:
+    return one * (int(other.max(initial=0)) + 1) + other
+
+
+def recombine_all(
+    recombiner: Recombiner, population: Sequence[Individual], seed: int, part: int
+) -> list[Individual]:
+    """Recombine points as long as that brings better ones, the best first."""
+    population, in_vain = list(population), 0
+    rng = np.random.default_rng([seed, recombiner.problem.layout.size, CHILD + part])
+    for _ in range(ROUNDS):
+        best = max(one.value for one in population)
+        order = rng.permutation(len(population)).tolist()
+        pairs = list(zip(order[::2], order[1::2], strict=False))
+        parents = [(population[a], population[b]) for a, b in pairs]
+        children = recombiner.objective.executor.map(recombiner.recombine, parents)
+        for (a, b), child in zip(pairs, children, strict=True):
+            worse = a if population[a].value < population[b].value else b
+            if child is not None and child.value > population[worse].value:
+                population[worse] = child
+        gained = max(one.value for one in population) > best + WORTH
+        in_vain = 0 if gained else in_vain + 1
+        if in_vain == PATIENCE:
+            break
+    return sorted(population, key=lambda one: -one.value)
