@@ -14,7 +14,7 @@ from scipy.special import betaln, gammaln, logsumexp
 from lacunet import read_table
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem, problem_of_codes
-from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common
+from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Gaussian
 from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.likelihoods.unit import Unit
 from lacunet.models.latent_class import over_leaves
@@ -27,7 +27,7 @@ MOST = 12  # the highest of all counts
 FAMILIES = {
     "poisson": POISSON,
     "gaussian": GAUSSIAN,
-    "common": Common(GAUSSIAN),  # one variance for all classes
+    "common": Gaussian(common=True),  # one variance for all classes
     "binomial": Binomial(most=MOST),
     "geometric": Geometric(),
     "exponential": Exponential(),

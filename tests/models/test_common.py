@@ -1,11 +1,13 @@
 """Covariances that all classes share: closed forms against SciPy, differences and draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from family_worlds import FamilyWorld
-from lacunet.likelihoods import Common, GaussianBlock
+from lacunet.likelihoods import GaussianBlock
 from lacunet.likelihoods.joint_normal import block_hyperparameters, joint_statistics
 from lacunet.likelihoods.likelihood import Segment
 
@@ -17,7 +19,7 @@ class World(FamilyWorld):
 
     def __init__(self, d=3, seed=0):
         rng = np.random.default_rng(seed)
-        family = Common(GaussianBlock(tuple("abc"[:d])))
+        family = GaussianBlock(tuple("abc"[:d]), common=True)
         hyper = np.tile(family.shared_out(np.array(block_hyperparameters(d, *PRIOR)), 3), 3)
         turn = rng.normal(size=(d, d))
         x = [rng.normal(size=(n, d)) @ turn + rng.normal(size=d) for n in (8, 9, 4)]
@@ -87,7 +89,7 @@ def test_one_configuration_is_a_block():
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta", "mean"):
         found, wanted = (
             getattr(f, name)(hyper + N, Segment.of_table(f, 1, len(N)))
-            for f in (Common(inner), inner)
+            for f in (replace(inner, common=True), inner)
         )
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 

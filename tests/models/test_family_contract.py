@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from lacunet.inference.sampling.written_cases import log_predictive
-from lacunet.likelihoods import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common, Segment
+from lacunet.likelihoods import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Gaussian, Segment
 from lacunet.likelihoods.categorical import Categorical
 from lacunet.likelihoods.gaussian import NormalInverseGamma, hyperparameters
 from lacunet.models.layout import Layout
@@ -17,12 +17,12 @@ FAMILIES = {
     "categorical": CATEGORICAL,
     "poisson": POISSON,
     "gaussian": GAUSSIAN,
-    "common": Common(GAUSSIAN),
+    "common": Gaussian(common=True),
     "binomial": Binomial(most=7),
     "geometric": Geometric(),
     "exponential": Exponential(),
 }
-NORMAL = (GAUSSIAN, Common(GAUSSIAN))
+NORMAL = (GAUSSIAN, Gaussian(common=True))
 CONTINUOUS = (*NORMAL, Exponential())
 each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 EDGES = pytest.mark.parametrize("edge", [False, True])

@@ -9,7 +9,7 @@ from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import MOST_CASES, Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common, Gaussian, GaussianBlock
+from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Gaussian, GaussianBlock
 from lacunet.likelihoods.unit import SMALLEST, Unit
 from lacunet.models.ensemble import Ensemble
 from lacunet.models.network import Model, Network, Variable
@@ -152,7 +152,9 @@ def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
 def _in_common(v: Variable) -> Variable:
     """Give all classes one variance, or covariance, of a Gaussian column."""
     own = v.family
-    return replace(v, family=Common(own)) if isinstance(own, Gaussian | GaussianBlock) else v
+    if not isinstance(own, Gaussian | GaussianBlock):
+        return v
+    return replace(v, family=replace(own, common=True))
 
 
 def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
@@ -314,7 +316,6 @@ KINDS = {
     "poisson": ColumnKind.POISSON,
     "binomial": ColumnKind.ORDINAL,
     "gaussian_block": ColumnKind.GAUSSIAN,
-    "common": ColumnKind.GAUSSIAN,
 }
 LEAVES: dict[ColumnKind, Callable[[Column, FloatArray, NumberPrior], Variable]] = {
     ColumnKind.CATEGORICAL: _category,

@@ -2,11 +2,9 @@
 
 from lacunet.likelihoods.binomial import POISSON, Binomial, Poisson
 from lacunet.likelihoods.categorical import CATEGORICAL
-from lacunet.likelihoods.common import Common
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior, with_prior
 from lacunet.likelihoods.fixed import Fixed, Tied
-from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian
-from lacunet.likelihoods.gaussian_block import GaussianBlock
+from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian, GaussianBlock
 from lacunet.likelihoods.likelihood import Likelihood, Segment
 
 __all__ = [
@@ -14,7 +12,6 @@ __all__ = [
     "GAUSSIAN",
     "POISSON",
     "Binomial",
-    "Common",
     "ConjugatePrior",
     "Fixed",
     "Gaussian",

@@ -35,10 +35,6 @@ class Binomial(Categorical):
     def ends(self) -> tuple[float, float]:
         return 0.0, float(self.most)
 
-    @property
-    def written(self) -> dict[str, Any]:
-        return {"family": self.name, "most": self.most}
-
     def width(self, states: Sequence[State]) -> int:
         return 2
 
@@ -84,10 +80,8 @@ class Poisson(ByIntegral):
     rooted: ClassVar[bool] = True
     longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # how large √λ is nobody knows
     coordinate_places: ClassVar[tuple[int, ...]] = (0,)
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return 0.0, np.inf
+    ends: ClassVar[tuple[float, float]] = 0.0, np.inf
+    powers: ClassVar[FloatArray] = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
     def width(self, states: Sequence[State]) -> int:
         return 2
@@ -95,10 +89,6 @@ class Poisson(ByIntegral):
     def statistics(self, states: Sequence[State]) -> FloatArray:
         x = np.array(states, dtype=np.float64)
         return np.stack([x, np.ones_like(x)], axis=1)
-
-    @property
-    def powers(self) -> FloatArray:
-        return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.asarray(-gammaln(np.array(states, dtype=np.float64) + 1.0))

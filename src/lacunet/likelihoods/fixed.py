@@ -1,9 +1,10 @@
-"""Cells of a table that nobody learns: numbers that are known, and structural zeros.
+"""Tables that are not learned, or learned once for several children.
 
-Their natural parameters are constants, so statistics weigh what they weigh and move nothing: no
-prior, no free coordinate, no gradient. Hyperparameters there are statistics alone.
+Cells that are known, and structural zeros: natural parameters are constants, so statistics weigh
+what they weigh and move nothing. There is no prior, no free coordinate and no gradient.
+Hyperparameters there are statistics alone.
 
-Tables of several children that are one table: their counts add up, their parameters are equal.
+Tied tables: counts of all children add up, and their parameters are those of the leaders.
 """
 
 from dataclasses import dataclass
@@ -35,31 +36,35 @@ class Fixed(Categorical):
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(self.theta), NEVER)
 
-    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
-        return float(np.sum(xlogy(N, self.theta)))
+    def _as_given(self, *_: Any, **__: Any) -> FloatArray:
+        return self.theta
 
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
+    def _no_move(self, *vectors: Any, **__: Any) -> FloatArray:
+        return np.zeros_like(vectors[0])
+
+    def _nothing(self, *_: Any, **__: Any) -> float:
+        return 0.0
+
+    def _always(self, *_: Any, **__: Any) -> bool:
         return True
+
+    random = maximize = moved = mean = draw_theta = _as_given
+    pull_back = push = slope = information = sharpness = idle = between = in_theta = _no_move
+    log_prior = log_constant = log_jacobian = complete_log_det = _nothing
+    keeps_off_zero = has_mode = _always
 
     def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
         return False
 
-    # Nothing is summed over
-
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         return np.broadcast_to(self.theta, natural.shape)
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        return True
+    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(hyper)
-
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return 0.0
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return 0.0
+    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+        return float(np.sum(xlogy(N, self.theta)))
 
     def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         return at.by_variable(np.asarray(xlogy(N, self.theta)), np.zeros(at.configurations))
@@ -73,66 +78,29 @@ class Fixed(Categorical):
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return self._log_weights
 
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self.theta
-
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         return np.broadcast_to(self._log_weights, hyper.shape)
 
-    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self.theta
 
-    # Nothing moves
+def _by_leaders(name: str, vectors: str, answer: str = "") -> Any:
+    """Call a method of `CATEGORICAL` with what the leaders have.
 
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self.theta
+    `vectors` has a letter for each vector that it takes: N, counts, which are added up; t, anything
+    else. The answer is "shared" with all children, stands "led" at the leaders, or is no vector.
+    """
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
-        return self.theta
+    def method(self: "Tied", *given: Any, **how: Any) -> Any:
+        own = [
+            self.pooled(x) if kind == "N" else x[self.lead]
+            for kind, x in zip(vectors, given, strict=False)
+        ]
+        rest = given[len(vectors) + 1 :]  # behind the segment
+        result = getattr(CATEGORICAL, name)(*own, self.inner, *rest, **how)
+        if answer == "shared":
+            return result[..., self.slot]
+        return self.led(result) if answer == "led" else result
 
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        return self.theta
-
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        return np.zeros_like(old)
-
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(g)
-
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(phi)
-
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        return np.zeros_like(gradient)
-
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
-        return np.zeros_like(phi)
-
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        return np.zeros_like(theta)
-
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(v)
-
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
-        none = np.zeros(0, dtype=np.int64)
-        return none, none
-
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        return 0.0
-
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        return 0.0
+    return method
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,124 +112,57 @@ class Tied(Categorical):
     lead: IntArray  # (t,) where these places are
 
     @cached_property
-    def _by_slot(self) -> IntArray:
-        return np.argsort(self.slot, kind="stable")
+    def _by_slot(self) -> tuple[IntArray, IntArray]:
+        """Places in the order of what they share, and where each of these begins."""
+        order = np.argsort(self.slot, kind="stable")
+        return order, np.searchsorted(self.slot[order], np.arange(len(self.lead)))
 
-    @cached_property
-    def _starts(self) -> IntArray:
-        return np.searchsorted(self.slot[self._by_slot], np.arange(len(self.lead)))
+    def pooled(self, x: FloatArray) -> FloatArray:
+        """Add up the counts of all children, (…, s) → (…, t)."""
+        order, starts = self._by_slot
+        return np.add.reduceat(x[..., order], starts, axis=-1)
 
-    def _pooled(self, x: FloatArray) -> FloatArray:
-        """Add up what all children say, (…, s) → (…, t)."""
-        return np.add.reduceat(x[..., self._by_slot], self._starts, axis=-1)
-
-    def _shared(self, x: FloatArray) -> FloatArray:
-        """Give every child what the leaders have, (…, t) → (…, s)."""
-        return x[..., self.slot]
-
-    def _led(self, x: FloatArray) -> FloatArray:
+    def led(self, x: FloatArray) -> FloatArray:
         """Put numbers at the places of the leaders, (t,) → (s,)."""
         whole = np.zeros(len(self.slot))
         whole[self.lead] = x
         return whole
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
-        """Tables that are one change together."""
-        own = CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)
-        return own[self.slot]
-
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        return CATEGORICAL.has_mode(self._pooled(hyper), self.inner)
-
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
-        return CATEGORICAL.keeps_off_zero(self._pooled(pseudo), self.inner)
-
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self._led(CATEGORICAL.in_theta(self._pooled(hyper), self.inner))
-
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return CATEGORICAL.log_prior(theta[self.lead], self._pooled(hyper), self.inner)
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return CATEGORICAL.log_constant(self._pooled(hyper), self.inner)
+    has_mode = _by_leaders("has_mode", "N")
+    keeps_off_zero = _by_leaders("keeps_off_zero", "N")
+    in_theta = _by_leaders("in_theta", "N", "led")
+    log_prior = _by_leaders("log_prior", "tN")
+    log_constant = _by_leaders("log_constant", "N")
+    log_integral = _by_leaders("log_integral", "N")
+    log_quotient = _by_leaders("log_quotient", "NN")
+    expected_natural = _by_leaders("expected_natural", "N", "shared")
+    mean = _by_leaders("mean", "N", "shared")
+    draw = _by_leaders("draw", "N", "shared")
+    draw_theta = _by_leaders("draw_theta", "N", "shared")
+    random = _by_leaders("random", "N", "shared")
+    maximize = _by_leaders("maximize", "NNt", "shared")
+    pull_back = _by_leaders("pull_back", "tN", "led")
+    push = _by_leaders("push", "tt", "shared")
+    information = _by_leaders("information", "tNt", "led")
+    slope = _by_leaders("slope", "tt", "led")
+    sharpness = _by_leaders("sharpness", "tN", "led")
+    idle = _by_leaders("idle", "tt", "led")
+    moved = _by_leaders("moved", "tt", "shared")
+    between = _by_leaders("between", "tt", "led")
+    log_jacobian = _by_leaders("log_jacobian", "t")
+    complete_log_det = _by_leaders("complete_log_det", "tN")
 
     def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         """All of it is the leader's."""
-        found = np.zeros(len(at.variables))
-        own = CATEGORICAL.log_marginal(self._pooled(N), self._pooled(hyper), self.inner)
-        found[np.searchsorted(at.variables, self.inner.variables)] = own
-        return found
+        own = CATEGORICAL.log_marginal(self.pooled(N), self.pooled(hyper), self.inner)
+        terms = np.zeros(len(at.variables))
+        terms[np.searchsorted(at.variables, self.inner.variables)] = own
+        return terms
 
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return CATEGORICAL.log_integral(self._pooled(hyper), self.inner)
-
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        return CATEGORICAL.log_quotient(self._pooled(N), self._pooled(hyper), self.inner)
-
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self._shared(CATEGORICAL.expected_natural(self._pooled(hyper), self.inner))
-
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self._shared(CATEGORICAL.mean(self._pooled(hyper), self.inner))
-
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
-        return self._shared(CATEGORICAL.draw(self._pooled(hyper), self.inner, rng))
-
-    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self._shared(CATEGORICAL.draw_theta(self._pooled(hyper), self.inner, rng))
-
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self._shared(CATEGORICAL.random(self._pooled(hyper), self.inner, rng))
-
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
-        pooled = self._pooled(N), self._pooled(pseudo)
-        return self._shared(CATEGORICAL.maximize(*pooled, theta[self.lead], self.inner))
-
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
-        return self._led(CATEGORICAL.pull_back(theta[self.lead], self._pooled(g), self.inner))
-
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        return self._shared(CATEGORICAL.push(theta[self.lead], phi[self.lead], self.inner))
-
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
-        own = theta[self.lead], self._pooled(N), phi[self.lead]
-        return self._led(CATEGORICAL.information(*own, self.inner))
-
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        own = theta[self.lead], gradient[self.lead]
-        return self._led(CATEGORICAL.slope(*own, self.inner, edge=edge))
-
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        own = theta[self.lead], self._pooled(N)
-        return self._led(CATEGORICAL.sharpness(*own, self.inner, edge=edge))
-
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        return self._led(CATEGORICAL.idle(theta[self.lead], v[self.lead], self.inner))
-
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        own = theta[self.lead], move[self.lead]
-        return self._shared(CATEGORICAL.moved(*own, self.inner, edge=edge))
-
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        own = old[self.lead], new[self.lead]
-        return self._led(CATEGORICAL.between(*own, self.inner, edge=edge))
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """Tables that are one change together."""
+        return CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)[self.slot]
 
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
         own, reference = CATEGORICAL.free(theta[self.lead], self.inner)
         return self.lead[own], self.lead[reference]
-
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        return CATEGORICAL.log_jacobian(theta[self.lead], self.inner)
-
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        return CATEGORICAL.complete_log_det(theta[self.lead], self._pooled(N), self.inner)

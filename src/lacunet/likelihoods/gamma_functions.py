@@ -6,12 +6,15 @@ rounded. The kernels below are the same for loops.
 """
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.jit import kernel
+
+Number = TypeVar("Number", float, FloatArray)
 
 LARGE = 32.0  # from here on Stirling's series is exact in four terms, to 1e-17
 
@@ -50,14 +53,17 @@ def _by_stirling(a: FloatArray, n: FloatArray) -> FloatArray:
     return grown + (_rest(whole) - _rest(a))
 
 
-def _rest(x: FloatArray) -> FloatArray:
+def _rest(x: Number) -> Number:
     """What Stirling's formula leaves of log Γ(x)."""
     y = 1.0 / x
     z = y * y
     return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z / 1680)))
 
 
-# Γ(a + n)/Γ(a) for loops. Tests compare with `rising.py`, and both with exact arithmetic.
+# The same for loops
+
+
+_rest_of_one = kernel(_rest)
 
 
 @kernel
@@ -80,12 +86,4 @@ def risen_by_stirling(a: float, n: float) -> float:
     """The same where a is large."""
     whole = a + n
     grown = (a - 0.5) * math.log1p(n / a) - n + n * math.log(whole)
-    return grown + (stirling_rest(whole) - stirling_rest(a))
-
-
-@kernel
-def stirling_rest(x: float) -> float:
-    """What Stirling's formula leaves of log Γ(x)."""
-    y = 1.0 / x
-    z = y * y
-    return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z / 1680)))
+    return grown + (_rest_of_one(whole) - _rest_of_one(a))

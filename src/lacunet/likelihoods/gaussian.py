@@ -1,176 +1,27 @@
-"""What normal likelihoods share: one number or several, with or without a common covariance.
+"""Numbers with a normal distribution: one by itself, or a block of several."""
 
-The prior is normal-inverse-Wishart: the mean μ given the covariance Σ is normal around m with
-covariance Σ/κ, and Σ is inverse Wishart with ν degrees of freedom and scale S. Σ = L Lᵀ, and φ are
-μ, λ_i = log L_ii² and u_ij = L_ij/L_ii: in these, dφ = |Σ|^−(d+1)/2 dΣ, so that the prior as a
-density of φ is exp(hyper · η), as everywhere.
-
-Numbers with a normal distribution, and a normal-inverse-gamma prior of its mean and variance.
-"""
-
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import gammaln
 
-from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.errors import ModelError
+from lacunet.likelihoods import kernels
 from lacunet.likelihoods.joint_normal import (
     LOG_2PI,
     BlockPlaces,
-    BlockSpread,
     InverseWishart,
-    Joint,
+    cholesky,
     inverse,
-    outer,
+    places_of,
 )
 from lacunet.likelihoods.likelihood import Likelihood, Segment
-from lacunet.likelihoods.unit import Unit
-from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.likelihoods.normal import NormalLikelihood
+from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State
-
-
-class Normal(ByIntegral):
-    """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): a vector, one, a matrix, one, of d numbers."""
-
-    @property
-    @abstractmethod
-    def places(self) -> BlockPlaces:
-        """Where vectors and matrices stand among the places of a configuration."""
-
-    @property
-    @abstractmethod
-    def place(self) -> int:
-        """Which of the numbers a variable is."""
-
-    def fewest_values(self, configurations: int) -> float:
-        """None are enough: a class of one case has variance 0, and infinite density."""
-        return np.inf
-
-    def log_base(self, states: Sequence[State]) -> FloatArray:
-        return np.full(len(states), -0.5 * LOG_2PI)
-
-    # The variable's own number, of tables of θ or of hyperparameters
-
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
-        """Of logarithms the median, and the factor that is one standard deviation."""
-        mean, variance = self.moments(theta)
-        middle, spread = unit.values(mean), unit.size * np.sqrt(variance)
-        if unit.log:
-            return {"median": middle, "factor": np.exp(spread)}
-        return {"mean": middle, "sd": spread}
-
-    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return theta[..., self.place], theta[..., self.places.d + 1 + self.place]
-
-    def deviations(self, theta: FloatArray) -> FloatArray:
-        return np.sqrt(self.moments(theta)[1])
-
-    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        mean, variance = self.moments(theta)
-        return self.by_itself, np.stack([mean, mean, variance, variance], axis=-1)
-
-    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of a Student t; up to two degrees of freedom its variance is infinite."""
-        own, shape = self.place, hyper.shape[:-1]
-        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), self.places.d)
-        return spread.mean[:, own].reshape(shape), spread.covariance[:, own, own].reshape(shape)
-
-    def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """As many degrees less as others are beside it."""
-        joint, own = self.places.read(hyper), self.place
-        fewer = joint.for_variance - (self.places.d - 1.0)
-        return np.array([joint.first[own], joint.cases, joint.second[own, own], fewer])
-
-    # Parameters
-
-    @property
-    def coordinate_places(self) -> Sequence[int]:
-        return self.places.free
-
-    def _read(self, x: FloatArray, at: Segment) -> Joint:
-        return self.places.read(at.tables(x))
-
-    def _write(self, joint: Joint, at: Segment) -> FloatArray:
-        return at.from_tables(self.places.write(joint))
-
-    @abstractmethod
-    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
-        """θ of means (..., q, d) and covariances (..., q, d, d)."""
-
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
-        h, _, precise, _ = self.places.read_natural(at.tables(natural))
-        covariance = inverse(precise)
-        return self.theta_of(np.einsum("...ab,...b->...a", covariance, h), covariance, at)
-
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
-        mean, _, covariance, _ = self._read(theta, at)
-        one = np.ones(mean.shape[:-1])
-        return self._write(Joint(mean, one, covariance + outer(mean, mean), one), at)
-
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        return np.asarray(self._read(N, at).cases)[at.ij]
-
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        """Means as far apart as values are, variances smaller than that of all of them."""
-        q, d = at.configurations, self.places.d
-        covariance = np.broadcast_to(0.5 * np.eye(d), (q, d, d))
-        return self.theta_of(rng.standard_normal((q, d)), covariance, at)
-
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
-        """Whether no direction can have variance 0: some squares are there before any case is."""
-        if not (self._read(pseudo, at).cases > 0).all():
-            return False
-        return bool((np.linalg.eigvalsh(self.prior(pseudo, at).S) > 0).all())
-
-    def allows(self, theta: FloatArray, at: Segment) -> bool:
-        return not self.on_boundary(theta, at)
-
-    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
-        return bool((np.linalg.eigvalsh(self._read(theta, at).second) <= 0).any())
-
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        log_det = np.linalg.slogdet(self._read(theta, at).second)[1]
-        return float(0.5 * (self.places.d + 1.0) * log_det.sum())
-
-    # The prior
-
-    def prior(self, hyper: FloatArray, at: Segment) -> InverseWishart:
-        """Read the prior off hyperparameters."""
-        return InverseWishart.of(self._read(hyper, at))
-
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        return self.keeps_off_zero(hyper, at)
-
-    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
-        joint = self._read(hyper, at)
-        more = (factor - 1.0) * InverseWishart.of(joint).S
-        return self._write(joint._replace(second=joint.second + more), at)
-
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See ConjugatePrior: dΣ = |Σ|^(d+1)/2 dφ."""
-        return hyper + np.where(at.k == self.places.width - 1, self.places.d + 1.0, 0.0)
-
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self.prior(hyper, at).log_integral
-
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        m, kappa, nu, S = self.prior(hyper, at)
-        d = self.places.d
-        precise = nu[..., None, None] * inverse(S)
-        h = np.einsum("...ab,...b->...a", precise, m)
-        square = np.einsum("...a,...a->...", h, m) + d / kappa
-        gammas = digamma((nu[..., None] - np.arange(d)) / 2.0).sum(axis=-1)
-        log_det = gammas + d * np.log(2.0) - np.linalg.slogdet(S)[1]
-        return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
-
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See ConjugatePrior; up to ν = d + 1 the mean of Σ is infinite: its mode stands in."""
-        (m, _, nu, S), d = self.prior(hyper, at), self.places.d
-        over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
-        return self.theta_of(m, S / over[..., None, None], at)
 
 
 class NormalInverseGamma(NamedTuple):
@@ -201,12 +52,20 @@ def hyperparameters(m: float, kappa: float, a: float, b: float) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class Gaussian(Normal):
-    """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²)."""
+class Gaussian(NormalLikelihood):
+    """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²).
+
+    What each iteration of a fit asks for is written out.
+    """
 
     name: ClassVar[str] = "gaussian"
     places: ClassVar[BlockPlaces] = BlockPlaces(1)
     place: ClassVar[int] = 0
+    powers: ClassVar[FloatArray] = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0]])
+
+    @property
+    def by_itself(self) -> Likelihood:
+        return GAUSSIAN
 
     def width(self, states: Sequence[State]) -> int:
         return 4
@@ -215,15 +74,12 @@ class Gaussian(Normal):
         x = np.array(states, dtype=np.float64)
         return np.stack([x, np.ones_like(x), x**2, np.ones_like(x)], axis=1)
 
-    @property
-    def powers(self) -> FloatArray:
-        return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.normal(theta[..., 0], np.sqrt(theta[..., 2]))
 
-    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
-        own, variance = mean[..., 0], covariance[..., 0, 0]
+    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> FloatArray:
+        """Each twice: the mean, and the variance."""
+        own, variance = first[..., 0], second[..., 0, 0]
         return at.at_places(own, own, variance, variance)
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
@@ -235,9 +91,11 @@ class Gaussian(Normal):
 
     def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """See ByIntegral; log marginals are Student t distributions."""
+        if self.common:
+            return super().log_integrals(hyper, at)
         return NormalInverseGamma.of(hyper, at).log_integral
 
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         m, kappa, a, b = NormalInverseGamma.of(hyper, at)
         variance = b / np.maximum(rng.standard_gamma(a), np.finfo(float).tiny)
         mean = m + np.sqrt(variance / kappa) * rng.standard_normal(m.shape)
@@ -246,73 +104,39 @@ class Gaussian(Normal):
     def maximize(
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
     ) -> FloatArray:
+        if self.common:
+            return super().maximize(N, pseudo, theta, at)
         first, for_mean, second, for_variance = at.by_place(N + pseudo)
         mean, _, variance, _ = (x.copy() for x in at.by_place(theta))
-        told = for_mean > 0
-        np.divide(first, for_mean, out=mean, where=told)
-        np.divide(second - first * mean, for_variance, out=variance, where=told)
+        filled = for_mean > 0
+        np.divide(first, for_mean, out=mean, where=filled)
+        np.divide(second - first * mean, for_variance, out=variance, where=filled)
         return at.at_places(mean, mean, variance, variance)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         mean, _, variance, _ = at.by_place(theta)
-        nothing = np.zeros_like(mean)
         first, for_mean, _, for_variance = at.by_place(g)
-        along = (first - mean * for_mean) / variance
-        return at.at_places(
-            along, nothing, 0.5 * (_squares(g, mean, at) / variance - for_variance), nothing
-        )
-
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        mean, _, variance, _ = at.by_place(theta)
-        along, _, log_variance, _ = at.by_place(phi)
-        return at.at_places(
-            (along - mean * log_variance) / variance,
-            (0.5 * mean * log_variance - along) * mean / variance,
-            0.5 * log_variance / variance,
-            -0.5 * log_variance,
-        )
-
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
-        along, _, log_variance, _ = at.by_place(phi)
-        own, both, of_variance = _curvature(theta, N, at)
-        nothing = np.zeros_like(along)
-        return at.at_places(
-            own * along + both * log_variance,
-            nothing,
-            both * along + of_variance * log_variance,
-            nothing,
-        )
+        nothing, along = np.zeros_like(mean), (first - mean * for_mean) / variance
+        across = 0.5 * (_squares(g, mean, at) / variance - for_variance)
+        return self._led(at.at_places(along, nothing, across, nothing), at)
 
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
         """That of the curvature; of log σ² no less than it is at the maximum."""
-        own, _, of_variance = _curvature(theta, N, at)
-        nothing = np.zeros_like(own)
-        return at.at_places(own, nothing, np.maximum(of_variance, at.by_place(N)[3] / 2), nothing)
+        mean, _, variance, _ = at.by_place(theta)
+        _, for_mean, _, for_variance = at.by_place(N)
+        nothing, curved = np.zeros_like(mean), 0.5 * _squares(N, mean, at) / variance
+        wide = np.maximum(curved, for_variance / 2)
+        return self._led(at.at_places(for_mean / variance, nothing, wide, nothing), at)
 
     def moved(
         self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
         mean, _, variance, _ = at.by_place(theta)
-        along, _, log_variance, _ = at.by_place(move)
+        along, _, log_variance, _ = at.by_place(self._handed_out(move, at))
         there, wide = mean + along, variance * np.exp(log_variance)
         return at.at_places(there, there, wide, wide)
-
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        before, after = at.by_place(old), at.by_place(new)
-        nothing = np.zeros_like(before[0])
-        return at.at_places(after[0] - before[0], nothing, np.log(after[2] / before[2]), nothing)
-
-    def on_log_scale(self, at: Segment) -> BoolArray:
-        return np.asarray(at.k >= 2)
-
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
-        """That of μ and of log σ², which stand at two places each."""
-        along, _, log_variance, _ = at.by_place(phi.T)
-        return at.at_places(along, along, log_variance, log_variance).T
 
 
 def _squares(N: FloatArray, mean: FloatArray, at: Segment) -> FloatArray:
@@ -321,14 +145,77 @@ def _squares(N: FloatArray, mean: FloatArray, at: Segment) -> FloatArray:
     return np.asarray(second - 2.0 * mean * first + mean**2 * for_mean)
 
 
-def _curvature(
-    theta: FloatArray, N: FloatArray, at: Segment
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Negative second derivatives of N · η: by μ twice, by μ and log σ², by log σ² twice."""
-    mean, _, variance, _ = at.by_place(theta)
-    first, for_mean, _, _ = at.by_place(N)
-    both = (first - mean * for_mean) / variance
-    return for_mean / variance, both, 0.5 * _squares(N, mean, at) / variance
-
-
 GAUSSIAN = Gaussian()
+
+
+@dataclass(frozen=True)
+class GaussianBlock(NormalLikelihood):
+    """Several numbers: parameters of all stand at the first, θ = (μ, 1, Σ, 1), as many of each."""
+
+    name: ClassVar[str] = "gaussian_block"
+    members: tuple[str, ...]  # names of its variables
+    place: int = 0  # which of them a variable is
+
+    @cached_property
+    def places(self) -> BlockPlaces:
+        """Where vectors and matrices stand among the places of a configuration."""
+        return places_of(len(self.members))
+
+    def width(self, states: Sequence[State]) -> int:
+        return 0 if self.place else self.places.width
+
+    @property
+    def stands_at(self) -> str:
+        return self.members[0]
+
+    @property
+    def by_itself(self) -> Likelihood:
+        return GAUSSIAN
+
+    def statistics(self, states: Sequence[State]) -> FloatArray:
+        """Refuse: a value of one number alone has no statistics."""
+        raise ModelError(
+            f"'{self.members[self.place]}' has a joint distribution with other numbers "
+            "(--covariance): cases with it cannot be taken in one by one, as this asks for. Use "
+            "--covariance diagonal for that."
+        )
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """All numbers of the block, (..., d)."""
+        mean, _, covariance, _ = self.places.read(theta)
+        noise = rng.standard_normal(mean.shape)
+        return np.asarray(mean + np.einsum("...ab,...b->...a", cholesky(covariance), noise))
+
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+        tables = at.tables(theta)
+        eta = np.empty(tables.shape)
+        rows = (-1, self.places.width)
+        kernels.write_natural(tables.reshape(rows), eta.reshape(rows), self.places.d)
+        return at.from_tables(eta)
+
+    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        """Λ is Wishart: by Bartlett's decomposition."""
+        m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
+        d = self.places.d
+        A = np.tril(rng.standard_normal(S.shape), -1)
+        spread = 2.0 * rng.standard_gamma((nu[..., None] - np.arange(d)) / 2.0)
+        A[..., range(d), range(d)] = np.sqrt(np.maximum(spread, np.finfo(float).tiny))
+        root = np.linalg.cholesky(inverse(S)) @ A
+        precise = root @ np.swapaxes(root, -1, -2)
+        noise = rng.standard_normal(m.shape)[..., None]
+        step = np.linalg.solve(np.swapaxes(root, -1, -2), noise)[..., 0]
+        mean = m + step / np.sqrt(kappa)[..., None]
+        h = np.einsum("...ab,...b->...a", precise, mean)
+        square = np.einsum("...a,...a->...", h, mean)
+        log_det = np.linalg.slogdet(precise)[1]
+        return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
+
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        if self.common:
+            return super().maximize(N, pseudo, theta, at)
+        total, best = at.tables(N + pseudo), np.ascontiguousarray(at.tables(theta))
+        rows = (-1, self.places.width)
+        kernels.write_best(total.reshape(rows), best.reshape(rows), self.places.d)
+        return at.from_tables(best)

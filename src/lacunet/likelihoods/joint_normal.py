@@ -1,4 +1,4 @@
-"""Vectors and matrices at the places of a block of numbers, and its prior."""
+"""Vectors and matrices at the places of a block of numbers, its prior, and its missing numbers."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ class BlockPlaces:
         return self.d + 1 + self.d * (self.d + 1) // 2 + 1
 
     @cached_property
-    def pairs(self) -> tuple[IntArray, IntArray]:
+    def _pairs(self) -> tuple[IntArray, IntArray]:
         """The two numbers of each place of the triangle: first the diagonal, then those above."""
-        diagonal = np.arange(self.d)
         a, b = np.triu_indices(self.d, 1)
-        return np.concatenate([diagonal, a]), np.concatenate([diagonal, b])
+        return np.concatenate([np.arange(self.d), a]), np.concatenate([np.arange(self.d), b])
 
     @property
     def free(self) -> list[int]:
@@ -51,27 +50,15 @@ class BlockPlaces:
     @cached_property
     def _at(self) -> IntArray:
         """(d, d) the place of each pair of numbers."""
-        a, b = self.pairs
+        a, b = self._pairs
         at = np.empty((self.d, self.d), dtype=np.int64)
         at[a, b] = at[b, a] = np.arange(self.d + 1, self.width - 1)
         return at
 
     @cached_property
-    def _lower(self) -> IntArray:
-        """Where each place of the triangle is in a matrix that is written row by row."""
-        a, b = self.pairs
-        return b * self.d + a
-
-    @cached_property
     def _shares(self) -> FloatArray:
-        """(pairs,) what a place of η has of Λ: a pair of two numbers stands for both its orders."""
-        a, b = self.pairs
-        return np.where(a == b, -0.5, -1.0)
-
-    @cached_property
-    def _whole(self) -> FloatArray:
-        """(d, d) the same the other way round."""
-        return np.where(np.eye(self.d) > 0, -2.0, -1.0)
+        """(d, d) the factor of Λ in η: a pair of two numbers stands for both its orders."""
+        return np.where(np.eye(self.d) > 0, -0.5, -1.0)
 
     def read(self, tables: FloatArray) -> Joint:
         """From places, (..., width), to vectors and symmetric matrices."""
@@ -80,34 +67,25 @@ class BlockPlaces:
 
     def write(self, joint: Joint) -> FloatArray:
         """The other way; of a matrix the lower triangle."""
-        return self._put(joint.first, joint.cases, self._triangle(joint.second), joint.for_variance)
-
-    def _triangle(self, matrices: FloatArray) -> FloatArray:
-        """(..., d, d) → (..., pairs)."""
-        return matrices.reshape(*matrices.shape[:-2], self.d * self.d)[..., self._lower]
-
-    def _put(
-        self, vector: FloatArray, one: FloatArray, pairs: FloatArray, last: FloatArray
-    ) -> FloatArray:
-        parts = (vector, one[..., None], pairs, last[..., None])
+        a, b = self._pairs
+        flat = joint.second.reshape(*joint.second.shape[:-2], self.d * self.d)
+        triangle = flat[..., b * self.d + a]
+        parts = (joint.first, joint.cases[..., None], triangle, joint.for_variance[..., None])
         return np.concatenate(parts, axis=-1)
 
     def natural(
         self, h: FloatArray, square: FloatArray, precise: FloatArray, log_det: FloatArray
     ) -> FloatArray:
-        """η at places."""
-        return self._put(h, square, self._triangle(precise) * self._shares, log_det)
+        """Write η: Λμ, −½ μᵀΛμ, Λ and ½ log |Λ|."""
+        return self.write(Joint(h, square, precise * self._shares, log_det))
 
     def read_natural(self, tables: FloatArray) -> Joint:
         """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ| of η at places."""
         joint = self.read(tables)
-        return joint._replace(second=joint.second * self._whole)
+        return joint._replace(second=joint.second / self._shares)
 
 
-@cache
-def places_of(d: int) -> BlockPlaces:
-    """Places of d numbers: where each pair stands is worked out once."""
-    return BlockPlaces(d)
+places_of = cache(BlockPlaces)  # where each pair stands is worked out once
 
 
 class InverseWishart(NamedTuple):
@@ -125,11 +103,16 @@ class InverseWishart(NamedTuple):
         return cls(m, hyper.cases, hyper.for_variance - 1.0, hyper.second - outer(hyper.first, m))
 
     @property
+    def hyper(self) -> Joint:
+        """Its hyperparameters."""
+        first = self.kappa[..., None] * self.m
+        return Joint(first, self.kappa, self.S + outer(first, self.m), self.nu + 1.0)
+
+    @property
     def log_integral(self) -> FloatArray:
         """Log ∫ exp(hyper · η) dφ."""
-        d = self.m.shape[-1]
+        d, half = self.m.shape[-1], self.nu / 2.0
         mean = 0.5 * d * (LOG_2PI - np.log(self.kappa))
-        half = self.nu / 2.0
         gammas = gammaln(half[..., None] - np.arange(d) / 2.0).sum(axis=-1)
         constant = half * d * np.log(2.0) + gammas + 0.25 * d * (d - 1) * np.log(np.pi)
         integral: FloatArray = mean + constant - half * np.linalg.slogdet(self.S)[1]
@@ -140,11 +123,9 @@ def block_hyperparameters(
     d: int, m: float, kappa: float, nu: float, scale: float | FloatArray
 ) -> tuple[float, ...]:
     """Write a prior whose scale is a matrix, (d, d), or a multiple of the identity."""
-    one = np.ones(d)
-    second = scale * np.eye(d) if isinstance(scale, float) else scale
-    second = second + kappa * m**2 * np.ones((d, d))
-    joint = Joint(kappa * m * one, np.array(kappa), second, np.array(nu + 1.0))
-    return tuple(places_of(d).write(joint).tolist())
+    S = scale * np.eye(d) if isinstance(scale, float) else scale
+    prior = InverseWishart(np.full(d, m), np.array(kappa), np.array(nu), S)
+    return tuple(places_of(d).write(prior.hyper).tolist())
 
 
 def joint_statistics(x: FloatArray) -> FloatArray:
@@ -153,54 +134,52 @@ def joint_statistics(x: FloatArray) -> FloatArray:
     return places_of(x.shape[1]).write(Joint(x, one, outer(x, x), one))
 
 
+# Matrices, (..., d, d), and coordinates of Σ = L Lᵀ: λ_i = log L_ii², u_ij = L_ij/L_ii
+
+
 def outer(x: FloatArray, y: FloatArray) -> FloatArray:
     """X yᵀ of vectors, (..., d) each."""
     product: FloatArray = x[..., :, None] * y[..., None, :]
     return product
 
 
+def inverse(matrices: FloatArray) -> FloatArray:
+    """The inverse of each."""
+    return np.asarray(np.linalg.inv(matrices), dtype=matrices.dtype)
+
+
+def cholesky(matrices: FloatArray) -> FloatArray:
+    """L of Σ = L Lᵀ for each."""
+    return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
+
+
 def triangle(covariance: FloatArray) -> FloatArray:
-    """λ on the diagonal, and u below it, of Σ = L Lᵀ."""
+    """λ on the diagonal, and u below it."""
     L = cholesky(covariance)
-    own = np.einsum("...ii->...i", L)
-    found: FloatArray = np.tril(L / own[..., :, None], -1)
-    found[..., range(L.shape[-1]), range(L.shape[-1])] = 2.0 * np.log(own)
-    return found
+    own, d = np.einsum("...ii->...i", L), range(L.shape[-1])
+    coordinates: FloatArray = np.tril(L / own[..., :, None], -1)
+    coordinates[..., d, d] = 2.0 * np.log(own)
+    return coordinates
 
 
 def lower(coordinates: FloatArray) -> FloatArray:
     """L of λ and u."""
-    d = coordinates.shape[-1]
     own = np.exp(np.einsum("...ii->...i", coordinates) / 2.0)
-    units = np.tril(coordinates, -1) + np.eye(d)
-    L: FloatArray = own[..., :, None] * units
+    L: FloatArray = own[..., :, None] * (np.tril(coordinates, -1) + np.eye(own.shape[-1]))
     return L
 
 
 def slope(mean: FloatArray, coordinates: FloatArray, g: Joint) -> Joint:
     """Gradient of g · η in μ, and in λ and u, a lower triangle; of complex numbers too."""
     L = lower(coordinates)
-    precise = inverse(L @ np.swapaxes(L, -1, -2))
+    precise, d = inverse(L @ np.swapaxes(L, -1, -2)), range(L.shape[-1])
     left = g.first - g.cases[..., None] * mean
     R = g.second - outer(g.first, mean) - outer(mean, left)
     G = precise @ R @ precise @ L
-    rows = np.einsum("...ij,...ij->...i", G, L)
-    own = np.einsum("...ii->...i", L)
-    found = np.tril(G * own[..., :, None], -1)
-    d = L.shape[-1]
-    found[..., range(d), range(d)] = 0.5 * (rows - g.for_variance[..., None])
+    gradient = np.tril(G * np.einsum("...ii->...i", L)[..., :, None], -1)
+    gradient[..., d, d] = 0.5 * (np.einsum("...ij,...ij->...i", G, L) - g.for_variance[..., None])
     nothing = np.zeros_like(g.cases)
-    return Joint(np.einsum("...ab,...b->...a", precise, left), nothing, found, nothing)
-
-
-def inverse(matrices: FloatArray) -> FloatArray:
-    """The inverse of each, (..., d, d)."""
-    return np.asarray(np.linalg.inv(matrices), dtype=matrices.dtype)
-
-
-def cholesky(matrices: FloatArray) -> FloatArray:
-    """L of Σ = L Lᵀ for each, (..., d, d)."""
-    return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
+    return Joint(np.einsum("...ab,...b->...a", precise, left), nothing, gradient, nothing)
 
 
 def moved_covariance(covariance: FloatArray, step: FloatArray) -> FloatArray:
@@ -213,11 +192,11 @@ def moved_covariance(covariance: FloatArray, step: FloatArray) -> FloatArray:
     return both
 
 
-# A block of numbers in each class: a joint normal, or with θ integrated out a joint Student t.
+# Numbers that are shown and others that are not, in each class
 
 
 class BlockSpread(NamedTuple):
-    """Where numbers of a block lie in each of K classes."""
+    """A joint normal in each of K classes, or with θ integrated out a joint Student t."""
 
     mean: FloatArray  # (K, d)
     scale: FloatArray  # (K, d, d)
@@ -237,51 +216,51 @@ class BlockSpread(NamedTuple):
         return cls(m, S * ((kappa + 1.0) / (kappa * degrees))[:, None, None], degrees)
 
     @property
+    def _finite(self) -> FloatArray:
+        """Degrees of freedom; 1 of a normal distribution, where they are not used."""
+        return np.where(np.isinf(self.degrees), 1.0, self.degrees)
+
+    @property
     def covariance(self) -> FloatArray:
         """(K, d, d); infinite up to two degrees of freedom."""
-        finite = np.where(np.isinf(self.degrees), 1.0, self.degrees)
-        more = np.where(finite > 2.0, finite / np.where(finite > 2.0, finite - 2.0, 1.0), np.inf)
+        n = self._finite
+        more = np.where(n > 2.0, n / np.where(n > 2.0, n - 2.0, 1.0), np.inf)
         return self.scale * np.where(np.isinf(self.degrees), 1.0, more)[:, None, None]
 
     def _off(self, x: FloatArray, shown: IntArray) -> tuple[FloatArray, FloatArray]:
         """Squared distances of rows that show some numbers, (rows, K), and log |scale|, (K,)."""
         own = self.scale[:, shown[:, None], shown]
-        apart = x[:, None, :] - self.mean[:, shown]
-        solved = np.einsum("kab,rkb->rka", inverse(own), apart)
-        return np.einsum("rko,rko->rk", apart, solved), np.linalg.slogdet(own)[1]
+        off = x[:, None, :] - self.mean[:, shown]
+        solved = np.einsum("kab,rkb->rka", inverse(own), off)
+        return np.einsum("rko,rko->rk", off, solved), np.linalg.slogdet(own)[1]
 
     def log_density(self, x: FloatArray, shown: IntArray) -> FloatArray:
         """Log density of the numbers that rows show, (rows, K), times (2π)^(o/2)."""
-        o = len(shown)
+        o, n = len(shown), self._finite
         square, log_det = self._off(x, shown)
-        normal = np.isinf(self.degrees)
-        n = np.where(normal, 1.0, self.degrees)
         constant = gammaln((n + o) / 2.0) - gammaln(n / 2.0) - o / 2.0 * np.log(n / 2.0)
         student = constant - (n + o) / 2.0 * np.log1p(square / n)
-        return np.where(normal, -0.5 * square, student) - 0.5 * log_det
+        return np.where(np.isinf(self.degrees), -0.5 * square, student) - 0.5 * log_det
 
     def given(
-        self, x: FloatArray, shown: IntArray, asked: IntArray
+        self, x: FloatArray, shown: IntArray, missing: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean (rows, K, a) and scale (rows, K, a, a) of others, and degrees of freedom (K,)."""
         square, _ = self._off(x, shown)
-        own = self.scale[:, shown[:, None], shown]
-        across = self.scale[:, asked[:, None], shown]
-        turn = across @ inverse(own)
-        apart = x[:, None, :] - self.mean[:, shown]
-        mean = self.mean[:, asked] + np.einsum("kao,rko->rka", turn, apart)
-        left = self.scale[:, asked[:, None], asked] - turn @ np.swapaxes(across, -1, -2)
-        degrees = self.degrees + len(shown)
-        normal = np.isinf(self.degrees)
-        n = np.where(normal, 1.0, self.degrees)
-        wider = np.where(normal, 1.0, (n + square) / (n + len(shown)))
-        return mean, wider[..., None, None] * left, degrees
+        across = self.scale[:, missing[:, None], shown]
+        turn = across @ inverse(self.scale[:, shown[:, None], shown])
+        off = x[:, None, :] - self.mean[:, shown]
+        mean = self.mean[:, missing] + np.einsum("kao,rko->rka", turn, off)
+        left = self.scale[:, missing[:, None], missing] - turn @ np.swapaxes(across, -1, -2)
+        o, n = len(shown), self._finite
+        wider = np.where(np.isinf(self.degrees), 1.0, (n + square) / (n + o))
+        return mean, wider[..., None, None] * left, self.degrees + o
 
     def draw_given(
-        self, x: FloatArray, shown: IntArray, asked: IntArray, rng: np.random.Generator
+        self, x: FloatArray, shown: IntArray, missing: IntArray, rng: np.random.Generator
     ) -> FloatArray:
         """Draw others given what one row shows, once for each class, (K, a)."""
-        mean, scale, degrees = self.given(x[None], shown, asked)
+        mean, scale, degrees = self.given(x[None], shown, missing)
         return draw_student(mean[0], scale[0], degrees, rng)
 
 
@@ -293,10 +272,6 @@ def draw_student(
     finite = np.where(np.isinf(degrees), 1.0, degrees)
     wide = np.where(np.isinf(degrees), 1.0, finite / rng.chisquare(finite))
     return np.asarray(mean + np.sqrt(wide)[:, None] * noise)
-
-
-# Blocks of numbers of which some are missing: what is left of η, and what is expected of the
-# rest.
 
 
 class Conditional(NamedTuple):
@@ -319,9 +294,9 @@ def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
         whole[..., d] += natural[:, -1]
         return whole
     patterns, o = holes.shown.shape
-    found = np.empty((patterns, len(natural), products(o)), dtype=natural.dtype)
-    kernels.write_marginal(_precision(natural, d), holes, found)
-    return found
+    weights = np.empty((patterns, len(natural), products(o)), dtype=natural.dtype)
+    kernels.write_marginal(_precision(natural, d), holes, weights)
+    return weights
 
 
 def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> FloatArray:
@@ -329,16 +304,18 @@ def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> Float
     o = holes.shown.shape[1]
     if o == d:
         return np.concatenate([S, S[..., o : o + 1]], axis=-1)
-    found = np.empty((*S.shape[:-1], natural.shape[-1]), dtype=natural.dtype)
-    kernels.write_completed(_precision(natural, d), holes, np.ascontiguousarray(S), found)
-    return found
+    expected = np.empty((*S.shape[:-1], natural.shape[-1]), dtype=natural.dtype)
+    kernels.write_completed(_precision(natural, d), holes, np.ascontiguousarray(S), expected)
+    return expected
 
 
 def conditional(natural: FloatArray, holes: Holes, d: int) -> Conditional:
     """What is missing given what is shown, by pattern and class."""
     h, _, precise = _precision(natural, d)
-    C = inverse(_rows(precise, holes.missing, holes.missing))
-    A = -C @ _rows(precise, holes.missing, holes.shown)
+    shown, missing = holes.shown[:, None, None, :], holes.missing[:, None, :, None]
+    every = np.arange(len(h))[None, :, None, None]
+    C = inverse(precise[every, missing, np.swapaxes(missing, -1, -2)])
+    A = -C @ precise[every, missing, shown]
     b = np.einsum("...mn,...n->...m", C, np.swapaxes(h[:, holes.missing], 0, 1))
     return Conditional(A, b, C)
 
@@ -347,8 +324,3 @@ def _precision(natural: FloatArray, d: int) -> Precision:
     joint = places_of(d).read_natural(natural)
     constant = joint.cases + joint.for_variance
     return Precision(np.ascontiguousarray(joint.first), constant, joint.second)
-
-
-def _rows(matrices: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
-    """(K, d, d) → (P, K, o, m)."""
-    return np.swapaxes(matrices[:, one[:, :, None], other[:, None, :]], 0, 1)

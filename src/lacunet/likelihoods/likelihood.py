@@ -1,13 +1,12 @@
-"""What a likelihood is: the contract of everything that a child's values may be drawn from.
+"""The contract of a likelihood: how the values of a child depend on parameters.
 
 Given a configuration of its parents, a value x of a child has the log density
 
     log p(x | θ) = T(x) · η(θ) + log h(x),
 
 with *statistics* T(x) and *natural parameters* η(θ). These and θ have the same number of places for
-a configuration, and stand at the same positions of flat vectors (`model.layout`). For climbing, θ
-has coordinates φ of the same length, with J = dη/dφ. What can be summed over θ is said by
-`conjugate_prior`.
+a configuration, and stand at the same positions of flat vectors (`models.layout`). For climbing, θ
+has coordinates φ of the same length, with J = dη/dφ. `conjugate_prior` adds what has closed forms.
 
 All arrays are over a `Segment`: the blocks of all variables of one likelihood, one after the other.
 """
@@ -15,10 +14,10 @@ All arrays are over a `Segment`: the blocks of all variables of one likelihood, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,8 +78,8 @@ class Segment:
 
     def by_place(self, x: FloatArray) -> FloatArray:
         """What each place of every configuration has, (..., s) → (width, ..., q)."""
-        found = x[..., self._places]
-        return found if x.ndim == 1 else np.moveaxis(found, -2, 0)
+        by_place = x[..., self._places]
+        return by_place if x.ndim == 1 else np.moveaxis(by_place, -2, 0)
 
     def tables(self, x: FloatArray) -> FloatArray:
         """What each configuration has, (..., s) → (..., q, width)."""
@@ -113,16 +112,22 @@ class Likelihood(ABC):
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     whole: ClassVar[bool] = False  # whether values are whole numbers
     on_a_scale: ClassVar[bool] = False  # whether θ ends with how far up values are, 0 to 1
-    apart: ClassVar[bool] = True  # whether configurations of the parents share no parameters
     rooted: ClassVar[bool] = False  # whether coordinates of the boundary are √θ, those inside log θ
     # How far φ, and coordinates of the boundary, may move in one step: beyond it a quadratic model
     # says nothing.
     longest_moves: ClassVar[tuple[float, float]] = 4.0, 4.0
+    # (width, 3) T(x) of a number x as Σ_p powers[:, p] x^p; None where it is nothing such.
+    powers: ClassVar[FloatArray | None] = None
 
     @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest value that there can be, of numbers."""
         return -np.inf, np.inf
+
+    @property
+    def apart(self) -> bool:
+        """Whether configurations of the parents share no parameters."""
+        return True
 
     @property
     def stands_at(self) -> str | None:
@@ -131,21 +136,8 @@ class Likelihood(ABC):
 
     @property
     def by_itself(self) -> Likelihood:
-        """What a variable of it is by itself, whatever it shares with others."""
+        """The likelihood of the variable alone, whatever it shares with others."""
         return self
-
-    @property
-    def written(self) -> dict[str, Any]:
-        """What a model file says of it."""
-        return {"family": self.name}
-
-    @property
-    def powers(self) -> FloatArray | None:
-        """T(x) of a number x as Σ_p powers[:, p] x^p, (width, 3); None where it is nothing such.
-
-        A likelihood with them can be seen by its statistics (`model.cells`).
-        """
-        return None
 
     def fewest_values(self, configurations: int) -> float:
         """Different values without which the likelihood of a mixture has no highest value."""
@@ -195,7 +187,7 @@ class Likelihood(ABC):
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        """What a value is like by itself: a likelihood, and tables of its θ."""
+        """The likelihood of a value by itself, and tables of its θ."""
         return self, theta
 
     def deviations(self, theta: FloatArray) -> FloatArray:
@@ -217,7 +209,7 @@ class Likelihood(ABC):
         return 0.0
 
     def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        """What of the log density is left without its linear part in η."""
+        """The part of the log density that is not linear in η."""
         return 0.0
 
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -233,7 +225,7 @@ class Likelihood(ABC):
         return hyper
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """What a Gaussian has of a value by itself, (width,) → (4,); None: it is none."""
+        """Hyperparameters of a Gaussian value by itself, (width,) → (4,); None: it is none."""
         return None
 
     # Parameters, and their maximum
@@ -298,36 +290,44 @@ class Likelihood(ABC):
         """Project onto directions that change no probability, v measured in the metric."""
         return np.zeros_like(v)
 
-    def _complex_step(
-        self, theta: FloatArray, phi: FloatArray | BoolArray, at: Segment
-    ) -> FloatArray:
-        """θ a tiny imaginary move away: the imaginary part is the derivative, times TINY."""
-        start, move = (cast("FloatArray", x) for x in (theta + 0j, TINY * 1j * phi))
-        return self.moved(start, move, at)
+    def _units(self, at: Segment) -> list[FloatArray]:
+        """A direction for each place of coordinates, the same in all configurations."""
+        return [np.where(at.k == place, 1.0, 0.0) for place in self.coordinate_places]
 
-    def _jacobian(self, theta: FloatArray, at: Segment) -> FloatArray:
-        """(width, width, q) dη/dφ of each configuration, by complex steps."""
-        columns = []
-        for place in range(len(at.by_place(theta))):
-            moved = self.natural(self._complex_step(theta, at.k == place, at), at)
-            columns.append(at.by_place(np.imag(moved) / TINY))
-        return np.stack(columns, axis=1)
+    def _derivative(
+        self,
+        function: Callable[[FloatArray, Segment], FloatArray],
+        theta: FloatArray,
+        phi: FloatArray,
+        at: Segment,
+    ) -> FloatArray:
+        """Along a direction of φ, by a complex step."""
+        step: Any = TINY * 1j * phi
+        there = self.moved(theta.astype(np.complex128), step, at)
+        return np.asarray(np.imag(function(there, at)) / TINY)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
-        found = np.einsum("kjq,kq->jq", self._jacobian(theta, at), at.by_place(g))
-        return at.at_places(*found)
+        gradient, own = np.zeros_like(theta), at.by_place(g)
+        for place in range(len(own)):
+            unit = np.where(at.k == place, 1.0, 0.0)
+            column = at.by_place(self._derivative(self.natural, theta, unit, at))
+            gradient[at.positions(place)] = (column * own).sum(axis=0)
+        return gradient
 
     def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
         """J φ: from a direction in φ to that of the natural parameters."""
-        found = np.einsum("kjq,jq->kq", self._jacobian(theta, at), at.by_place(phi))
-        return at.at_places(*found)
+        return self._derivative(self.natural, theta, phi, at)
 
     def slope(
         self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
     ) -> FloatArray:
         """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
-        return slope_of_root(theta, gradient) if edge and self.rooted else gradient
+        if not (edge and self.rooted):
+            return gradient
+        of_root = np.zeros_like(gradient)  # φ = log θ, dφ/d√θ = 2/√θ; at 0 nothing moves
+        np.divide(2.0 * gradient, np.sqrt(theta), out=of_root, where=theta > 0)
+        return of_root
 
     def information(
         self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
@@ -340,26 +340,29 @@ class Likelihood(ABC):
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
         """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
-        expected, found = self.cases(N, at) * self.mean_statistics(theta, at), np.zeros_like(theta)
-        for place in self.coordinate_places:
-            own = at.k == place
-            unit = own.astype(np.float64)
-            found[own] = self.information(theta, expected, unit, at)[own]
-        return found
+        expected = self.cases(N, at) * self.mean_statistics(theta, at)
+        return sum(
+            (unit * self.information(theta, expected, unit, at) for unit in self._units(at)),
+            start=np.zeros_like(theta),
+        )
 
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
         """Log |dθ/dφ| over the free coordinates."""
-        places = list(self.coordinate_places)
-        columns = [np.imag(self._complex_step(theta, at.k == place, at)) / TINY for place in places]
-        return _log_dets([at.tables(column)[:, places] for column in columns])
+        return self._log_dets(
+            [self._derivative(lambda x, _: x, theta, unit, at) for unit in self._units(at)], at
+        )
 
     def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
         """Log of the determinant of the curvature of statistics N in free φ."""
+        return self._log_dets(
+            [self.information(theta, N, unit, at) for unit in self._units(at)], at
+        )
+
+    def _log_dets(self, columns: Sequence[FloatArray], at: Segment) -> float:
+        """Sum of the log determinants, over configurations, of matrices with these columns."""
         places = list(self.coordinate_places)
-        columns = [
-            self.information(theta, N, np.where(at.k == place, 1.0, 0.0), at) for place in places
-        ]
-        return _log_dets([at.tables(column)[:, places] for column in columns])
+        matrices = np.stack([at.tables(column)[:, places] for column in columns], axis=-1)
+        return float(np.linalg.slogdet(matrices)[1].sum())
 
     # Intervals are symmetric on a scale that has no ends, of each place by itself
 
@@ -369,7 +372,7 @@ class Likelihood(ABC):
 
     def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
         """Carry changes of φ to that scale, (s, m) → (s, m)."""
-        changes = [np.imag(self._complex_step(theta, x, at)) / TINY for x in phi.T]
+        changes = [self._derivative(lambda x, _: x, theta, one, at) for one in phi.T]
         return np.stack(changes, axis=1) / self.scale_slope(theta, at)[:, None]
 
     def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
@@ -380,18 +383,6 @@ class Likelihood(ABC):
     def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
         """By how much θ changes for a small step on that scale."""
         return np.where(self.on_log_scale(at), theta, 1.0)
-
-
-def _log_dets(columns: Sequence[FloatArray]) -> float:
-    """Sum of the log determinants of matrices with these columns, (q, d) each."""
-    return float(np.linalg.slogdet(np.stack(columns, axis=-1))[1].sum())
-
-
-def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Turn the gradient in φ = log θ into that of √θ, dφ/d√θ = 2/√θ; at 0 nothing moves."""
-    slope = np.zeros_like(gradient)
-    np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
-    return slope
 
 
 def move_of_logs(old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:

@@ -1,0 +1,395 @@
+"""What normal likelihoods of one number and of several share, with their conjugate prior.
+
+The prior is normal-inverse-Wishart: the mean μ given the covariance Σ is normal around m with
+covariance Σ/κ, and Σ is inverse Wishart with ν degrees of freedom and scale S. Σ = L Lᵀ, and φ are
+μ, λ_i = log L_ii² and u_ij = L_ij/L_ii: in these, dφ = |Σ|^−(d+1)/2 dΣ, so that the prior as a
+density of φ is exp(hyper · η), as everywhere.
+
+With `common`, all configurations of a variable's parents share Σ. Every configuration keeps its
+places in flat vectors: θ and η have Σ in each; statistics and hyperparameters of Σ add up over
+configurations, so a prior of Σ is spread over them evenly; coordinates of Σ stand at the first
+configuration, the *leader*, and are zero elsewhere.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+
+from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.likelihoods.joint_normal import (
+    LOG_2PI,
+    BlockPlaces,
+    BlockSpread,
+    InverseWishart,
+    Joint,
+    cholesky,
+    inverse,
+    lower,
+    moved_covariance,
+    outer,
+    slope,
+    triangle,
+)
+from lacunet.likelihoods.likelihood import TINY, Likelihood, Segment
+from lacunet.likelihoods.unit import Unit
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.states import State
+
+
+@dataclass(frozen=True)
+class NormalLikelihood(ByIntegral):
+    """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): a vector, one, a matrix, one, of d numbers."""
+
+    common: bool = field(default=False, kw_only=True)  # whether all configurations share Σ
+
+    @property
+    @abstractmethod
+    def places(self) -> BlockPlaces:
+        """Where vectors and matrices stand among the places of a configuration."""
+
+    @property
+    @abstractmethod
+    def place(self) -> int:
+        """Which of the numbers a variable is."""
+
+    @property
+    def apart(self) -> bool:
+        return not self.common
+
+    def fewest_values(self, configurations: int) -> float:
+        """A class of one case has infinite density, unless all classes share the variance."""
+        return configurations + self.places.d if self.common else np.inf
+
+    def fewest_pairs(self, configurations: int) -> float:
+        """Two always lie on a line; with `common`, two more than one in each class."""
+        if self.common:
+            return configurations + 2.0
+        return 3.0 * configurations if self.places.d > 1 else 0.0
+
+    def log_base(self, states: Sequence[State]) -> FloatArray:
+        return np.full(len(states), -0.5 * LOG_2PI)
+
+    # The variable's own number, of tables of θ or of hyperparameters
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        """Of logarithms the median, and the factor that is one standard deviation."""
+        mean, variance = self.moments(theta)
+        middle, spread = unit.values(mean), unit.size * np.sqrt(variance)
+        if unit.log:
+            return {"median": middle, "factor": np.exp(spread)}
+        return {"mean": middle, "sd": spread}
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return theta[..., self.place], theta[..., self.places.d + 1 + self.place]
+
+    def deviations(self, theta: FloatArray) -> FloatArray:
+        return np.sqrt(self.moments(theta)[1])
+
+    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
+        mean, variance = self.moments(theta)
+        return self.by_itself, np.stack([mean, mean, variance, variance], axis=-1)
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a Student t; up to two degrees of freedom its variance is infinite."""
+        own, shape = self.place, hyper.shape[:-1]
+        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), self.places.d)
+        return spread.mean[:, own].reshape(shape), spread.covariance[:, own, own].reshape(shape)
+
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        """As many degrees less as others are beside it."""
+        joint, own = self.places.read(hyper), self.place
+        fewer = joint.for_variance - (self.places.d - 1.0)
+        return np.array([joint.first[own], joint.cases, joint.second[own, own], fewer])
+
+    # Reading and writing; what configurations share
+
+    @property
+    def coordinate_places(self) -> Sequence[int]:
+        return self.places.free
+
+    def _read(self, x: FloatArray, at: Segment) -> Joint:
+        return self.places.read(at.tables(x))
+
+    def _write(self, joint: Joint, at: Segment) -> FloatArray:
+        return at.from_tables(self.places.write(joint))
+
+    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> FloatArray:
+        """Write vectors and matrices, and a number at the other places."""
+        beside = np.full(first.shape[:-1], other)
+        return self._write(Joint(first, beside, second, beside), at)
+
+    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
+        """θ of means (..., q, d) and covariances (..., q, d, d)."""
+        return self._both(mean, covariance, 1.0, at)
+
+    def _shared(self, x: FloatArray, at: Segment, axis: int) -> FloatArray:
+        """Give every configuration the sum over those that share Σ with it."""
+        if not self.common:
+            return x
+        return np.take(np.add.reduceat(x, at.first, axis=axis), at.owners, axis=axis)
+
+    def _leads(self, at: Segment) -> BoolArray:
+        """(q,) whether a configuration is the first of its variable."""
+        return np.isin(np.arange(at.configurations), at.first)
+
+    @property
+    def _of_covariance(self) -> slice:
+        """Places of coordinates of Σ."""
+        return slice(self.places.d + 1, self.places.width - 1)
+
+    def _led(self, phi: FloatArray, at: Segment) -> FloatArray:
+        """Add up derivatives in coordinates of Σ at the leaders."""
+        if not self.common:
+            return phi
+        tables, own = at.tables(phi), self._of_covariance
+        total = np.add.reduceat(tables[..., own], at.first, axis=-2)
+        tables[..., own] = 0.0
+        tables[..., at.first, own] = total
+        return at.from_tables(tables)
+
+    def _handed_out(self, phi: FloatArray, at: Segment) -> FloatArray:
+        """Give every configuration the coordinates of Σ that the leaders have."""
+        if not self.common:
+            return phi
+        tables, own = at.tables(phi), self._of_covariance
+        tables[..., own] = np.take(tables[..., own], at.first[at.owners], axis=-2)
+        return at.from_tables(tables)
+
+    def _read_moves(self, phi: FloatArray, at: Segment) -> Joint:
+        """Moves of μ, and of λ and u as a lower triangle."""
+        step = self._read(self._handed_out(phi, at), at)
+        return step._replace(second=np.tril(step.second))
+
+    # Parameters
+
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        h, _, precise, _ = self.places.read_natural(at.tables(natural))
+        covariance = inverse(precise)
+        return self.theta_of(np.einsum("...ab,...b->...a", covariance, h), covariance, at)
+
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        mean, _, covariance, _ = self._read(theta, at)
+        one = np.ones(mean.shape[:-1])
+        return self._write(Joint(mean, one, covariance + outer(mean, mean), one), at)
+
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        return np.asarray(self._read(N, at).cases)[at.ij]
+
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Means as far apart as values are, variances smaller than that of all of them."""
+        q, d = at.configurations, self.places.d
+        covariance = np.broadcast_to(0.5 * np.eye(d), (q, d, d))
+        return self.theta_of(rng.standard_normal((q, d)), covariance, at)
+
+    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
+        """Whether no direction can have variance 0: some squares are there before any case is."""
+        if not (self._read(pseudo, at).cases > 0).all():
+            return False
+        return bool((np.linalg.eigvalsh(self.prior(pseudo, at).S) > 0).all())
+
+    def allows(self, theta: FloatArray, at: Segment) -> bool:
+        second = self._read(theta, at).second
+        alike = not self.common or np.allclose(second, second[at.first[at.owners]])
+        return alike and not self.on_boundary(theta, at)
+
+    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+        return bool((np.linalg.eigvalsh(self._read(theta, at).second) <= 0).any())
+
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        first, cases, second, for_variance = self._read(N + pseudo, at)
+        old, filled = self._read(theta, at), cases > 0
+        own = first / np.where(filled, cases, 1.0)[..., None]
+        mean = np.where(filled[..., None], own, old.first)
+        scatter = self._shared(second - outer(first, own), at, -3)
+        over = self._shared(np.where(filled, for_variance, 0.0), at, -1)[..., None, None]
+        best = np.where(over > 0, scatter / np.where(over > 0, over, 1.0), old.second)
+        return self.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
+
+    # Coordinates
+
+    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+        here = self._read(theta, at)
+        gradient = slope(here.first, triangle(here.second), self._read(g, at))
+        return self._led(self._write(gradient, at), at)
+
+    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+        mean, _, covariance, _ = self._read(theta, at)
+        step = self._read_moves(phi, at)
+        precise = inverse(covariance)
+        turned = -precise @ moved_covariance(covariance, step.second) @ precise
+        along = np.einsum("...ab,...b->...a", precise, step.first)
+        h = np.einsum("...ab,...b->...a", turned, mean) + along
+        square = np.einsum("...a,...a->...", mean, 2.0 * along) + np.einsum(
+            "...a,...ab,...b->...", mean, turned, mean
+        )
+        log_det = -np.einsum("...aa->...", step.second)
+        return at.from_tables(self.places.natural(h, -0.5 * square, turned, 0.5 * log_det))
+
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        return self._led(self._curved(theta, N, self._read_moves(phi, at), at), at)
+
+    def _curved(self, theta: FloatArray, N: FloatArray, step: Joint, at: Segment) -> FloatArray:
+        """Curvature in each configuration: minus the derivative of the slope, by complex steps."""
+        here = self._read(theta, at)
+        mean = here.first + TINY * 1j * step.first
+        coordinates = triangle(here.second) + TINY * 1j * step.second
+        change = slope(mean, coordinates, self._read(N, at))
+        return self._write(Joint(*(-x.imag / TINY for x in change)), at)
+
+    def sharpness(
+        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        """The diagonal of the curvature where it is highest: that of Fisher's information."""
+        here, counts = self._read(theta, at), self._read(N, at)
+        precise, L = inverse(here.second), cholesky(here.second)
+        of_mean = counts.cases[..., None] * np.einsum("...aa->...a", precise)
+        # A move of row i of L is E = L⁻¹ dL; its curvature is that of tr E² + tr E Eᵀ.
+        back = inverse(L)
+        size, own = np.einsum("...ki,...ki->...i", back, back), np.einsum("...ii->...i", L)
+        of_u = counts.for_variance[..., None, None] * (own**2 * size)[..., :, None]
+        of_row = (L**2).sum(axis=-1) * size + 1.0  # tr E² is 1: E_ii = ½ is all of its diagonal
+        second = np.tril(np.broadcast_to(of_u, L.shape), -1)
+        d = range(self.places.d)
+        second[..., d, d] = counts.for_variance[..., None] * of_row / 4.0
+        return self._led(self._both(of_mean, second, 0.0, at), at)
+
+    def moved(
+        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        here, step = self._read(theta, at), self._read_moves(move, at)
+        L = lower(triangle(here.second) + step.second)
+        return self.theta_of(here.first + step.first, L @ np.swapaxes(L, -1, -2), at)
+
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+        before, after = self._read(old, at), self._read(new, at)
+        change = triangle(after.second) - triangle(before.second)
+        if self.common:
+            change[..., ~self._leads(at), :, :] = 0.0
+        nothing = np.zeros_like(before.cases)
+        return self._write(Joint(after.first - before.first, nothing, change, nothing), at)
+
+    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+        free, _ = super().free(theta, at)
+        if self.common:
+            free = free[(at.k[free] < self.places.d) | self._leads(at)[at.ij[free]]]
+        return free, free
+
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        """Variances are; means and covariances are not."""
+        d = self.places.d
+        return np.asarray((at.k > d) & (at.k <= 2 * d))
+
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        here, step = self._read(theta, at), self._read_moves(phi.T, at)
+        change = moved_covariance(here.second, step.second)
+        d = range(self.places.d)
+        change[..., d, d] /= np.einsum("...ii->...i", here.second)
+        return self._both(step.first, change, 0.0, at).T
+
+    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+        second = self._read(theta, at).second
+        log_det = np.linalg.slogdet(second[at.first] if self.common else second)[1]
+        return float(0.5 * (self.places.d + 1.0) * log_det.sum())
+
+    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+        """With `common`, means by themselves; Σ with what they leave of its total curvature."""
+        if not self.common:
+            return super().complete_log_det(theta, N, at)
+        free, d = np.array(self.places.free), self.places.d
+        each = [self._read(np.where(at.k == place, 1.0, 0.0), at) for place in free]
+        steps = [step._replace(second=np.tril(step.second)) for step in each]
+        A = np.stack(
+            [at.tables(self._curved(theta, N, step, at))[:, free] for step in steps], axis=-1
+        )
+        of_mean, across = A[:, :d, :d], A[:, :d, d:]
+        left = A[:, d:, d:] - np.swapaxes(across, -1, -2) @ np.linalg.solve(of_mean, across)
+        of_covariance = np.add.reduceat(left, at.first, axis=0)
+        return float(sum(np.linalg.slogdet(part)[1].sum() for part in (of_mean, of_covariance)))
+
+    # The prior
+
+    def prior(self, hyper: FloatArray, at: Segment) -> InverseWishart:
+        """Read the prior off hyperparameters; with `common`, that of Σ in each configuration."""
+        m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
+        return InverseWishart(m, kappa, self._shared(nu, at, -1), self._shared(S, at, -3))
+
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        return self.keeps_off_zero(hyper, at)
+
+    def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return self._write(self.prior(hyper, at).hyper, at) if self.common else hyper
+
+    def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
+        if not self.common:
+            return hyper
+        m, kappa, nu, S = InverseWishart.of(self.places.read(hyper))
+        return self.places.write(InverseWishart(m, kappa, nu / times, S / times).hyper)
+
+    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
+        joint = self._read(hyper, at)
+        more = (factor - 1.0) * InverseWishart.of(joint).S
+        return self._write(joint._replace(second=joint.second + more), at)
+
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See ConjugatePrior: dΣ = |Σ|^(d+1)/2 dφ, with `common` once for all configurations."""
+        more = np.where(at.k == self.places.width - 1, self.places.d + 1.0, 0.0)
+        return hyper + (more / np.bincount(at.owners)[at.owners][at.ij] if self.common else more)
+
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See ByIntegral; with `common`, the integral over Σ is that of the leader."""
+        prior = self.prior(hyper, at)
+        if not self.common:
+            return prior.log_integral
+        of_mean = 0.5 * self.places.d * (LOG_2PI - np.log(prior.kappa))
+        return np.where(self._leads(at), prior.log_integral, of_mean)
+
+    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        m, kappa, nu, S = self.prior(hyper, at)
+        d = self.places.d
+        precise = nu[..., None, None] * inverse(S)
+        h = np.einsum("...ab,...b->...a", precise, m)
+        square = np.einsum("...a,...a->...", h, m) + d / kappa
+        gammas = digamma((nu[..., None] - np.arange(d)) / 2.0).sum(axis=-1)
+        log_det = gammas + d * np.log(2.0) - np.linalg.slogdet(S)[1]
+        return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
+
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See ConjugatePrior; up to ν = d + 1 the mean of Σ is infinite: its mode stands in."""
+        (m, _, nu, S), d = self.prior(hyper, at), self.places.d
+        over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
+        return self.theta_of(m, S / over[..., None, None], at)
+
+    @abstractmethod
+    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        """Draw η of each configuration by itself."""
+
+    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        """With `common`, one Σ, drawn at the leader, and a mean of each configuration given it."""
+        drawn = self.draw_apart(self.by_configuration(hyper, at), at, rng)
+        if not self.common:
+            return drawn
+        m, kappa, _, _ = self.prior(hyper, at)
+        own = self._read(self.parameters(drawn, at), at).second
+        second = np.take(own, at.first[at.owners], axis=-3)
+        noise = np.einsum("...ab,...b->...a", cholesky(second), rng.standard_normal(m.shape))
+        return self.natural(self.theta_of(m + noise / np.sqrt(kappa)[..., None], second, at), at)
+
+    # Hyperparameters of one configuration share nothing any more
+
+    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
+        if self.common:
+            return replace(self, common=False).log_predictive(hyper, T)
+        return super().log_predictive(hyper, T)
+
+    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
+        if self.common:
+            return replace(self, common=False).draw_averaged(hyper, rng)
+        return super().draw_averaged(hyper, rng)
