@@ -22,7 +22,7 @@ from lacunet.models.ensemble import (
     model_as_shown,
     model_in,
 )
-from lacunet.models.formats import bif, doors, json_model, json_stack, xdsl, xmlbif
+from lacunet.models.formats import bif, doors, json_model, xdsl, xmlbif
 from lacunet.models.formats.doors import predictors_lost, warn
 from lacunet.models.network import Model
 from lacunet.models.prior import PAPER_ALPHA, check_alpha, uniform_alpha
@@ -97,8 +97,8 @@ def read_model_or_stack(path: StrPath) -> Model | Ensemble:
         return read_network(path)
     try:
         document = json_model.read_json(_text(path))
-        if json_stack.is_stack(document):
-            return json_stack.ensemble_of(document)
+        if json_model.is_stack(document):
+            return json_model.ensemble_of(document)
         return json_model.model_of(document)
     except ModelError as error:
         raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
@@ -106,7 +106,7 @@ def read_model_or_stack(path: StrPath) -> Model | Ensemble:
 
 def write_stack(ensemble: HeldEnsemble, path: StrPath) -> None:
     """Write a stack, atomically."""
-    write_text(path, json_stack.write(ensemble_in(ensemble)))
+    write_text(path, json_model.write_stack(ensemble_in(ensemble)))
 
 
 def check_stack_file(path: StrPath) -> None:

@@ -14,31 +14,53 @@ A fixed table is never learned, and has no prior. A tied one is that of another 
 state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
 A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
 their means; "table" is the estimate. Numbers are written with all their digits, so that a file
-reads back exactly. `lacunet-model/2` also has variables that are numbers (`json_numbers`),
-`lacunet-model/3` classes that covariates predict (`json_predictors`).
+reads back exactly. `lacunet-model/2` also has variables that are numbers, whose tables, priors and
+posteriors are nested by parents, then by the places of the likelihood; `lacunet-model/3` has
+classes that covariates predict (`json_variables`).
+
+A stack, `lacunet-stack/1`, holds models of the same columns, and their weights. It is written
+without any space. A member with numbers has the posterior that they are averaged over.
+
+::
+
+    {"format": "lacunet-stack/1",
+     "fixed": true,  (only if shares are: see `Ensemble`)
+     "seen": "…",  (digest of the rows that it was learned from, if known)
+     "members": [{"name", "weight", "model": what a model file holds}, ...]}
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.likelihoods import Likelihood as Kind
-from lacunet.models.formats import assembly, json_known, json_numbers, json_predictors
+from lacunet.likelihoods import Likelihood, Segment, with_prior
+from lacunet.models.ensemble import Ensemble, Member, model_as_shown
+from lacunet.models.formats import assembly
 from lacunet.models.formats.assembly import Family
-from lacunet.models.formats.json_entries import all_numbers, get, get_list, is_state, read_bins
+from lacunet.models.formats.json_variables import (
+    PREDICTORS,
+    all_numbers,
+    get,
+    get_flag,
+    get_list,
+    read_predictors,
+    read_variable,
+    write_predictors,
+    write_variable,
+)
+from lacunet.models.known import KnownTable
+from lacunet.models.known_tables import zeros_in, zeros_of
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.predictors import Predictors
-from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 FORMAT = "lacunet-model/1"
 WITH_NUMBERS = "lacunet-model/2"
 WITH_PREDICTORS = "lacunet-model/3"
-FORMATS = (FORMAT, WITH_NUMBERS, WITH_PREDICTORS)
-STACK = "lacunet-stack/1"  # of `json_stack`
+STACK = "lacunet-stack/1"
 
 
 def write(model: Model) -> str:
@@ -48,42 +70,40 @@ def write(model: Model) -> str:
 
 def document_of(model: Model) -> dict[str, Any]:
     """Give what a model file holds."""
-    variables = [_entry(v) for v in model.network.variables]
-    layout = model.network.layout
+    network, layout = model.network, model.network.layout
     known = model.averaged if model.posterior is None else model.posterior
-    whole, learned = layout.pooled(model.alpha), layout.learned
-    families = [
-        {
+    alpha, families = layout.pooled(model.alpha), []
+    for i, (*parents, child) in enumerate(assembly.members(network)):
+        own, learned = layout.table(alpha, i), layout.table(layout.learned, i)
+        entry: dict[str, Any] = {
             "child": child.name,
             "parents": [p.name for p in parents],
-            "table": table.tolist(),
-            **_alpha_entry(layout.table(whole, i), layout.table(learned, i)),
-            **({} if known is None else {"posterior": layout.table(known, i).tolist()}),
-            **json_known.write(child, parents),
+            "table": layout.table(model.theta, i).tolist(),
         }
-        for i, ((*parents, child), table) in enumerate(assembly.tables(model))
-    ]
-    file_format = FORMAT if layout.tabular else WITH_NUMBERS
-    told = {"format": file_format, "variables": variables, "families": families}
+        if learned.any():  # one exponent, if all are the same
+            first = float(own[learned][0])
+            entry["alpha"] = first if np.all(own[learned] == first) else own.tolist()
+        if known is not None:
+            entry["posterior"] = layout.table(known, i).tolist()
+        families.append({**entry, **_known_entry(child, parents)})
+    document = {
+        "format": FORMAT if layout.tabular else WITH_NUMBERS,
+        "variables": [write_variable(v) for v in network.variables],
+        "families": families,
+    }
     if model.predictors is None:
-        return told
-    return {**told, "format": WITH_PREDICTORS, **json_predictors.write(model.predictors)}
+        return document
+    return {**document, "format": WITH_PREDICTORS, **write_predictors(model.predictors)}
 
 
-def _entry(v: Variable) -> dict[str, Any]:
-    about = {"title": v.title} if v.title else {}
-    if not v.family.tabular:
-        return {**json_numbers.write(v), **about}
-    told = {"name": v.name, "states": list(v.states), "hidden": v.hidden, **about}
-    return told if v.bins is None else {**told, "bins": asdict(v.bins)}
-
-
-def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
-    """The exponents of what is learned: one number, if they are all the same."""
-    own = alpha[learned]
-    if not len(own):
-        return {}
-    return {"alpha": float(own[0]) if np.all(own == own[0]) else alpha.tolist()}
+def _known_entry(child: Variable, parents: Sequence[Variable]) -> dict[str, Any]:
+    """What is known of a table whatever the data say."""
+    entry: dict[str, Any] = {} if child.tied_to is None else {"tied_to": child.tied_to}
+    if child.known is None:
+        return entry
+    if child.known.fixed:
+        return {**entry, "fixed": True}
+    return {**entry, "zeros": zeros_in(child.known, child, parents)}
 
 
 def read(text: str) -> Model:
@@ -108,70 +128,36 @@ def read_json(text: str) -> Any:
 
 def model_of(document: Any) -> Model:
     """Give the model that a file holds."""
-    if isinstance(document, dict) and document.get("format") == STACK:
+    file_format = document.get("format") if isinstance(document, dict) else None
+    if file_format == STACK:
         raise ModelError(
             "this is a stack of several networks, and one is asked for. `lacunet assign --impute` "
             "and `lacunet simulate` read stacks."
         )
-    if not isinstance(document, dict) or document.get("format") not in FORMATS:
+    if file_format not in (FORMAT, WITH_NUMBERS, WITH_PREDICTORS):
         raise ModelError(
             f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
             "`lacunet fit --save model.json` wrote."
         )
-    variables = [_variable(entry) for entry in get_list(document, "variables", "the file")]
+    variables = [read_variable(entry) for entry in get_list(document, "variables", "the file")]
     families = [_family(entry) for entry in get_list(document, "families", "the file")]
-    structure, ordered = assembly.connect(variables, families, "family")
-    each = list(zip(ordered, assembly.members(structure), strict=True))
-    tables = [
-        _table(f, tuple(structure.layout.shape(i)), structure.layout.kinds[i])
-        for i, (f, _) in enumerate(each)
-    ]
-    network = json_known.read(structure, each, tables)
+    structure, families = assembly.connect(variables, families, "family")
+    layout = structure.layout
+    tables = [_table(f, tuple(layout.shape(i)), layout.kinds[i]) for i, f in enumerate(families)]
+    network = _with_known(structure, families, tables)
     theta = network.layout.flat(tables)
-    json_known.check_kept(network, theta)
-    return Model(
-        network,
-        theta,
-        network.layout.prior(_exponents(network, ordered, "alpha")),
-        _exponents(network, ordered, "posterior") if _learned(ordered) else None,
-        predictors=_predictors(document, network),
-    )
-
-
-def _predictors(document: Any, network: Network) -> Predictors | None:
-    """Read what predicts classes, where a file says that something does."""
-    if document["format"] != WITH_PREDICTORS:
-        return None
-    entry = get(document, json_predictors.KEY, "the file")
-    return json_predictors.read(entry, network)
-
-
-def _learned(families: list[Family]) -> bool:
-    """Whether the file says what data told: of every family, or of none."""
+    _check_known_kept(network, theta)
+    alpha = network.layout.prior(_exponents(network, families, "alpha"))
     without = [f.where for f in families if "posterior" not in f.entry]
     if without and len(without) < len(families):
         raise ModelError(
             f'{without[0]} has no "posterior", but others have. Give it to all of them, or to none.'
         )
-    return not without
-
-
-def _variable(entry: Any) -> Variable:
-    name = get(entry, "name", "a variable")
-    title = entry.get("title", "")
-    if not isinstance(title, str):
-        raise ModelError(f"variable '{name}': \"title\" is {title!r}. It must be a text.")
-    if "family" in entry:
-        return replace(json_numbers.read(entry, str(name)), title=title)
-    states = get_list(entry, "states", f"variable '{name}'")
-    if not isinstance(name, str):
-        raise ModelError(f"a variable has the name {name!r}. Names are texts.")
-    if not all(map(is_state, states)):
-        raise ModelError(f"variable '{name}': states must be texts, numbers or true/false.")
-    hidden = entry.get("hidden", False)
-    if not isinstance(hidden, bool):
-        raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
-    return Variable(name, tuple(states), hidden=hidden, bins=read_bins(entry, name), title=title)
+    posterior = None if without else _exponents(network, families, "posterior")
+    predictors = None
+    if file_format == WITH_PREDICTORS:
+        predictors = read_predictors(get(document, PREDICTORS, "the file"), network)
+    return Model(network, theta, alpha, posterior, predictors=predictors)
 
 
 def _family(entry: Any) -> Family:
@@ -184,7 +170,7 @@ def _family(entry: Any) -> Family:
     return Family(child, tuple(parents), where, entry)
 
 
-def _numbers(family: Family, what: str, asked: tuple[int, ...]) -> FloatArray:
+def _numbers(family: Family, what: str, shape: tuple[int, ...]) -> FloatArray:
     value = get(family.entry, what, family.where)
     try:
         if not all_numbers(value):
@@ -192,15 +178,23 @@ def _numbers(family: Family, what: str, asked: tuple[int, ...]) -> FloatArray:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
         raise ModelError(
-            f"{family.where}: its {what} is not a nested list of numbers of shape {asked}."
+            f"{family.where}: its {what} is not a nested list of numbers of shape {shape}."
         ) from None
 
 
-def _table(family: Family, asked: tuple[int, ...], kind: Kind) -> FloatArray:
-    table = assembly.check_shape(_numbers(family, "table", asked), "table", family.where, asked)
+def _table(family: Family, shape: tuple[int, ...], kind: Likelihood) -> FloatArray:
+    """Read a table of θ, and refuse numbers that are no parameters."""
+    where = family.where
+    table = assembly.check_shape(_numbers(family, "table", shape), "table", where, shape)
     if kind.tabular:
-        return assembly.check_table(table, family.where)
-    return json_numbers.check_parameters(table, kind, family.where)
+        return assembly.check_table(table, where)
+    if not table.size:  # its parameters stand elsewhere
+        return table
+    theta, at = table.reshape(-1), Segment.of_table(kind, table.size // shape[-1], shape[-1])
+    valid = np.isfinite(theta).all() and kind.allows(theta, at)
+    if not valid or not np.allclose(kind.moved(theta, np.zeros_like(theta), at), theta, rtol=1e-9):
+        raise ModelError(f"{where}: its table does not hold parameters of a {kind.name} family.")
+    return table
 
 
 def _exponents(network: Network, families: Sequence[Family], what: str) -> FloatArray:
@@ -219,7 +213,109 @@ def _exponents(network: Network, families: Sequence[Family], what: str) -> Float
         exponents = np.broadcast_to(given, shape)
         if layout.kinds[i].tabular:
             assembly.check_exponents(exponents[learned], family.where, what)
-        else:
-            json_numbers.check_prior(exponents, layout.kinds[i], family.where, what)
+        elif exponents.size:
+            _check_prior(exponents, layout.kinds[i], family.where, what)
         tables.append(exponents)
     return layout.flat(tables)
+
+
+def _check_prior(table: FloatArray, kind: Likelihood, where: str, what: str) -> None:
+    """Refuse hyperparameters that no distribution has, (..., width)."""
+    at = Segment.of_table(kind, table.size // table.shape[-1], table.shape[-1])
+    with np.errstate(all="ignore"):
+        integral = with_prior(kind).log_integral(table.reshape(1, -1), at)
+    if not (np.isfinite(table).all() and np.isfinite(integral).all()):
+        raise ModelError(f"{where}: its {what} is no prior of a {kind.name} family.")
+
+
+def _with_known(
+    network: Network, families: Sequence[Family], tables: Sequence[FloatArray]
+) -> Network:
+    """Give a network what its families say of their tables: fixed, tied to another, with zeros."""
+    variables = []
+    for family, (*parents, child), table in zip(
+        families, assembly.members(network), tables, strict=True
+    ):
+        where, entry = family.where, family.entry
+        if "tied" in entry:
+            raise ModelError(
+                f'{where} is "tied". Say "tied_to": the variable whose table it shares.'
+            )
+        fixed, zeros = get_flag(entry, "fixed", f"{where}:"), entry.get("zeros", [])
+        tied_to = entry.get("tied_to")
+        if not isinstance(tied_to, str | None):
+            raise ModelError(
+                f'{where}: "tied_to" is {tied_to!r}. It must be the name of a variable.'
+            )
+        if not isinstance(zeros, list) or not all(map(_is_zero, zeros)):
+            raise ModelError(
+                f'{where}: "zeros" must be a list of objects with a "state", and the states of '
+                'some parents as "given".'
+            )
+        if fixed and zeros:
+            raise ModelError(f'{where} is "fixed" and has "zeros". Write them into its table.')
+        known = KnownTable.of(table) if fixed else None
+        if zeros:
+            known = zeros_of(child, parents, zeros)
+        variables.append(replace(child, known=known, tied_to=tied_to))
+    return Network.build(variables, network.parents)
+
+
+def _is_zero(zero: Any) -> bool:
+    return isinstance(zero, dict) and "state" in zero and isinstance(zero.get("given", {}), dict)
+
+
+def _check_known_kept(network: Network, theta: FloatArray) -> None:
+    """Refuse parameters that are not as is known: zeros that are none, tied tables that differ."""
+    layout = network.layout
+    given = theta if layout.given is None else layout.given
+    kept = np.where(layout.learned, theta == theta[layout.slots], theta == given)
+    for i, v in enumerate(network.variables):
+        if not layout.table(kept, i).all():
+            what = "has a probability where its zeros leave none"
+            if v.tied_to is not None:
+                what = f"differs from that of '{v.tied_to}', which it is tied to"
+            raise ModelError(f"family '{v.name}': its table {what}. Correct one of the two.")
+
+
+def write_stack(ensemble: Ensemble) -> str:
+    """Give the text of the file of a stack."""
+    members = [
+        {"name": m.name, "weight": m.weight, "model": document_of(model_as_shown(m.model))}
+        for m in ensemble.members
+    ]
+    document = {
+        "format": STACK,
+        **({"fixed": True} if ensemble.fixed else {}),
+        **({"seen": ensemble.seen} if ensemble.seen else {}),
+        "members": members,
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def is_stack(document: Any) -> bool:
+    """Tell a stack from a model."""
+    return isinstance(document, dict) and document.get("format") == STACK
+
+
+def ensemble_of(document: Any) -> Ensemble:
+    """Give the stack that a file holds; every mistake is a ModelError that names the place."""
+    entries = get_list(document, "members", "the file")
+    if not entries:
+        raise ModelError('"members" of the file is empty. A stack has one member at least.')
+    fixed, seen, members = document.get("fixed", False), document.get("seen", ""), []
+    if not isinstance(fixed, bool):
+        raise ModelError(f'"fixed" of the file is {fixed!r}. It must be true or false.')
+    if not isinstance(seen, str):
+        raise ModelError(f'"seen" of the file is {seen!r}. It must be a text.')
+    for k, entry in enumerate(entries, start=1):
+        where = f"member {k}"
+        name, weight = get(entry, "name", where), get(entry, "weight", where)
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise ModelError(f'{where}: "weight" is {weight!r}. It must be a number.')
+        try:
+            model = model_of(get(entry, "model", where))
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error.__cause__
+        members.append(Member(str(name), float(weight), model.predictive))
+    return Ensemble(tuple(members), fixed, seen)
