@@ -17,8 +17,8 @@ from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.paths import READS
 from lacunet.cli.table_words import check_one_model, read_structure, settle, tell
 from lacunet.errors import OptionError
-from lacunet.report.descriptions import missing_document, ratio_document
 from lacunet.report.documents import table_document
+from lacunet.report.more_documents import bootstrap_document, missing_document
 from lacunet.summaries.ratio_tests import REPLICATES
 
 
@@ -161,4 +161,4 @@ def lrt(
             stop_after=stop_after,
             **how,
         )
-    show(found, {"data": table_document(table), **ratio_document(found)}, asked.form)
+    show(found, {"data": table_document(table), **bootstrap_document(found)}, asked.form)

@@ -34,9 +34,8 @@ from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots.door import check_picture
-from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
-from lacunet.report.more_documents import effects_document
+from lacunet.report.more_documents import effects_document, intervals_document, statistics_document
 from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.tables_file import write_tables
 from lacunet.settings import DEFAULTS, Settings

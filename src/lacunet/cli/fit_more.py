@@ -24,8 +24,12 @@ from lacunet.cli.outcome import (
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import audit, doubt
 from lacunet.errors import OptionError
-from lacunet.report.descriptions import intervals_document, statistics_document
-from lacunet.report.more_documents import group_document, regression_document
+from lacunet.report.more_documents import (
+    group_document,
+    intervals_document,
+    regression_document,
+    statistics_document,
+)
 from lacunet.report.page.answers import groups_answer, on_a_page, regression_answer
 from lacunet.report.tables_file import write_tables
 from lacunet.selection.regression import ClassRegression

@@ -17,8 +17,8 @@ from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
 from lacunet.plots.door import write_picture
-from lacunet.report.descriptions import criteria_document, forecast_document
-from lacunet.report.documents import selection_document, table_document, taken, to_json
+from lacunet.report.documents import described, selection_document, table_document, to_json
+from lacunet.report.more_documents import criteria_document, forecast_document
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
@@ -188,6 +188,6 @@ def finish(
         document["fit_statistics"] = criteria_document(others)
     if distances is not None:
         shown.append(distances)
-        document["distances"] = taken(distances, "hamming", "f1")
+        document["distances"] = described(distances, "hamming f1")
     show(Together(*shown) if len(shown) > 1 else found, document, form)
     say_written(save, report, tables)

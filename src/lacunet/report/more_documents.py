@@ -1,30 +1,150 @@
-"""What is asked of a model, as JSON documents: rows, queries, explanations, separations.
-
-Edges that were tried beside the classes, as JSON documents.
-Classes in groups, as JSON documents.
-What predicts classes, as JSON documents.
-"""
+"""What describes a fit or answers a query as JSON documents: intervals, tests, rows, groups."""
 
 from typing import Any
 
 from lacunet.api import Answer, Assigned, Assignment, MostProbable, NumberAnswer, Separations
 from lacunet.api.results import Unusual
 from lacunet.data.design import flags_of
-from lacunet.report.descriptions import classification_document
+from lacunet.models.network import Variable
 from lacunet.report.documents import (
     certainty_document,
+    described,
     evidence_document,
     fit_document,
+    if_given,
     measurement_document,
+    table_document,
 )
 from lacunet.selection.effects import DirectEffects, Trial
+from lacunet.selection.forecasting import Forecast
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import Level
+from lacunet.selection.hole_readings import MissingComparison
+from lacunet.selection.paper_tables import Criteria
 from lacunet.selection.regression import ClassRegression
-from lacunet.summaries.ratio_tests import LikelihoodRatio
+from lacunet.summaries.intervals import Interval, Intervals
+from lacunet.summaries.ratio_tests import LikelihoodRatio, RatioTest
 from lacunet.summaries.regression.coefficients import Coefficients, WaldTest
+from lacunet.summaries.statistics import LOWER, Classification, FitStatistics
 from lacunet.summaries.three_step.outcome import Outcome
 from lacunet.summaries.three_step.three_steps import ThreeStep
+
+
+def intervals_document(intervals: Intervals) -> dict[str, Any]:
+    """Describe standard errors and intervals: a table of each for every variable."""
+    network = intervals.model.network
+    design = intervals.design
+    return {
+        **described(intervals, "estimate level method flags bootstrap=replicates"),
+        **({} if design is None else {"design_effect": design.overall}),
+        "variables": {
+            v.name: {
+                "parents": [network.variables[p].name for p in network.parents[i]],
+                **_intervals_of(intervals, v),
+            }
+            for i, v in ((i, network.variables[i]) for i in network.shown)
+        },
+    }
+
+
+def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
+    """Intervals of the states of a variable, or of the summaries of a number, by their titles."""
+    if v.family.tabular:
+        return {"states": list(v.labels), **_lists(intervals.table(v.name))}
+    return {title: _lists(summary) for title, summary in intervals.told(v.name).items()}
+
+
+def _lists(interval: Interval) -> dict[str, Any]:
+    return {name: x.tolist() for name, x in interval._asdict().items() if x is not None}
+
+
+def forecast_document(forecast: Forecast) -> dict[str, Any]:
+    """Describe what work would take."""
+    return {
+        "dry_run": True,
+        **described(
+            forecast,
+            """rows distinct_rows columns engine workers memory table_bytes reading_seconds=reading
+            estimated_seconds=seconds estimated_seconds_of_scores=scoring
+            sampling_at_most=sampling fits_of_drawn_data_at_most=drawn total_seconds=total""",
+        ),
+        "measured": None if forecast.measuring is None else forecast.measuring.what,
+        "fits": [
+            described(
+                fit,
+                """parameters components memory candidate=label em_step=step estimated_steps=steps
+                estimated_seconds=seconds estimated_seconds_of_scores=scores""",
+            )
+            for fit in forecast.fits
+        ],
+    }
+
+
+def classification_document(classification: Classification) -> dict[str, Any]:
+    """Describe how well rows are classified by one hidden variable."""
+    return described(
+        classification,
+        """states entropy_r2 given classification_error=error expected=sizes
+        average_posterior=average expected_cases=expected""",
+    )
+
+
+def statistics_document(statistics: FitStatistics) -> dict[str, Any]:
+    """Describe fit statistics."""
+    fit, residuals = statistics.goodness, statistics.residuals
+    return {
+        **described(statistics, "dimension cases log_likelihood=log_lik"),
+        "criteria": {"convention": LOWER, **statistics.criteria},
+        "classification": {c.name: classification_document(c) for c in statistics.classification},
+        "goodness_of_fit": fit and described(fit, "g2 x2 df p_g2 p_x2 cells patterns"),
+        "bivariate_residuals": residuals
+        and [{"columns": [r.first, r.second], **described(r, "value x2 df")} for r in residuals],
+    }
+
+
+def criteria_document(criteria: Criteria) -> dict[str, Any]:
+    """Describe the criteria of every candidate of a selection."""
+    candidates = [
+        {
+            "label": c.candidate.label,
+            **c.criteria,
+            "classification": {v.name: classification_document(v) for v in c.classification},
+        }
+        for c in criteria.candidates
+    ]
+    return {"convention": LOWER, "chosen": criteria.chosen, "candidates": candidates}
+
+
+def bootstrap_document(test: RatioTest) -> dict[str, Any]:
+    """Describe a bootstrap likelihood-ratio test."""
+    vuong = "statistic p_value adjusted adjusted_p mean deviation"
+    return {
+        **described(
+            test,
+            """variable states statistic p_value stderr exceeding replicates asked flags
+            stopped_early=stopped seed=small.options.seed""",
+        ),
+        "vlmr": test.vuong and described(test.vuong, vuong),
+        "fits": [fit_document(test.small), fit_document(test.large)],
+    }
+
+
+def missing_document(comparison: MissingComparison) -> dict[str, Any]:
+    """Describe the comparison of missing at random and missing as a state."""
+    names = "hidden headline log_bayes_factor log_bayes_factors"
+    return {
+        "data": table_document(comparison.table),
+        **described(comparison, names),
+        "columns": [described(c, "name missing alone given_others") for c in comparison.columns],
+        "readings": {
+            str(c.label): {
+                "dimension": c.dimension,
+                **fit_document(c.fit),
+                "scores": {name: evidence_document(e) for name, e in c.scores.items()},
+            }
+            for c in comparison.selection.candidates
+        },
+    }
 
 
 def assignment_document(assignment: Assignment) -> dict[str, Any]:
@@ -33,7 +153,7 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
     def sizes(v: Assigned) -> dict[str, int]:
         return {name: int((v.best[v.missing] == k).sum()) for k, name in enumerate(v.states)}
 
-    numbers = {v.name: int(v.missing.sum()) for v in assignment.numbers}  # rows filled in
+    numbers = {v.name: int(v.missing.sum()) for v in assignment.numbers}  # imputed cells
     return {
         "rows": assignment.rows,
         "classes": sizes(assignment.variables[0]) if assignment.variables else {},
@@ -51,17 +171,13 @@ def unusual_document(unusual: Unusual) -> dict[str, Any]:
 
 def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:
     """Describe the joint distribution of some variables, or what is expected of a number."""
+    given = {**answer.known.document(), "log_probability_of_given": answer.log_known}
     if isinstance(answer, NumberAnswer):
-        return {
-            "of": [answer.name],
-            **answer.known.document(),
-            "log_probability_of_given": answer.log_known,
-            **dict(zip(answer.titles, (answer.mean, answer.spread), strict=True)),
-        }
+        moments = zip(answer.titles, (answer.mean, answer.spread), strict=True)
+        return {"of": [answer.name], **given, **dict(moments)}
     return {
         "of": [v.name for v in answer.variables],
-        **answer.known.document(),
-        "log_probability_of_given": answer.log_known,
+        **given,
         "states": {v.name: list(v.labels) for v in answer.variables},
         "probabilities": answer.probabilities.tolist(),  # nested, in the order of `of`
     }
@@ -69,34 +185,21 @@ def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:
 
 def most_probable_document(found: MostProbable) -> dict[str, Any]:
     """Describe the most probable states."""
-    return {
-        "of": list(found.states),
-        **found.known.document(),
-        "log_probability_of_given": found.log_known,
-        "most_probable": dict(found.states),
-        "probability": found.probability,
-        "log_probability": found.log_probability,
-    }
+    names = "log_probability_of_given=log_known most_probable=states probability log_probability"
+    return {"of": list(found.states), **found.known.document(), **described(found, names)}
 
 
 def separations_document(found: Separations) -> dict[str, Any]:
     """Describe which pairs of variables are d-separated."""
-    return {
-        "given": list(found.given),
-        "do": list(found.do),
-        "pairs": [
-            {"variables": list(pair), "d_separated": apart} for pair, apart in found.pairs.items()
-        ],
-    }
+    pairs = [{"variables": list(pair), "d_separated": apart} for pair, apart in found.pairs.items()]
+    return {**described(found, "given do"), "pairs": pairs}
 
 
 def effects_document(found: DirectEffects) -> dict[str, Any]:
     """Describe direct effects: what was tried, and what was kept."""
     return {
-        "kept": list(found.edges),
-        "pairs": found.pairs,
+        **described(found, "pairs kept=edges log_likelihood_without=base.fit.log_lik"),
         "trials": [trial_document(trial) for trial in found.trials],
-        "log_likelihood_without": found.base.fit.log_lik,
         "notes": list(map(str, flags_of(found.fit.problem.design))),
     }
 
@@ -104,36 +207,22 @@ def effects_document(found: DirectEffects) -> dict[str, Any]:
 def trial_document(trial: Trial, gain: float | None = None) -> dict[str, Any]:
     """Describe an edge that was tried; its log Bayes factor may be known better."""
     return {
-        "edge": list(trial.edge),
-        "step": trial.step,
-        "adds": trial.adds,
-        "kept": trial.kept,
+        **described(trial, "edge step adds kept change_of_bic needs=price"),
         "log_bayes_factor": trial.gain if gain is None else gain,
-        "needs": trial.price,
-        "change_of_bic": trial.change_of_bic,
-        "test": None if trial.ratio is None else ratio_document(trial.ratio),
+        "test": if_given(ratio_document, trial.ratio),
     }
 
 
 def ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
     """Describe a likelihood-ratio test."""
-    return {
-        "statistic": ratio.statistic,
-        "df": ratio.df,
-        "p_value": ratio.p_value,
-        "probabilities_at_edge": ratio.at_edge,
-    }
+    return described(ratio, "statistic df p_value probabilities_at_edge=at_edge")
 
 
 def group_document(found: GroupComparison) -> dict[str, Any]:
     """Describe how far classes are the same in all groups."""
     alignment = found.alignment
     return {
-        "group": found.group,
-        "groups": list(found.groups),
-        "cases": found.cases.tolist(),
-        "answer": str(found.level),
-        "free_items": list(found.free),
+        **described(found, "group groups cases flags answer=level free_items=free"),
         "models": {str(f.level): _level(found, f.level) for f in found.levels.fits},
         "certainty": certainty_document(found.certainty),
         "sets": [
@@ -151,10 +240,8 @@ def group_document(found: GroupComparison) -> dict[str, Any]:
         "items": [_item(found, trial) for trial in found.levels.trials],
         "alignment": {
             "reference": alignment.groups[alignment.reference],
-            "convincing": alignment.convincing,
-            "distances": alignment.distances.tolist(),
+            **described(alignment, "convincing distances"),
         },
-        "flags": list(map(str, found.flags)),
     }
 
 
@@ -167,13 +254,12 @@ def _item(found: GroupComparison, trial: Trial) -> dict[str, Any]:
 
 def _level(found: GroupComparison, level: Level) -> dict[str, Any]:
     candidate, network = found.candidate(level), found.of(level).fitted.network
-    measured = candidate.measured
     return {
         "log_likelihood": found.log_lik(level),
         "dimension": found.dimension(level),
         "criteria": found.criteria(level),
         "log_evidence": found.log_evidence(level),
-        "measured_evidence": None if measured is None else measurement_document(measured),
+        "measured_evidence": if_given(measurement_document, candidate.measured),
         "free_items": list(found.grouped(level).free),
         "class_sizes": found.sizes(level).tolist(),
         "parents": {
@@ -187,27 +273,24 @@ def _level(found: GroupComparison, level: Level) -> dict[str, Any]:
 
 def regression_document(found: ClassRegression) -> dict[str, Any]:
     """Describe classes and what predicts them."""
-    fit, measured = found.fit, found.weighed.measured
+    fit = found.fit
     return {
-        "estimate": fit.objective.estimate.value,
-        "log_likelihood": found.log_lik,
-        "dimension": found.dimension,
+        **described(found, "dimension criteria flags log_likelihood=log_lik"),
+        **described(
+            fit,
+            """estimate=objective.estimate scaled_gradient=gradient final_starts=finalists
+            reached_best=reached coefficient_sd=given.coefficient_sd
+            class_size_exponent=given.exponent""",
+        ),
         "status": str(fit.outcome),
-        "scaled_gradient": fit.gradient,
-        "final_starts": fit.finalists,
-        "reached_best": fit.reached,
-        "criteria": found.criteria,
         "coefficients": coefficients_document(found.coefficients),
-        "coefficient_sd": fit.given.coefficient_sd,
-        "class_size_exponent": fit.given.exponent,
         "evidence": evidence_document(found.weighed.approximated),
-        "measured_evidence": None if measured is None else measurement_document(measured),
+        "measured_evidence": if_given(measurement_document, found.weighed.measured),
         "log_bayes_factors": {
-            w.name: {"value": w.log_bayes_factor, "stderr": w.stderr} for w in found.worth
+            w.name: described(w, "stderr value=log_bayes_factor") for w in found.worth
         },
         "classification": classification_document(found.classification),
         "class_sizes": found.classification.sizes.tolist(),
-        "flags": list(map(str, found.flags)),
         "seconds": {"em": fit.seconds},
     }
 
@@ -216,19 +299,14 @@ def coefficients_document(found: Coefficients) -> dict[str, Any]:
     """Describe log odds."""
     low, high = found.interval
     return {
-        "columns": list(found.titles),
-        "classes": list(found.classes),
+        **described(
+            found,
+            """classes level method estimate stderr flags columns=titles odds_ratio=odds_ratios
+            p_value=p_values why=identified.words""",
+        ),
         "reference": found.classes[found.reference],
-        "level": found.level,
-        "method": found.method,
-        "estimate": found.estimate.tolist(),
-        "stderr": found.stderr.tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
-        "odds_ratio": found.odds_ratios.tolist(),
-        "p_value": found.p_values.tolist(),
-        "why": found.identified.words,
-        "flags": list(map(str, found.flags)),
         "tests": [wald_document(test) for test in found.tests],
     }
 
@@ -239,17 +317,15 @@ def wald_document(test: WaldTest) -> dict[str, Any]:
 
 
 def three_step_document(found: ThreeStep) -> dict[str, Any]:
-    """Describe what goes with classes."""
-    rows, coefficients = found.rows, found.coefficients
+    """Describe the classes of a third step, and their outcomes and covariates."""
     return {
-        "assignment": found.assigning.value,
-        "classes": list(rows.classes),
-        "class_sizes": rows.every_size.tolist(),
-        "given": rows.every_error.tolist(),
-        "coefficients": None if coefficients is None else coefficients_document(coefficients),
+        **described(
+            found,
+            """notes assignment=assigning classes=rows.classes class_sizes=rows.every_size
+            given=rows.every_error flags=rows.flags""",
+        ),
+        "coefficients": if_given(coefficients_document, found.coefficients),
         "outcomes": {name: outcome_document(x) for name, x in found.outcomes.items()},
-        "notes": list(found.notes),
-        "flags": list(map(str, rows.flags)),
     }
 
 
@@ -257,17 +333,12 @@ def outcome_document(found: Outcome) -> dict[str, Any]:
     """Describe an outcome by class."""
     low, high = found.interval
     return {
-        "correction": found.correction.value,
-        "of": list(found.titles),
-        "cases": found.cases,
-        "missing": found.missing,
-        "level": found.level,
-        "estimate": found.estimate.tolist(),
-        "stderr": found.stderr.tolist(),
+        **described(
+            found,
+            "correction cases missing level estimate stderr flags of=titles why=identified.words",
+        ),
         "low": low.tolist(),
         "high": high.tolist(),
-        "why": found.identified.words,
-        "flags": list(map(str, found.flags)),
         "equality": wald_document(found.equality),
         "pairs": [wald_document(test) for test in found.pairs],
     }
