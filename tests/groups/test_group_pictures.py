@@ -10,8 +10,7 @@ from group_worlds import people, with_change
 
 import lacunet
 from lacunet import OptionError
-from lacunet.report.page.answers import groups_answer
-from lacunet.report.page.network_page import write_network_report
+from lacunet.report.page.network_page import groups_answer, write_network_report
 from lacunet.report.page.views import group_view
 from lacunet.selection.group_comparison import group_answers
 from lacunet.selection.groups import Level
@@ -165,19 +164,21 @@ def test_mistakes(found):
 
 def test_the_page_has_a_mark_for_each_group(found, tmp_path):
     view = group_view(found)
-    free = {item.name: item.free for item in view.items}
+    free = {item["name"]: item["free"] for item in view["items"]}
     assert free == {
         "class size": False,
         **{name: found.level is Level.FREE or name in found.free for name in ITEMS},
     }
-    for item in view.items:
-        for _, cells in item.answers:
-            lanes = 2 if item.free or item.name == "class size" else 1
-            assert [len(cell.lanes) for cell in cells] == [lanes, lanes]
+    for item in view["items"]:
+        for _, cells in item["answers"]:
+            lanes = 2 if item["free"] or item["name"] == "class size" else 1
+            assert [len(cell["lanes"]) for cell in cells] == [lanes, lanes]
     path = write_network_report(groups_answer(found, DEFAULTS, {}), tmp_path / "page.html")
     page = path.read_text(encoding="utf-8")
     assert "<h2>Profiles by sex</h2>" in page
-    marks = sum(len(c.lanes) for item in view.items for _, cells in item.answers for c in cells)
+    marks = sum(
+        len(c["lanes"]) for item in view["items"] for _, cells in item["answers"] for c in cells
+    )
     assert len(re.findall(r'<span class="lane ', page)) == marks
     assert "with 95% intervals where there are any" in page
     size = found.sizes(found.level)[0, 0]

@@ -4,8 +4,8 @@ import pytest
 
 import lacunet
 from lacunet.report.page import write_network_report
-from lacunet.report.page.answers import fitted_answer, on_a_page
-from lacunet.report.page.summary_view import tiles
+from lacunet.report.page.network_page import fitted_answer, on_a_page
+from lacunet.report.page.selection_page import tiles
 from lacunet.selection import grids
 
 
@@ -36,7 +36,7 @@ def test_long_tables_are_folded(table, tmp_path):
 
 def test_where_no_probability_can_be_told_none_is_shown(table, monkeypatch):
     chosen = lacunet.select(table, [1, 2, 3], starts=4, quick=True)
-    assert tiles(chosen, [])[0].much != "–"
-    monkeypatch.setattr("lacunet.report.page.summary_view.cannot_tell", lambda _: True)
+    assert tiles(chosen, [])[0][1] != "–"
+    monkeypatch.setattr("lacunet.report.page.selection_page.cannot_tell", lambda _: True)
     assert tiles(chosen, [])[0][1:] == ("–", "cannot be told: the search is unstable")
     assert not grids.cannot_tell(chosen)

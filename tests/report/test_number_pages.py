@@ -12,8 +12,7 @@ from lacunet import OptionError, plots
 from lacunet.inference.leaves import leaves_of
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import NumberPrior
-from lacunet.report.page.answers import fitted_answer
-from lacunet.report.page.network_page import write_network_report
+from lacunet.report.page.network_page import fitted_answer, write_network_report
 from lacunet.summaries.profiles import profile
 from people import FAST, KINDS, people
 

@@ -13,7 +13,7 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.measure import measure
 from lacunet.report.documents import hidden_document
-from lacunet.report.page.answers import hidden_answer
+from lacunet.report.page.network_page import hidden_answer
 from lacunet.selection import hidden_search, measuring
 from lacunet.selection.hidden_comparison import WITHOUT
 from lacunet.settings import Settings

@@ -30,7 +30,7 @@ from lacunet.report.more_documents import (
     regression_document,
     statistics_document,
 )
-from lacunet.report.page.answers import groups_answer, on_a_page, regression_answer
+from lacunet.report.page.network_page import groups_answer, on_a_page, regression_answer
 from lacunet.report.tables_file import write_tables
 from lacunet.selection.regression import ClassRegression
 from lacunet.summaries.intervals import Intervals

@@ -26,7 +26,7 @@ from lacunet.report.documents import (
     latent_tree_document,
     learned_document,
 )
-from lacunet.report.page.answers import hidden_answer, latent_tree_answer, learned_answer
+from lacunet.report.page.network_page import hidden_answer, latent_tree_answer, learned_answer
 from lacunet.selection.hidden_search import MOST
 from lacunet.structure.hidden.latent_tree import Shape
 from lacunet.structure.knowledge import Knowledge, parse_edges, parse_tiers, read_knowledge

@@ -16,6 +16,7 @@ from lacunet.data.audit import shorten
 Point: TypeAlias = tuple[float, float]
 Curve: TypeAlias = tuple[Point, ...]  # a start, and three points for each cubic Bézier piece
 
+CORNER = 5.0  # radius of the corners of a box
 HEAD = 8.0  # length of an arrow's head
 HEAD_WIDTH = 3.2  # half its width
 

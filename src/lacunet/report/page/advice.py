@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from lacunet.flags import Flag, Kind
 from lacunet.selection.candidates import Selection
@@ -254,35 +255,18 @@ MEANINGS = (
 OTHER = Meaning((), "Also worth knowing", "")
 
 
-@dataclass(frozen=True)
-class Case:
-    """Where a flag was raised."""
-
-    where: str
-    flag: Flag
-    chosen: bool  # whether it is about the candidate that was chosen
-
-
-@dataclass(frozen=True)
-class Warned:
-    """All flags of one kind."""
-
-    meaning: Meaning
-    cases: tuple[Case, ...]
-
-    @property
-    def chosen(self) -> bool:
-        """Whether the chosen candidate has it."""
-        return any(case.chosen for case in self.cases)
-
-
-def warnings(selection: Selection) -> list[Warned]:
-    """Every flag of every candidate and score, by kind; what concerns the answer comes first."""
-    kinds: dict[Meaning, list[Case]] = {}
-    for case in _cases(selection):
-        kinds.setdefault(meaning(case.flag), []).append(case)
-    found = [Warned(kind, tuple(cases)) for kind, cases in kinds.items()]
-    return sorted(found, key=lambda w: (not w.chosen, not w.meaning.serious, w.meaning is OTHER))
+def warnings(selection: Selection) -> list[dict[str, Any]]:
+    """Every flag of every candidate and score, by meaning; what concerns the answer comes first."""
+    found: dict[Meaning, dict[str, Any]] = {}
+    for where, flag, chosen in _cases(selection):
+        own = meaning(flag)
+        warned = found.setdefault(own, {"meaning": own, "cases": [], "chosen": False})
+        warned["cases"].append((where, flag))
+        warned["chosen"] |= chosen  # whether the chosen candidate has it
+    return sorted(
+        found.values(),
+        key=lambda w: (not w["chosen"], not w["meaning"].serious, w["meaning"] is OTHER),
+    )
 
 
 def meaning(flag: Flag) -> Meaning:
@@ -294,10 +278,10 @@ def meaning(flag: Flag) -> Meaning:
     return next((m for m in MEANINGS if flag.kind in m.kinds), OTHER)
 
 
-def _cases(selection: Selection) -> Iterator[Case]:
+def _cases(selection: Selection) -> Iterator[tuple[str, Flag, bool]]:
+    """Where each flag was raised, and whether it is about the chosen candidate."""
     for c in selection.candidates:
         chosen = c.label == selection.label
-        yield from (Case(c.title, flag, chosen) for flag in c.flags)
+        yield from ((c.title, flag, chosen) for flag in c.flags)
         for name, evidence in c.scores.items():
-            where = f"{c.title}, {TITLES[name]}"
-            yield from (Case(where, flag, chosen) for flag in evidence.flags)
+            yield from ((f"{c.title}, {TITLES[name]}", flag, chosen) for flag in evidence.flags)

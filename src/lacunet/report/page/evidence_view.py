@@ -3,11 +3,11 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lacunet.charts.style import PLAIN, Series, by_number, posteriors, ranked, score_series
 from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
-from lacunet.report.page.words import Cell, Line, chance_cell, count, listed, nats
+from lacunet.report.page.words import Cell, LabelledRow, chance_cell, count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Factor
@@ -18,15 +18,6 @@ WIDE, NARROW = 760.0, 340.0
 FAILED, OPEN = "failed", "not measured"
 EVERY = "†"  # marks scores that count every labelling already
 DRAWN = 4000  # marks that charts may have: a page must stay small
-
-
-@dataclass(frozen=True)
-class View:
-    """One range of the chart, for wide and for narrow screens."""
-
-    title: str
-    wide: str
-    narrow: str
 
 
 def series(selection: Selection) -> tuple[Series, ...]:
@@ -46,24 +37,21 @@ def _marked(selection: Selection, name: str) -> str:
     return f"{TITLES[name]} {EVERY}" if dagger else TITLES[name]
 
 
-def views(selection: Selection, curves: tuple[Series, ...]) -> list[View]:
-    """Draw the evidence: near the best candidates first, then all of it."""
+def views(selection: Selection, curves: tuple[Series, ...]) -> list[tuple[str, str, str]]:
+    """Draw the evidence near the best candidates, then all of it: title, wide and narrow chart."""
     frames = {"Near the best": near(curves), "Everything": whole(curves)}
     drawn = {title: frame for title, frame in frames.items() if frame is not None}
     if len(drawn) > 1 and len(curves) * len(selection.candidates) * 4 > DRAWN:
         drawn.pop("Everything")
     labels = tuple(str(c.label) for c in selection.candidates)
     tips = tuple(_tip(c, curves, i) for i, c in enumerate(selection.candidates))
-    words = _description(selection, curves)
+    words, unit = _description(selection, curves), selection.unit
     draw = draw_lines if by_number(selection) else draw_rows
-    unit = selection.unit
-    return [
-        View(
-            title,
-            *(draw(Chart(labels, tips, curves, frame, w, words, unit)) for w in (WIDE, NARROW)),
-        )
-        for title, frame in drawn.items()
-    ]
+
+    def chart(title: str, width: float) -> str:
+        return draw(Chart(labels, tips, curves, drawn[title], width, words, unit))
+
+    return [(title, chart(title, WIDE), chart(title, NARROW)) for title in drawn]
 
 
 def _description(selection: Selection, curves: Sequence[Series]) -> str:
@@ -78,7 +66,7 @@ def _description(selection: Selection, curves: Sequence[Series]) -> str:
 
 def _tip(c: Candidate, curves: Sequence[Series], i: int) -> str:
     """What is shown of a candidate under the pointer: a title, then a line for each score."""
-    ordered = sorted(curves, key=lambda s: -s.values[i] if s.values[i] == s.values[i] else math.inf)
+    ordered = sorted(curves, key=lambda s: math.inf if math.isnan(s.values[i]) else -s.values[i])
     lines = [
         f"{s.title}\t{OPEN if i in s.left_out else _with_error(s.values[i], s.errors[i])}"
         for s in ordered
@@ -100,8 +88,9 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
     if near(curves) is not None:
         notes.append("Near the best, small triangles stand for values beyond the chart.")
     if mixed(selection):
+        unit = "classes" if selection.unit == "classes" else "hidden states"
         notes.append(
-            f"{EVERY} counts every labelling of the {_unit(selection)}; the others count one, as "
+            f"{EVERY} counts every labelling of the {unit}; the others count one, as "
             "the 1996 paper does, and are log k! lower for that."
         )
     if any(s.failed(i) for s in curves for i in range(len(s.values))):
@@ -109,22 +98,17 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
     return notes
 
 
-def _unit(selection: Selection) -> str:
-    return "classes" if selection.unit == "classes" else "hidden states"
-
-
 def score_names(selection: Selection) -> list[str]:
     """Scores that any candidate has: those that all have, then the others."""
-    common = [s.name for s in selection.scores]
-    some = [n for c in selection.candidates for n in c.scores if n not in common]
-    return list(dict.fromkeys([*common, *some]))
+    some = (name for c in selection.candidates for name in c.scores)
+    return list(dict.fromkeys([*(s.name for s in selection.scores), *some]))
 
 
-def number_lines(selection: Selection) -> list[Line]:
+def number_rows(selection: Selection) -> list[LabelledRow]:
     """Every number of every candidate: its size, its fit, its scores."""
     names = score_names(selection)
     return [
-        Line(
+        LabelledRow(
             str(c.label),
             (
                 Cell(f"{c.dimension:,}"),
@@ -150,37 +134,34 @@ def _failed(evidence: Evidence) -> Cell:
     return Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True)
 
 
-def posterior_bars(selection: Selection) -> tuple[list[str], list[Line]]:
+def posterior_bars(selection: Selection) -> tuple[list[str], list[LabelledRow]]:
     """Heads, and for each candidate its probability by every way to count labellings."""
     chances, stderr = posteriors(selection), selection.certainty.stderr
-    if len(chances) == 1:
-        chances = {"probability": chances[PLAIN]}
+    alone = len(selection.candidates) == 1
     rows = []
     for c in selection.candidates:
-        alone = len(selection.candidates) == 1
-        errors = (stderr[c.label], *[None] * (len(chances) - 1))
         bars = tuple(
-            chance_cell(p[c.label], exact=alone, stderr=error)
-            for p, error in zip(chances.values(), errors, strict=True)
+            chance_cell(p[c.label], exact=alone, stderr=stderr[c.label] if way == PLAIN else None)
+            for way, p in chances.items()
         )
-        rows.append(Line(c.title, bars, c.label == selection.label))
-    return list(chances), rows
+        rows.append(LabelledRow(c.title, bars, c.label == selection.label))
+    return ["probability"] if len(chances) == 1 else list(chances), rows
 
 
 def factors(selection: Selection) -> list[str]:
     """The Bayes factor of each candidate against the answer, in words; none if there is none."""
     best = selection.label
-    return (
-        []
-        if best is None
-        else [factor_words(selection.bayes_factor(c.label, best)) for c in selection.candidates]
-    )
+    if best is None:
+        return []
+    return [factor_words(selection.bayes_factor(c.label, best)) for c in selection.candidates]
 
 
-def posterior_matrix(selection: Selection) -> list[Line]:
+def posterior_matrix(selection: Selection) -> list[LabelledRow]:
     """How probable every score makes every candidate."""
     return [
-        Line(_marked(selection, name), tuple(_chances(selection, name)), name == selection.headline)
+        LabelledRow(
+            _marked(selection, name), tuple(_chances(selection, name)), name == selection.headline
+        )
         for name in ranked(selection)
     ]
 
@@ -204,14 +185,13 @@ def agreement(selection: Selection) -> str:
         return ""
     title = {c.label: c.title for c in selection.candidates}
     votes = Counter(chosen.values())
-    agree = votes[selection.label]
+    agree = votes.pop(selection.label, 0)
     if agree == len(chosen):
         return f"All {len(chosen)} scores choose {title[selection.label]}."
     others = []
-    for k, number in votes.most_common():
-        if k != selection.label:  # every vote is told: a reader looks for the score that is missing
-            mine = [TITLES[n] for n, choice in chosen.items() if choice == k]
-            others.append(f"{title[k]} by {listed(mine, number)}")
+    for k, number in votes.most_common():  # all of them: a reader looks for the missing score
+        mine = [TITLES[n] for n, choice in chosen.items() if choice == k]
+        others.append(f"{title[k]} by {listed(mine, number)}")
     return f"{agree} of {len(chosen)} scores choose {title[selection.label]}; {'; '.join(others)}."
 
 

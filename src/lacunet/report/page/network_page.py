@@ -1,33 +1,42 @@
-"""The page about one network: a picture, what was found out, every table, the holes of the data.
-
-The network of the answer as a picture: its tables on the boxes, for pointer and keyboard.
-"""
+"""The page about one network: the answer, a picture, tables of results, missing data."""
 
 import math
 import os
 import platform
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
-from lacunet.charts.network.drawing import LEADING, Curve
+from lacunet.charts.network.drawing import CORNER, LEADING, Curve
 from lacunet.charts.style import TEXT, edge_style
 from lacunet.data import Table
 from lacunet.data.audit import holes, sizes
+from lacunet.fitting.fit import Fit
 from lacunet.models.display import table_grids, table_lines
-from lacunet.models.latent_class import find_classes
+from lacunet.models.latent_class import counted, find_classes
 from lacunet.models.network import Model
-from lacunet.report.page import render
-from lacunet.report.page.profile_view import Hidden, hidden_views
-from lacunet.report.page.render import version
-from lacunet.report.page.summary_view import Tile, data_tiles
-from lacunet.report.page.views import GroupView, audit
-from lacunet.report.page.words import count, kind, label, listed, tag
+from lacunet.report.page.profile_view import hidden_views
+from lacunet.report.page.render import check_report, prior_words, version, write_page
+from lacunet.report.page.views import View, audit, group_view
+from lacunet.report.page.words import count, kind, label, listed, nats, percent, tag
 from lacunet.runtime.files import check_not_read
-from lacunet.tabular import Grid, probability
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.hidden_comparison import HiddenFound
+from lacunet.selection.hidden_search import MOST
+from lacunet.selection.regression import ClassRegression
+from lacunet.settings import Settings
+from lacunet.structure.edges.certainty import EdgeCertainty
+from lacunet.structure.hidden.latent_tree import LatentTree
+from lacunet.structure.learned import Learned
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.profiles import item_table
+from lacunet.tabular import Grid, Printable, probability
+
+Parts = Sequence[tuple[str, Sequence[Grid]]]  # titles, and tables
+Tile = tuple[str, str, str]  # a number beside the answer: what it is, the number, a remark
 
 
 @dataclass(frozen=True)
@@ -38,36 +47,166 @@ class NetworkAnswer:
     answer: str
     model: Model
     table: Table
-    parts: Sequence[tuple[str, Sequence[Grid]]]  # what was found out: titles, and tables
+    parts: Parts  # the results
     call: str  # how to do it again in Python
+    settings: Settings
     certainty: Certainty | None = None  # probabilities of edges
     compelled: Collection[tuple[str, str]] | None = None  # those that cannot be turned round
-    settings: Sequence[tuple[str, str]] = ()  # what the numbers depend on
-    groups: GroupView | None = None  # profiles of classes in groups
+    groups: View | None = None  # profiles of classes in groups
     leads: Sequence[str] = ()  # warnings, below the answer
+
+
+def _call(function: str, arguments: str, settings: Settings) -> str:
+    return f"lacunet.{function}(data, {arguments}alpha={settings.alpha!r}, seed={settings.seed})"
+
+
+def learned_answer(
+    found: Learned, table: Table, settings: Settings, sure: EdgeCertainty | None = None
+) -> NetworkAnswer:
+    """Say what was learned, by families, and how sure its edges are, if that is known."""
+    edges = count(sum(map(len, found.network.parents)), "edge")
+    variables = count(len(found.network.variables), "variable")
+    least = "" if found.complete else "of at least "
+    return NetworkAnswer(
+        "Which network?",
+        f"{edges} between {variables}, with log evidence {least}{nats(found.log_evidence)}",
+        found.model,
+        table,
+        [("Families", found.grids()[-1:]), *([("Edges", sure.grids())] if sure else [])],
+        _call("learn_structure", "", settings),
+        settings,
+        certainty=None if sure is None else sure.by_edge(),
+        compelled=found.equivalence_class.compelled,
+        leads=[note for grid in found.warnings() for note in grid.notes],
+    )
+
+
+def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
+    """Say which hidden variables join the columns."""
+    return NetworkAnswer(
+        f"Which latent {'class model' if found.shape == 'naive' else found.shape}?",
+        f"Hidden: {_with_states(found.hidden)}; log evidence about {nats(found.log_evidence)}",
+        found.model,
+        table,
+        [("Hidden variables", found.grids())],
+        _call("learn_latent_tree", f"{found.shape.value!r}, ", settings),
+        settings,
+    )
+
+
+def _with_states(hidden: Mapping[str, int]) -> str:
+    return listed([f"{name} ({states} states)" for name, states in hidden.items()])
+
+
+def hidden_answer(
+    found: HiddenFound, table: Table, settings: Settings, most: int = MOST
+) -> NetworkAnswer:
+    """Say which hidden variables a graph has, if any, and by how much it is better with them."""
+    what = f"Yes: {_with_states(found.hidden)}" if found.hidden else "No"
+    return NetworkAnswer(
+        "Are there hidden variables?",
+        f"{what}. {found.comparison}",
+        found.model,
+        table,
+        [("Hidden variables", found.grids()), ("Without hidden variables", found.without.grids())],
+        _call("find_hidden", f"most={most}, " if most != MOST else "", settings),
+        settings,
+    )
+
+
+def fitted_answer(
+    fit: Fit, table: Table, settings: Settings, others: Mapping[str, Sequence[Grid]]
+) -> NetworkAnswer:
+    """Say what was fitted, and what else is known of it, by titles."""
+    network = fit.model.network
+    hidden = [f"{v.name} ({len(v.states)})" for v in network.variables if v.hidden]
+    question, argument = "What does the fitted network look like?", "network=..."
+    grids = fit.grids()
+    what = f"hidden: {listed(hidden)}" if hidden else "nothing hidden"
+    what = f"{count(len(network.variables), 'variable')}, {what}"
+    if (classes := find_classes(network)) is not None:
+        k = len(classes.variable.states)
+        question, what, argument = "What do the classes look like?", counted(k, network), str(k)
+        grids = grids[:1]  # the page has their profiles already
+    return NetworkAnswer(
+        question,
+        f"{what}; log likelihood {nats(fit.log_lik)}",
+        fit.model,
+        table,
+        [("Fit", grids), *others.items()],
+        _call("fit", f"{argument}, ", settings),
+        settings,
+    )
+
+
+def groups_answer(
+    found: GroupComparison,
+    settings: Settings,
+    others: Mapping[str, Sequence[Grid]],
+    precise: Intervals | None = None,
+) -> NetworkAnswer:
+    """Say how far classes are the same in all groups; the network is that of the answer."""
+    first, models, *rest = found.grids()
+    classes = len(found.sizes(found.level).T)
+    parts = {
+        "Models": [replace(first, title=""), models],
+        "Groups": rest,
+        "Fit": found.fit.grids(),
+        **others,
+    }
+    return NetworkAnswer(
+        f"Are the classes the same by {found.group}?",
+        first.title,
+        found.model,
+        found.selection.table,
+        list(parts.items()),
+        _call("compare_groups", f"{classes}, {found.group!r}, ", settings),
+        settings,
+        groups=group_view(found, precise),
+    )
+
+
+def regression_answer(
+    found: ClassRegression, settings: Settings, others: Mapping[str, Sequence[Grid]]
+) -> NetworkAnswer:
+    """Say how covariates predict classes; the network is that of the items."""
+    fit, *rest = found.grids()
+    covariates = list(found.design.names)
+    return NetworkAnswer(
+        "What predicts the classes?",
+        f"{found.brief()}; log likelihood {nats(found.log_lik)}",
+        found.model,
+        found.table,
+        [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # the last are the profiles
+        _call("fit", f"{found.fit.given.states}, covariates={covariates}, ", settings),
+        settings,
+    )
+
+
+def on_a_page(found: Printable) -> Sequence[Grid]:
+    """Give its tables; of intervals of classes that of items by class first, which is short."""
+    if isinstance(found, Intervals) and find_classes(found.model.network) is not None:
+        (items,), every = item_table(found).grids(), found.grids()
+        return [replace(items, notes=items.notes[:1]), *every]
+    return found.grids()
 
 
 def write_network_report(
     found: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
     """Write one self-contained page about a network."""
-    render.check_report(target)
+    check_report(target)
     check_not_read(target, found.table.source)
-    return render.write_page("network.html.j2", _content(found), target, command)
-
-
-def _hidden(model: Model) -> list[Hidden]:
-    """Profiles of classes, and of hidden variables with numbers below them; tables say the rest."""
-    told = find_classes(model.network) is not None or not model.network.layout.tabular
-    return hidden_views(model)[0] if told else []
+    return write_page("network.html.j2", _content(found), target, command)
 
 
 def _content(found: NetworkAnswer) -> dict[str, Any]:
-    network, table = found.model.network, found.table
-    tables, left_out = table_grids(found.model)
-    edges = sum(map(len, network.parents))
-    hidden = _hidden(found.model)
+    model, table = found.model, found.table
+    network = model.network
     classes = find_classes(network) is not None
+    # Profiles of classes, and of hidden variables with numbers below them; tables say the rest.
+    hidden = hidden_views(model)[0] if classes or not network.layout.tabular else []
+    tables, left_out = table_grids(model)
     return {
         "question": found.question,
         "answer": found.answer,
@@ -75,18 +214,22 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
         "start": "profiles" if classes else "groups" if found.groups else "network",
         "source": table.source,
         "tiles": [
-            Tile(
+            (
                 "variables",
                 f"{len(network.variables):,}",
                 f"{len(network.hidden) or 'none'} hidden",
             ),
-            Tile("edges", f"{edges:,}", f"{found.model.dimension:,} free parameters"),
+            (
+                "edges",
+                f"{sum(map(len, network.parents)):,}",
+                f"{model.dimension:,} free parameters",
+            ),
             *data_tiles(table),
         ],
-        "picture": picture(found.model, found.certainty, found.compelled),
+        "picture": picture(model, found.certainty, found.compelled),
         "hidden": hidden if classes else [],
         "groups": found.groups,
-        "numbers": [] if classes else [h for h in hidden if h.numbers],
+        "numbers": [] if classes else [view for view in hidden if view["numbers"]],
         "parts": found.parts,
         "tables": tables,
         "left_out": left_out,
@@ -95,29 +238,38 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
         "call": found.call,
         "facts": [
             ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
-            *found.settings,
+            ("Prior", prior_words(found.settings.alpha)),
+            ("Seed", str(found.settings.seed)),
             ("Program", f"Lacunet {version()}, Python {platform.python_version()}"),
         ],
     }
 
 
+def data_tiles(table: Table) -> list[Tile]:
+    """Say how large the table is, and how much of it is missing."""
+    rows, columns = count(table.rows, "row"), count(len(table.columns), "column")
+    data = ("data", rows, columns)
+    if table.weights is not None:
+        data = ("data", f"{table.weight:,.6g} cases", f"in {rows}, {columns}")
+    return [data, ("missing", percent(float(table.missing.mean())), "of the cells")]
+
+
 LARGEST, MOST_EDGES = 250, 600  # of a network that is drawn: more cannot be read
 SMALLEST = 10.2 / TEXT  # share of its size that a picture may shrink to: texts stay readable
 EDGE = 3  # pixels around everything
-CORNER = 5.0  # radius of the corners of a box
 
 
 @dataclass(frozen=True)
 class Picture:
     """A network to show, or why there is none."""
 
-    svg: str  # empty if there is none
-    width: int  # pixels that it needs, at most
-    smallest: int  # pixels that it needs, at least
-    hidden: bool  # whether it has hidden variables
-    certain: bool  # whether edges have probabilities
-    turning: bool  # whether some edges may as well point the other way
     words: str  # what to know of it
+    svg: str = ""
+    width: int = 0  # pixels that it needs, at most
+    smallest: int = 0  # pixels that it needs, at least
+    hidden: bool = False  # whether it has hidden variables
+    certain: bool = False  # whether edges have probabilities
+    turning: bool = False  # whether some edges may as well point the other way
 
 
 def picture(
@@ -130,22 +282,18 @@ def picture(
     edges = sum(map(len, model.network.parents))
     about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
     if variables > LARGEST or edges > MOST_EDGES:
-        return _nothing(f"{about}: too many for a picture that can be read.")
+        return Picture(f"{about}: too many for a picture that can be read.")
     drawing = draw(model.network, certainty, compelled)
     width = drawing.width + 2 * EDGE
     return Picture(
+        about,
         _svg(model, drawing, about),
         math.ceil(width),
         math.ceil(SMALLEST * width),
         any(box.hidden for box in drawing.boxes),
         bool(certainty),
         any(arrow.turns for arrow in drawing.arrows),
-        about,
     )
-
-
-def _nothing(words: str) -> Picture:
-    return Picture("", 0, 0, False, False, False, words)
 
 
 def _svg(model: Model, drawing: Drawing, about: str) -> str:
@@ -170,15 +318,13 @@ def _arrow(arrow: Arrow, names: Sequence[str]) -> str:
     head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.head)
     width, opacity = edge_style(arrow.certainty)
     words = f"{names[arrow.parent]} → {names[arrow.child]}"
-    tip = None
-    touched: list[str] = []
+    tip, before = None, tag("title", escape(words))
     if arrow.certainty is not None:
         tip = f"{words}\nprobability\t{probability(arrow.certainty)}"
-        touched = [tag("path", d=curve, class_="near")]
+        before = tag("path", d=curve, class_="near")
     return tag(
         "g",
-        tag("title", escape(words)) if tip is None else "",
-        *touched,
+        before,
         tag("path", d=curve, stroke_width=width),
         tag("polygon", points=head, class_="open" if arrow.turns else None),
         class_="edge",
@@ -193,31 +339,23 @@ def _box(model: Model, box: Box) -> str:
     first = box.y - step * (len(box.lines) - 1) / 2 + 0.35 * TEXT
     parents = [model.network.variables[p].name for p in model.network.parents[box.variable]]
     values = count(len(v.states), "state") if v.family.tabular else kind(v)
-    said = f"{v.name}: {'hidden, ' if v.hidden else ''}{values}"
+    about = f"{v.name}: {'hidden, ' if v.hidden else ''}{values}"
+    corner = box.height / 2 if box.hidden else CORNER
+    size = {"width": box.width, "height": box.height, "rx": corner}
     return tag(
         "g",
-        tag(
-            "rect",
-            x=box.left,
-            y=box.top,
-            width=box.width,
-            height=box.height,
-            rx=box.height / 2 if box.hidden else CORNER,
-        ),
+        tag("rect", x=box.left, y=box.top, **size),
         *(label(line, box.x, first + k * step) for k, line in enumerate(box.lines)),
         class_="node hidden" if box.hidden else "node",
         tabindex=0,
         role="img",
-        aria_label=f"{said}, depends on {listed(parents)}" if parents else said,
+        aria_label=f"{about}, depends on {listed(parents)}" if parents else about,
         data_tip="\n".join("\t".join(cells) for cells in table_lines(model, box.variable)),
     )
 
 
 def _path(curve: Curve) -> str:
-    (x, y), *rest = curve
-    pieces = "".join(f"C{_points(rest[k : k + 3])}" for k in range(0, len(rest), 3))
-    return f"M{x:.1f} {y:.1f}{pieces}"
-
-
-def _points(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    """Write a curve: its start, then three points for each piece."""
+    points = [f"{x:.1f} {y:.1f}" for x, y in curve]
+    pieces = (f"C{' '.join(points[k : k + 3])}" for k in range(1, len(points), 3))
+    return f"M{points[0]}{''.join(pieces)}"

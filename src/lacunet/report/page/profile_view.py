@@ -1,12 +1,9 @@
-"""Numbers by class: means shaded by how far they are from that of everybody, and densities.
-
-Class profiles as a heat map and as bars, what separates the classes first.
-"""
+"""Class profiles: answers, means and densities of numbers; what separates most comes first."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -14,92 +11,136 @@ from lacunet.charts.style import Look, factor_ticks, shading, ticks
 from lacunet.errors import LacunetError
 from lacunet.models.latent_class import is_latent_class
 from lacunet.models.network import Model
-from lacunet.report.page.chart import dash
-from lacunet.report.page.words import (
-    Cell,
-    chance_cell,
-    count,
-    hundredths,
-    label,
-    percent,
-    share_cell,
-    tag,
-)
-from lacunet.runtime.arrays import FloatArray
+from lacunet.report.page.chart import dash, key
+from lacunet.report.page.views import View
+from lacunet.report.page.words import count, label, tag
 from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
-from lacunet.tabular import measured, probability
+from lacunet.tabular import measured
 
-MOST = 60  # numbers that are shown
-WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart, in pixels
+CELLS = 4000  # numbers that heat maps may have: a page must stay small
+STATES = 12  # answers of a variable that are shown; those that differ least are added up
+MOST = 60  # columns of numbers that are shown
+
+
+def hidden_views(model: Model) -> tuple[list[View], list[str]]:
+    """Give what to show of every hidden variable, and what could not be worked out."""
+    views, notes = [], []
+    for h in model.network.hidden:
+        try:
+            views.append(_view(model, profile(model, h)))
+        except LacunetError as error:  # nothing is seen here, so cliques can be larger than in EM
+            notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
+    return views, notes
+
+
+def _view(model: Model, profiles: Profiles) -> View:
+    simple = is_latent_class(model.network)
+    alone = len(profiles.states) == 1 and not simple
+    entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
+    shown = [] if alone else _within(profiles, CELLS // len(model.network.hidden))
+    numbers = [] if alone else profiles.numbers[:MOST]
+    every = len(profiles.answers) + len(profiles.numbers) + profiles.left_out
+    left_out = every - len(shown) - len(numbers)
+    more = f"{count(left_out, 'more variable')} that separate less are not shown."
+    names = [f"{profiles.name} {state}" for state in profiles.states]
+
+    def power(information: float) -> float:
+        """The share of what could be known of the class."""
+        return min(information / entropy, 1.0) if entropy > 0 else 0.0
+
+    return {
+        "name": profiles.name,
+        "classes": names,
+        "sizes": [1.0] if alone else profiles.sizes.tolist(),
+        "variables": [_variable(a, profiles) | {"power": power(a.information)} for a in shown],
+        "numbers": [
+            {
+                "name": n.name,
+                "power": power(n.information),
+                "titles": n.titles,
+                "means": list(zip(n.mean.tolist(), shading(n).tolist(), strict=True)),
+                "spreads": n.spread.tolist(),
+                "chart": density_chart(n, profiles),
+            }
+            for n in numbers
+        ],
+        "legend": [(name, key(Look(k), marked=False)) for k, name in enumerate(names)],
+        "pair": pair_chart(profiles, model) if simple else "",
+        "left_out": "One state: there is nothing to compare."
+        if alone
+        else (more if left_out else ""),
+        "latent_class": simple,
+    }
+
+
+def _within(profiles: Profiles, budget: int) -> list[Answers]:
+    """Give as many variables as there may be cells, one at least."""
+    sizes = [(len(profiles.states) + 1) * min(len(a.states), STATES) for a in profiles.answers]
+    fitting = int(np.sum(np.cumsum(sizes) <= budget))
+    return [_shortened(a) for a in profiles.answers[: max(1, fitting)]]
+
+
+def _shortened(a: Answers) -> Answers:
+    """Add up the answers that differ least between the classes, where there are very many."""
+    if len(a.states) <= STATES:
+        return a
+    difference = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
+    kept = sorted(np.argsort(-difference, kind="stable")[: STATES - 1].tolist())
+    rest = [k for k in range(len(a.states)) if k not in kept]
+    return Answers(
+        a.name,
+        (*(a.states[k] for k in kept), f"({len(rest)} others)"),
+        np.column_stack([a.given[:, kept], a.given[:, rest].sum(axis=1)]),
+        np.append(a.overall[kept], a.overall[rest].sum()),
+        a.information,
+    )
+
+
+def _variable(a: Answers, profiles: Profiles) -> dict[str, Any]:
+    """Give the rows of the heat map, and the segments of the bars."""
+    last = max(len(a.states) - 1, 1)
+    shades = [0.12 + 0.8 * k / last for k in range(len(a.states))]  # from light to dark
+    everybody = np.vstack([a.given, a.overall])
+    return {
+        "name": a.name,
+        "answers": list(zip(a.states, shades, everybody.T.tolist(), strict=True)),
+        "bars": [
+            (state, [x for x in zip(a.states, row, shades, strict=True) if x[1] > 0])
+            for state, row in zip(profiles.states, a.given.tolist(), strict=True)
+        ],
+    }
+
+
+WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart of densities, in pixels
 FEW = 4  # numbers on its axis
 WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair
 RINGS = (1.0, 2.0)  # standard deviations of its ellipses
 
 
-@dataclass(frozen=True)
-class Number:
-    """One number."""
-
-    name: str
-    power: str  # share of what could be known of the class, 0 to 1
-    told: str  # the same in words
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]  # title, and a cell for each class and everybody
-    chart: str  # its densities, as SVG
+def _scale(ends: tuple[float, float], first: float, last: float) -> Callable[[Any], Any]:
+    """Give the linear map from values to pixels."""
+    unit = (last - first) / (ends[1] - ends[0] or 1.0)
+    return lambda value: first + (value - ends[0]) * unit
 
 
-def number_view(profiles: Profiles, entropy: float) -> tuple[Number, ...]:
-    """Give the numbers that tell the classes apart most."""
-    return tuple(_number(n, profiles, entropy) for n in profiles.numbers[:MOST])
+def _curve(xs: Sequence[float], ys: Sequence[float], look: Look, kind: str = "polyline") -> str:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+    return tag(kind, points=points, class_="curve", stroke_dasharray=dash(look))
 
 
-def legend(profiles: Profiles) -> list[tuple[str, str]]:
-    """Give the line of each class, and its name."""
-    line = {"x1": 0, "y1": 7, "x2": 26, "y2": 7, "class_": "curve"}
-    box = {"viewBox": "0 0 26 14", "width": 26, "height": 14, "aria_hidden": "true"}
-    return [
-        (
-            f"{profiles.name} {state}",
-            tag(
-                "svg",
-                tag("line", **line, stroke_dasharray=dash(Look(k))),
-                class_=f"key s{Look(k).colour}",
-                **box,
-            ),
-        )
-        for k, state in enumerate(profiles.states)
-    ]
-
-
-def _number(n: NumberProfile, profiles: Profiles, entropy: float) -> Number:
-    power = min(n.information / entropy, 1.0) if entropy > 0 else 0.0
-    means = tuple(
-        Cell(measured(x), share=hundredths(share))
-        for x, share in zip(n.mean.tolist(), shading(n).tolist(), strict=True)
-    )
-    spreads = tuple(Cell(measured(x)) for x in n.spread.tolist())
-    rows = ((n.titles[0], means), (n.titles[1], spreads))
-    return Number(n.name, hundredths(power), percent(power), rows, _chart(n, profiles))
-
-
-def _chart(n: NumberProfile, profiles: Profiles) -> str:
-    low, high = float(n.places[0]), float(n.places[-1])
-    top = float(n.density[:-1].max())
-
-    def x(places: FloatArray) -> FloatArray:
-        return EDGE + (places - low) / (high - low or 1.0) * (WIDTH - 2 * EDGE)
-
+def density_chart(n: NumberProfile, profiles: Profiles) -> str:
+    """Draw the density of a number in each class."""
+    ends = float(n.places[0]), float(n.places[-1])
+    x = _scale(ends, EDGE, WIDTH - EDGE)
+    heights = HEIGHT - n.density / float(n.density[:-1].max()) * (HEIGHT - EDGE)
     parts = [tag("line", x1=EDGE, x2=WIDTH - EDGE, y1=HEIGHT, y2=HEIGHT, class_="level")]
-    for words, at in _ticks(n, (low, high)):
-        place = float(x(np.array([at]))[0])
-        parts.append(tag("line", x1=place, x2=place, y1=HEIGHT, y2=HEIGHT + 4, class_="level"))
-        parts.append(label(words, place, HEIGHT + 18))
+    for words, at in _ticks(n, ends):
+        parts.append(tag("line", x1=x(at), x2=x(at), y1=HEIGHT, y2=HEIGHT + 4, class_="level"))
+        parts.append(label(words, x(at), HEIGHT + 18))
     for k, state in enumerate(profiles.states):
-        heights = HEIGHT - n.density[k] / top * (HEIGHT - EDGE)
-        points = zip(x(n.places).tolist(), heights.tolist(), strict=True)
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        said = f"{profiles.name} {state}: {n.titles[0]} {measured(float(n.mean[k]))}"
-        curve = tag("polyline", points=line, class_="curve", stroke_dasharray=dash(Look(k)))
-        parts.append(tag("g", tag("title", escape(said)), curve, class_=f"s{Look(k).colour}"))
+        title = f"{profiles.name} {state}: {n.titles[0]} {measured(float(n.mean[k]))}"
+        curve = _curve(x(n.places).tolist(), heights[k].tolist(), Look(k))
+        parts.append(tag("g", tag("title", escape(title)), curve, class_=f"s{Look(k).colour}"))
     box = f"0 0 {WIDTH:.0f} {HEIGHT + BELOW:.0f}"
     about = f"{n.name} in each state of {profiles.name}"
     return tag("svg", *parts, class_="chart", viewBox=box, role="img", aria_label=about)
@@ -120,19 +161,12 @@ def pair_chart(profiles: Profiles, model: Model) -> str:
 
     Ellipses are one and two standard deviations around the means.
     """
-    measured_ones = [n for n in profiles.numbers if not n.whole][:2]
-    if len(measured_ones) < 2 or len(profiles.states) < 2:
+    pair = [n for n in profiles.numbers if not n.whole][:2]
+    if len(pair) < 2 or len(profiles.states) < 2:
         return ""
-    across, up = measured_ones
-    ends = [_reach(n) for n in measured_ones]
-    wide, tall = (WIDE - LEFT - EDGE) / np.ptp(ends[0]), (TALL - TOP) / np.ptp(ends[1])
-
-    def x(place: float) -> float:
-        return float(LEFT + (place - ends[0][0]) * wide)
-
-    def y(place: float) -> float:
-        return float(TALL - (place - ends[1][0]) * tall)
-
+    across, up = pair
+    ends = [_reach(n) for n in pair]
+    x, y = _scale(ends[0], LEFT, WIDE - EDGE), _scale(ends[1], TALL, TOP)
     parts = [
         tag("line", x1=LEFT, x2=WIDE - EDGE, y1=TALL, y2=TALL, class_="level"),
         tag("line", x1=LEFT, x2=LEFT, y1=TOP, y2=TALL, class_="level"),
@@ -143,21 +177,15 @@ def pair_chart(profiles: Profiles, model: Model) -> str:
     ]
     around = pair_rings(model, across, up)
     for k, state in enumerate(profiles.states):
-        cx, cy = (float(n.as_places(n.mean[k])) for n in measured_ones)
+        cx, cy = (float(n.as_places(n.mean[k])) for n in pair)
         rings = (
-            tag(
-                "polygon",
-                points=" ".join(
-                    f"{x(cx + r * a):.1f},{y(cy + r * b):.1f}" for a, b in around[k].T.tolist()
-                ),
-                class_="curve",
-                stroke_dasharray=dash(Look(k)),
-            )
+            _curve(x(cx + r * dx).tolist(), y(cy + r * dy).tolist(), Look(k), "polygon")
             for r in RINGS
+            for dx, dy in [around[k]]
         )
-        said = tag("title", escape(f"{profiles.name} {state}"))
+        title = tag("title", escape(f"{profiles.name} {state}"))
         dot = tag("circle", cx=x(cx), cy=y(cy), r=3.0, class_="mark")
-        parts.append(tag("g", said, *rings, dot, class_=f"s{Look(k).colour}"))
+        parts.append(tag("g", title, *rings, dot, class_=f"s{Look(k).colour}"))
     box = f"0 0 {WIDE:.0f} {TALL + 2 * BELOW:.0f}"
     about = f"States of {profiles.name} by {across.name} and {up.name}"
     return tag("svg", *parts, class_="chart pair", viewBox=box, role="img", aria_label=about)
@@ -168,147 +196,3 @@ def _reach(n: NumberProfile) -> tuple[float, float]:
     middle = n.as_places(n.mean[:-1])
     far = 1.1 * RINGS[-1] * n.deviations[:-1]
     return float(np.min(middle - far)), float(np.max(middle + far))
-
-
-CELLS = 4000  # numbers that heat maps may have: a page must stay small
-STATES = 12  # answers of a variable that are shown; those that differ least are added up
-ROOM = 0.11  # share from which a segment has room for its number
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A part of a stacked bar."""
-
-    share: str
-    shade: str
-    text: str  # empty where there is no room
-    said: str  # to those who hear the page
-    tip: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One state of a variable: a row of the heat map, and an entry of the legend."""
-
-    label: str
-    cells: tuple[Cell, ...]  # one for each class, then everybody
-    shade: str
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One variable."""
-
-    name: str
-    power: str  # share of what could be known of the class, 0 to 1
-    told: str  # the same in words
-    answers: tuple[Answer, ...]
-    bars: tuple[tuple[str, tuple[Segment, ...]], ...]  # one for each class
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """One hidden variable."""
-
-    name: str
-    classes: tuple[str, ...]
-    sizes: tuple[Cell, ...]
-    variables: tuple[Variable, ...]
-    numbers: tuple[Number, ...]
-    legend: list[tuple[str, str]]  # of the charts of numbers: name and line of each class
-    pair: str  # the classes in the plane of two numbers, as SVG; empty if there are no two
-    left_out: str  # what is not shown
-    latent_class: bool
-
-
-def hidden_views(model: Model) -> tuple[list[Hidden], list[str]]:
-    """Give what to show of every hidden variable, and what could not be worked out."""
-    views, notes = [], []
-    for h in model.network.hidden:
-        try:
-            views.append(_view(model, profile(model, h)))
-        except LacunetError as error:  # nothing is seen here, so cliques can be larger than in EM
-            notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
-    return views, notes
-
-
-def _view(model: Model, profiles: Profiles) -> Hidden:
-    simple = is_latent_class(model.network)
-    alone = len(profiles.states) == 1 and not simple
-    entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
-    budget = CELLS // len(model.network.hidden)
-    variables = [] if alone else _variables(profiles, budget, entropy)
-    numbers = () if alone else number_view(profiles, entropy)
-    every = len(profiles.answers) + len(profiles.numbers) + profiles.left_out
-    hidden = every - len(variables) - len(numbers)
-    left_out = f"{count(hidden, 'more variable')} that separate less are not shown."
-    return Hidden(
-        profiles.name,
-        tuple(f"{profiles.name} {state}" for state in profiles.states),
-        tuple(share_cell(p) for p in ((1.0,) if alone else profiles.sizes)),
-        tuple(variables),
-        numbers,
-        legend(profiles),
-        pair_chart(profiles, model) if simple else "",
-        "One state: there is nothing to compare." if alone else left_out if hidden else "",
-        simple,
-    )
-
-
-def _variables(profiles: Profiles, budget: int, entropy: float) -> list[Variable]:
-    """Give as many variables as there may be cells, one at least."""
-    variables: list[Variable] = []
-    for a in profiles.answers:
-        budget -= (len(profiles.states) + 1) * min(len(a.states), STATES)
-        if budget < 0 and variables:
-            break
-        variables.append(_variable(_short(a), profiles, entropy))
-    return variables
-
-
-def _short(a: Answers) -> Answers:
-    """Add up the answers that differ least between the classes, where there are very many."""
-    if len(a.states) <= STATES:
-        return a
-    difference = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
-    kept = sorted(np.argsort(-difference, kind="stable")[: STATES - 1].tolist())
-    rest = [k for k in range(len(a.states)) if k not in kept]
-    return Answers(
-        a.name,
-        (*(a.states[k] for k in kept), f"({len(rest)} others)"),
-        np.column_stack([a.given[:, kept], a.given[:, rest].sum(axis=1)]),
-        np.append(a.overall[kept], a.overall[rest].sum()),
-        a.information,
-    )
-
-
-def _variable(a: Answers, profiles: Profiles, entropy: float) -> Variable:
-    power = min(a.information / entropy, 1.0) if entropy > 0 else 0.0
-    last = max(len(a.states) - 1, 1)
-    shades = [0.12 + 0.8 * k / last for k in range(len(a.states))]  # from light to dark
-    everybody = np.vstack([a.given, a.overall])
-    answers = tuple(
-        Answer(label, tuple(map(chance_cell, everybody[:, k])), hundredths(shades[k]))
-        for k, label in enumerate(a.states)
-    )
-    bars = tuple(
-        (state, tuple(_segments(a, profiles.name, state, row, shades)))
-        for state, row in zip(profiles.states, a.given, strict=True)
-    )
-    return Variable(a.name, hundredths(power), percent(power), answers, bars)
-
-
-def _segments(
-    a: Answers, hidden: str, state: str, row: Sequence[float], shades: Sequence[float]
-) -> list[Segment]:
-    return [
-        Segment(
-            hundredths(p),
-            hundredths(shade),
-            f"{100 * p:.0f}" if p >= ROOM else "",
-            f"{label} {probability(p)}",
-            f"{a.name}\n{hidden} {state}: {label}\t{probability(p)}",
-        )
-        for label, p, shade in zip(a.states, row, shades, strict=True)
-        if p > 0
-    ]

@@ -1,30 +1,37 @@
-"""The page about a selection: what each `*_view` says of it."""
+"""The page about a selection: the answer, the evidence, the profiles, and how it was made."""
 
+import importlib.metadata
 import os
+import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lacunet import api
 from lacunet.charts.style import by_number
+from lacunet.data.audit import holes, sizes
+from lacunet.data.notes import has_missing_state
 from lacunet.models.display import hidden_grids
 from lacunet.models.latent_class import is_latent_class
-from lacunet.report.page import (
-    evidence_view,
-    network_page,
-    profile_view,
-    render,
-    summary_view,
-    views,
-)
+from lacunet.report.page import evidence_view, render, views
 from lacunet.report.page.advice import warnings
 from lacunet.report.page.chart import key
-from lacunet.report.page.render import facts, python_call
-from lacunet.report.page.views import audit
-from lacunet.report.page.words import kind, nats
+from lacunet.report.page.network_page import Tile, data_tiles, picture
+from lacunet.report.page.profile_view import hidden_views
+from lacunet.report.page.words import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
-from lacunet.selection.candidates import Selection
-from lacunet.selection.grids import TITLES, answer, beside_classes, limits
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.certainty import TRUTH, How
+from lacunet.selection.grids import (
+    TITLES,
+    answer,
+    beside_classes,
+    cannot_tell,
+    factor_words,
+    limits,
+)
 from lacunet.selection.other_answers import calibration_grid, why_not_bic
+from lacunet.tabular import chance
 
 
 def write_report(
@@ -51,7 +58,6 @@ def write_report(
 def _content(selection: Selection) -> dict[str, Any]:
     curves = evidence_view.series(selection)
     heads, bars = evidence_view.posterior_bars(selection)
-    names = evidence_view.score_names(selection)
     content: dict[str, Any] = {
         "answer": answer(selection),
         "leads": list(filter(None, [*limits(selection), evidence_view.agreement(selection)])),
@@ -63,8 +69,8 @@ def _content(selection: Selection) -> dict[str, Any]:
         "legend": [(s.title, key(s.look)) for s in curves],
         "chart_notes": evidence_view.chart_notes(selection, curves),
         "first": selection.unit if by_number(selection) else "network",
-        "score_heads": [TITLES[n] for n in names],
-        "numbers": evidence_view.number_lines(selection),
+        "score_heads": [TITLES[n] for n in evidence_view.score_names(selection)],
+        "numbers": evidence_view.number_rows(selection),
         "labels": [str(c.label) for c in selection.candidates],
         "posterior_heads": heads,
         "posterior_bars": bars,
@@ -72,34 +78,24 @@ def _content(selection: Selection) -> dict[str, Any]:
         "posterior_matrix": evidence_view.posterior_matrix(selection),
         "headline": TITLES[selection.headline],
         "measured": [
-            (
-                c.title,
-                nats(c.measured.value),
-                c.measured.error.removeprefix(" ± ") or "–",
-                str(c.measured.verdict),
-            )
+            (c.title, nats(m.value), m.error.removeprefix(" ± ") or "–", str(m.verdict))
             for c in selection.candidates
-            if c.measured is not None
+            if (m := c.measured) is not None
         ],
         "calibration": calibration_grid(selection),
         "beside_classes": beside_classes(selection),
-        "starts": [summary_view.starts(c, selection.label) for c in selection.candidates],
+        "starts": [_starts(c, c.label == selection.label) for c in selection.candidates],
         "warnings": warnings(selection),
-        "holes": audit(selection.table),
+        "holes": views.audit(selection.table),
         "notes": selection.table.notes,
-        "facts": facts(selection),
+        "facts": _facts(selection),
         "call": python_call(selection),
-        "hidden": [],
-        "tables": [],
-        "separations": [],
-        "grids": [],
-        "structure": [],
-        "picture": None,
-        "chosen": None,
+        **dict.fromkeys(("hidden", "tables", "separations", "grids", "structure"), ()),
+        **dict.fromkeys(("picture", "chosen")),
     }
     if selection.label is not None:
         content |= _of_best(selection)
-    content["tiles"] = summary_view.tiles(selection, content["separations"])
+    content["tiles"] = tiles(selection, content["separations"])
     return content
 
 
@@ -113,21 +109,155 @@ def _of_best(selection: Selection) -> dict[str, Any]:
     """What there is to say of the chosen candidate."""
     model = selection.best.fit.model
     network, names = model.network, [v.name for v in model.network.variables]
-    hidden, notes = profile_view.hidden_views(model)
+    simple = is_latent_class(network)
+    hidden, notes = hidden_views(model)
     criteria = api.information_criteria(selection)
+    structure = [
+        (v.name, v.hidden, kind(v), [names[p] for p in network.parents[i]])
+        for i, v in ((i, network.variables[i]) for i in network.shown)
+    ]
     return {
         "chosen": selection.best.title,
         "hidden": hidden,
-        # Profiles say it already if the model is simple.
-        "tables": [] if is_latent_class(network) else hidden_grids(model),
+        "tables": [] if simple else hidden_grids(model),  # else profiles say it already
         "notes": (*selection.table.notes, *notes),
         "separations": views.separations(criteria, selection),
         "grids": views.fit_grids(criteria, selection),
-        "picture": network_page.picture(model),
-        "structure": []
-        if by_number(selection) and is_latent_class(network)
-        else [
-            (v.name, v.hidden, kind(v), [names[p] for p in network.parents[i]])
-            for i, v in ((i, network.variables[i]) for i in network.shown)
-        ],
+        "picture": picture(model),
+        "structure": [] if by_number(selection) and simple else structure,
     }
+
+
+def tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
+    """The numbers that stand beside the answer."""
+    of_answer = _of_answer(selection, separations) if selection.label is not None else []
+    return [*of_answer, *data_tiles(selection.table)]
+
+
+def _of_answer(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
+    best, certainty = selection.best, selection.certainty
+    if selection.at_least:
+        found = [("probability", "–", "cannot be told: more were not tried")]
+    elif cannot_tell(selection):
+        found = [("probability", "–", "cannot be told: the search is unstable")]
+    else:
+        p, error = certainty.probabilities[best.label], certainty.stderr[best.label]
+        written = chance(p, error, exact=len(selection.candidates) == 1)
+        found = [("probability", written, f"that the answer is right, {certainty.how}")]
+    if (second := evidence_view.runner_up(selection)) is not None:
+        candidate, factor = second
+        found.append(("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
+    if separations and (r2 := separations[0]["entropy"]) is not None:
+        found.append(("entropy R²", f"{r2:.2f}", "1 would be perfect separation"))
+    if best.fit.finalists > 1:
+        reached = f"{best.fit.reached} of {best.fit.finalists}"
+        found.append(("starts", reached, "ended at this same optimum"))
+    return found
+
+
+DOTS = 12  # starts that are drawn one by one
+
+
+def _starts(candidate: Candidate, chosen: bool) -> dict[str, Any]:
+    """Say how often the best optimum of a candidate was found."""
+    reached, finalists = candidate.fit.reached, candidate.fit.finalists
+    if finalists == 1:
+        words = str(candidate.fit.status)
+    elif reached == finalists:
+        words = "every one found the same optimum"
+    elif reached == 1:
+        words = "only one found the best optimum: look further"
+    elif reached == 0:
+        words = "none found it: it came from a neighbouring candidate"
+    else:
+        words = "several found the best optimum, the others ended lower"
+    return {
+        "title": candidate.title,
+        "chosen": chosen,
+        "dots": [i < reached for i in range(finalists)] if finalists <= DOTS else (),
+        "text": f"{reached} of {finalists}",
+        "words": words,
+        "weak": finalists > 1 and not candidate.fit.stable,
+    }
+
+
+PACKAGES = ("numpy", "scipy", "numba")
+PARAMETERS = {
+    "map": "MAP",
+    "ml": "maximum likelihood",
+    "softmax": "MAP of log θ (softmax), which exists for every prior",
+}
+
+
+def _facts(selection: Selection) -> list[tuple[str, str]]:
+    """Everything that the numbers depend on."""
+    options, table = selection.options, selection.table
+    seconds = sum(sum(c.seconds.values()) for c in selection.candidates)
+    starts = count(options.starts, "random start")
+    packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    # A prior that depends on the number of states may have a MAP or not.
+    estimates = dict.fromkeys(c.fit.estimate.value for c in selection.candidates)
+    prior = "all the same"
+    if selection.named_prior is not None:
+        prior = str(selection.named_prior)
+    elif selection.prior is not None:
+        prior = ", ".join(f"{k}: {weight:g}" for k, weight in selection.prior.items())
+    return [
+        ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
+        ("Candidates", listed([c.title for c in selection.candidates], 20)),
+        ("Parameters", "; ".join(PARAMETERS[estimate] for estimate in estimates)),
+        ("Prior of the parameters", render.prior_words(selection.alpha)),
+        ("Prior of the candidates", prior),
+        ("Search", f"{starts}, schedule {options.schedule.value}, seed {options.seed}"),
+        ("Computing time", f"{seconds:,.1f} s, over all threads"),
+        ("Program", f"Lacunet {render.version()}"),
+        ("With", ", ".join([f"Python {platform.python_version()}", *packages])),
+    ]
+
+
+def python_call(selection: Selection) -> str:
+    """Write the call that makes this selection, where no command did.
+
+    Data and networks are objects of the caller's program, so they are only named.
+    """
+    options = selection.options
+    network = selection.best.fit.model.network if selection.label is not None else None
+    varied = list(selection.candidates[0].proposal.sizes)
+    if not varied:
+        start = "lacunet.compare(data, networks"
+    elif network is not None and is_latent_class(network):
+        start = f"lacunet.select(data, {[c.label for c in selection.candidates]}"
+    else:
+        numbers = sorted({k for c in selection.candidates for k in c.proposal.sizes.values()})
+        start = f"lacunet.select(data, {numbers}, network=network, hidden={varied}"
+    arguments: dict[str, object] = {
+        "scores": [s.name for s in selection.scores if s is not TRUTH],
+        **_measuring(selection),
+        "estimate": options.estimate.value,
+        "alpha": selection.alpha,
+        "starts": options.starts,
+        "schedule": options.schedule.value,
+        "seed": options.seed,
+    }
+    if any(c.dimension != c.fit.model.network.dimension for c in selection.candidates):
+        arguments["dimension"] = "rank"
+    if selection.ratio_tests:
+        arguments["blrt"] = max(test.asked for test in selection.ratio_tests.values())
+    if selection.named_prior is not None:
+        arguments["prior"] = str(selection.named_prior)
+    elif selection.prior is not None:
+        arguments["prior"] = dict(selection.prior)
+    if any(has_missing_state(column) for column in selection.table.columns):
+        arguments["missing_as_state"] = True
+    lines = [f"    {name}={value!r}," for name, value in arguments.items()]
+    return "\n".join([f"{start},", *lines, ")"])
+
+
+def _measuring(selection: Selection) -> dict[str, object]:
+    """How far the evidence was measured, where that is not the default."""
+    alone = {c.label for c in selection.candidates if c.measured}
+    quick: dict[str, object] = {"quick": True} if selection.certainty.how is How.QUICK else {}
+    if len(alone) == len(selection.candidates):
+        return {"evidence": True}
+    # Candidates that were measured by themselves though they do not decide.
+    return {**quick, "calibrate": True} if alone - selection.certainty.measured else quick

@@ -1,8 +1,4 @@
-"""Numbers and names as the page writes them.
-
-What the tables of the page are made of.
-SVG as text, a few shapes at a time; everything that is put into it is escaped.
-"""
+"""Numbers, names and cells of tables as the page writes them, and the elements of its SVG."""
 
 import math
 from collections.abc import Sequence
@@ -66,7 +62,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 def hundredths(p: float) -> str:
     """Write a share for the style sheet, which needs no more digits than can be seen."""
-    return f"{p:.3f}".rstrip("0").rstrip(".")
+    return "0" if math.isnan(p) else f"{p:.3f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class LabelledRow:
     """A row of a table."""
 
     label: str
@@ -95,16 +91,10 @@ def share_cell(p: float) -> Cell:
 
 
 def chance_cell(
-    p: float,
-    tip: str = "",
-    best: bool = False,
-    *,
-    exact: bool = True,
-    stderr: float | None = None,
+    p: float, tip: str = "", best: bool = False, *, exact: bool = True, stderr: float | None = None
 ) -> Cell:
     """Show a probability, with its error if it has one; one that does not exist has no length."""
-    length = hundredths(0.0 if math.isnan(p) else p)
-    return Cell(chance(p, stderr, exact=exact), tip, best, share=length)
+    return Cell(chance(p, stderr, exact=exact), tip, best, share=hundredths(p))
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
@@ -114,7 +104,7 @@ def tag(name: str, *children: str, **attributes: object) -> str:
     '<text x="1.25" class="b &lt; c">a</text>'
     """
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_quoted(_plain(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_quoted(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -134,9 +124,10 @@ def mark(corners: Corners, x: float, y: float, size: float, **attributes: object
     return tag("polygon", points=points, **attributes)
 
 
-def _quoted(text: str) -> str:
+def _quoted(value: object) -> str:
     """Escape the value of an attribute; XML would take bare line ends and tabs for spaces."""
-    return escape(text).replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
+    text = escape(_plain(value))
+    return text.replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
 
 
 def _plain(value: object) -> str:
