@@ -56,8 +56,8 @@ def described(result: object, names: str) -> dict[str, Any]:
 
     Flags become sentences, members of enumerations their values, arrays lists.
 
-    >>> described(np.float64(2.5), "real kind=dtype.kind")
-    {'real': 2.5, 'kind': 'f'}
+    >>> described(2.5j, "imag other=real")
+    {'imag': 2.5, 'other': 0.0}
     """
     pairs = (name.partition("=") for name in names.split())
     return {name: _plain(attrgetter(path or name)(result)) for name, _, path in pairs}
