@@ -8,8 +8,7 @@ with the number of people who gave them. gss82: 1,202 respondents of the General
 import polars as pl
 
 from election import ITEMS, election
-from lacunet.data.datasets import dataset_path, load_dataset
-from lacunet.data.read import read_table
+from lacunet.data.read import dataset_path, load_dataset, read_table
 from lacunet.data.table import Table
 
 COLUMNS = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Table
 from lacunet.evidence.annealing import Goal
 from lacunet.evidence.consistency import sandwich

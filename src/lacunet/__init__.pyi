@@ -46,7 +46,7 @@ from lacunet.api import (
     three_step as three_step,
     warm_up as warm_up,
 )
-from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
+from lacunet.data.read import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table
 from lacunet.data.table import Column as Column, Table as Table
 from lacunet.summaries.ratio_tests import RatioTest as RatioTest

@@ -8,8 +8,7 @@ import pytest
 from make_published import PUBLISHED, write_published
 from make_survey import write_survey
 
-from lacunet.data.datasets import dataset_path, load_dataset
-from lacunet.data.read import read_rows, read_table
+from lacunet.data.read import dataset_path, load_dataset, read_rows, read_table
 from lacunet.errors import DataError, OptionError
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from lacunet import DataError
-from lacunet.data.coded_rows import code_rows
+from lacunet.data.reading import code_rows
 
 FRAME = pl.DataFrame({"a": ["x", "y", None, "x"], "b": [1, 2, 2, None]})
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 
 from examples import examples
-from lacunet.data.notes import (
+from lacunet.data.table import Column, Table
+from lacunet.data.transform import (
     has_missing_state,
     missing_as_state,
     missing_state,
@@ -13,7 +14,6 @@ from lacunet.data.notes import (
     with_masks,
     with_missing_states,
 )
-from lacunet.data.table import Column, Table
 from problems import cases
 
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from lacunet.data import source as sources
-from lacunet.data.columns import Judge
+from lacunet.data.columns import ColumnTyper
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_table
-from lacunet.data.reading import Reading, recoded
+from lacunet.data.reading import SourceReader, recoded
 from lacunet.data.source import open_source
 from lacunet.errors import DataError
 from lacunet.runtime.states import Numbers
@@ -23,8 +23,8 @@ def both_ways(frame, missing=frozenset()):
     """Codes and states of columns of numbers: read as arrays, and value by value."""
     for texts in (frozenset(), frozenset(frame.columns)):
         kinds = understand_kinds(KINDS)
-        judge = Judge(open_source(frame), kinds, missing)
-        reading = Reading(judge, frame.columns, texts=texts)
+        typer = ColumnTyper(open_source(frame), kinds, missing)
+        reading = SourceReader(typer, frame.columns, texts=texts)
         codes = reading.codes()
         codings = reading.codings(reading.weighed(codes, np.ones(len(codes))))
         yield recoded(codes, codings).tolist(), [c.states for c in codings]

@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from lacunet.data.coded_rows import code_rows
 from lacunet.data.read import read_table
+from lacunet.data.reading import code_rows
 from lacunet.errors import DataError
 
 ROWS = 303

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.annealing import (

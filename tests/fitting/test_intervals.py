@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 import finite_differences as fd
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.fitting.fit import Options, learn

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.errors import ModelError
 from lacunet.fitting.fit import Options, learn
 from lacunet.flags import Kind

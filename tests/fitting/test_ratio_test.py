@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, kstest
 
 import lacunet
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 import oracle
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.models.network import Model

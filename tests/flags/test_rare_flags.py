@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet import api
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealedMass, AnnealingRounds
 from lacunet.evidence.annealing import Goal, OutOfTimeError

@@ -9,7 +9,7 @@ import pytest
 
 import oracle
 from lacunet import api
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 from examples import examples
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options, learn

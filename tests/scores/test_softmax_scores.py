@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from examples import examples
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Table
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import oracle
-from lacunet.data.notes import missing_as_state, with_masks
 from lacunet.data.table import Column, Table
+from lacunet.data.transform import missing_as_state, with_masks
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options, learn
 from lacunet.inference.problem import build_problem

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from lacunet.data.datasets import load_dataset
+from lacunet.data.read import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Options

@@ -22,7 +22,7 @@ from lacunet.api.inputs import (
 from lacunet.api.options import AssignOptions, DrawOptions, SimulateOptions, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
 from lacunet.data import Column
-from lacunet.data.notes import put_missing_states
+from lacunet.data.transform import put_missing_states
 from lacunet.data.write import Support
 from lacunet.errors import ModelError, OptionError
 from lacunet.inference.queries.answers import (

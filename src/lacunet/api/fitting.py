@@ -33,8 +33,8 @@ from lacunet.api.options import (
 from lacunet.api.results import Scores
 from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
-from lacunet.data.notes import missing_as_state, with_missing_states
 from lacunet.data.table import Table
+from lacunet.data.transform import missing_as_state, with_missing_states
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, learn, learn_posterior
 from lacunet.fitting.logit import ClassParameters, parameters_of

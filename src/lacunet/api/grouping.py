@@ -12,9 +12,8 @@ from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
 from lacunet.api.selecting import as_sure_as_asked
 from lacunet.api.structure import one_number
 from lacunet.data.kinds import understand_kinds
-from lacunet.data.notes import missing_as_state
-from lacunet.data.ranked import with_groups
 from lacunet.data.table import Table
+from lacunet.data.transform import missing_as_state, with_groups
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import DeviceName

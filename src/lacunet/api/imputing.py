@@ -19,9 +19,9 @@ from lacunet.api.inputs import as_table, check_ordered
 from lacunet.api.options import StackOptions, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment
 from lacunet.api.stacking import Asked, learn_asked
-from lacunet.data.coded_rows import Rows, as_values
 from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
+from lacunet.data.reading import Rows, as_values
 from lacunet.data.table import Table
 from lacunet.data.write import (
     Filling,

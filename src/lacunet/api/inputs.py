@@ -13,7 +13,7 @@ import numpy as np
 from lacunet.api.options import ReadOptions, RowOptions
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
-from lacunet.data.design_columns import DesignColumns
+from lacunet.data.design import DesignColumns
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names

@@ -8,9 +8,9 @@ from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, as_table, as_written, table_for
 from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
-from lacunet.data.notes import has_missing_state, with_missing_states
-from lacunet.data.notes import missing_as_state as as_state
 from lacunet.data.table import Table
+from lacunet.data.transform import has_missing_state, with_missing_states
+from lacunet.data.transform import missing_as_state as as_state
 from lacunet.fitting.prepare import prepare
 from lacunet.models.ensemble import NetworkLike
 from lacunet.models.network import Network

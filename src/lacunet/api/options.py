@@ -15,7 +15,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
-from lacunet.data.design_columns import Clusters
+from lacunet.data.design import Clusters
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
 from lacunet.errors import UnknownOptionError, did_you_mean

@@ -17,8 +17,8 @@ import numpy as np
 from lacunet import __version__
 from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
-from lacunet.data.coded_rows import Rows
 from lacunet.data.read import read_rows
+from lacunet.data.reading import Rows
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.prepare import prepare

@@ -29,8 +29,7 @@ from lacunet.cli.models import assign, query, random, score, simulate
 from lacunet.cli.paths import Writes
 from lacunet.cli.select import select
 from lacunet.cli.table_words import audit
-from lacunet.data.datasets import dataset_path
-from lacunet.data.read import read_table
+from lacunet.data.read import dataset_path, read_table
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.report.documents import selection_document
 from lacunet.report.tables_file import save_selection

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, get_args
 
 from typer.models import ArgumentInfo, ParameterInfo
 
-from lacunet.data.many import files_of, is_pattern
-from lacunet.data.source import MANY
+from lacunet.data.source import MANY, files_of, is_pattern
 from lacunet.errors import LacunetError, OptionError
 
 

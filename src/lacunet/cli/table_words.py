@@ -10,7 +10,7 @@ from lacunet.cli.console import say
 from lacunet.cli.options import Asked
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, WARNING, holes, kinds_grid, sizes
-from lacunet.data.notes import has_missing_state
+from lacunet.data.transform import has_missing_state
 from lacunet.errors import OptionError
 from lacunet.models.ensemble import Speaker
 from lacunet.models.network import Network

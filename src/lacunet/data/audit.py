@@ -1,6 +1,6 @@
-"""What a person sees of a table: where it came from, its columns, its holes.
+"""What a person sees of a table: its columns, its missing cells, and remarks on columns.
 
-What to know of a column; where it is the same of many, it is said once.
+A remark that is the same for many columns is written once.
 """
 
 from __future__ import annotations
@@ -21,38 +21,40 @@ NAME_WIDTH = 32  # characters for a column name
 # Names that people give to a column that says how often a row occurs, or what it weighs.
 COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights", "w", "wt", "wgt"}
 COUNTS |= {"pweight", "fweight", "dweight", "pspwght", "anweight", "gewicht", "poids"}
+WARNING = "warning: "
+NAMED = 4  # columns that a remark names; the others are counted
 
 
 def audit_grid(table: Table) -> Grid:
     """One row per column: its states, and how much of it is missing."""
+    header: tuple[str, ...] = ("column", "states", "", "missing")
+    left = {0, 2}
     columns = [table.columns[j] for j in table.shown]
     rows = [
         (
-            shorten(column.name, NAME_WIDTH),
-            str(len(column.states)),
-            shorten(_values(column), WIDTH),
-            f"{share:.1%}" if share else "–",
+            shorten(c.name, NAME_WIDTH),
+            str(len(c.states)),
+            shorten(_values(c), WIDTH),
+            f"{table.missing[j]:.1%}" if table.missing[j] else "–",
         )
-        for column, share in ((table.columns[j], table.missing[j]) for j in table.shown)
+        for c, j in zip(columns, table.shown, strict=True)
     ]
-    title, header = f"{table.source}: {sizes(table)}", ("column", "states", "", "missing")
+    more: list[tuple[str, ...]] = [()] * len(columns)
     if any(c.title for c in columns):
-        about = [(*row, shorten(c.title, WIDTH)) for row, c in zip(rows, columns, strict=True)]
-        return Grid(title, (*header, "about"), tuple(about), frozenset({0, 2, 4}), table.notes)
-    if not any(c.why for c in table.columns):
-        return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
-    kinds = tuple((*row, c.kind.value, c.why) for row, c in zip(rows, columns, strict=True))
-    more = (*header, "read as", "because")
-    return Grid(title, more, kinds, frozenset({0, 2, 4, 5}), table.notes)
+        header, left = (*header, "about"), {*left, 4}
+        more = [(shorten(c.title, WIDTH),) for c in columns]
+    elif any(c.why for c in columns):
+        header, left = (*header, "read as", "because"), {*left, 4, 5}
+        more = [(c.kind.value, c.why) for c in columns]
+    cells = tuple((*row, *rest) for row, rest in zip(rows, more, strict=True))
+    return Grid(f"{table.source}: {sizes(table)}", header, cells, frozenset(left), table.notes)
 
 
 def kinds_grid(table: Table) -> Grid:
     """What each column is read as, and why."""
-    rows = [
-        (shorten(c.name, NAME_WIDTH), c.kind.value, c.why)
-        for c in (table.columns[j] for j in table.shown)
-    ]
-    return Grid("", ("column", "read as", "because"), tuple(rows), frozenset({0, 1, 2}))
+    columns = [table.columns[j] for j in table.shown]
+    rows = tuple((shorten(c.name, NAME_WIDTH), c.kind.value, c.why) for c in columns)
+    return Grid("", ("column", "read as", "because"), rows, frozenset({0, 1, 2}))
 
 
 def _values(column: Column) -> str:
@@ -82,16 +84,12 @@ def sizes(table: Table) -> str:
 
 def holes(table: Table) -> str:
     """Say how many columns there are, and how much of them is missing."""
-    columns = f"{len(table.columns)} column{'s' * (len(table.columns) > 1)}"
+    columns = _counted(len(table.columns), "column")
     if table.complete:
         return f"{columns}, no cell missing"
     share = float(table.missing.mean())
     text = f"{share:.1%}" if share >= SMALL else f"<{SMALL:.1%}"
     return f"{columns}, {text} of the cells missing"
-
-
-WARNING = "warning: "
-NAMED = 4  # columns that are named; the others are counted
 
 
 @dataclass(frozen=True)
@@ -101,55 +99,47 @@ class Remark:
     column: str
     sentence: str  # behind the cells, or alone
     cells: tuple[tuple[str, int], ...] = ()  # what, and how many
-    summed: bool = False  # whether the sentence is about all cells, and each is told behind it
+    summed: bool = False  # whether the sentence is about all cells, each listed behind it
     warning: bool = False
 
 
-def told_once(remarks: Iterable[str | Remark]) -> list[str]:
+def written_once(remarks: Iterable[str | Remark]) -> list[str]:
     """Write remarks, those that say the same of several columns as one, where the first stands.
 
     >>> odd = [Remark(name, "looks odd.", (("99", n),)) for name, n in [("a", 1), ("b", 2)]]
-    >>> told_once(odd[:1]), told_once(odd)
+    >>> written_once(odd[:1]), written_once(odd)
     (["column 'a': 99 (1 row) looks odd."], ["2 columns ('a', 'b'): 99 (3 cells) looks odd."])
     """
-    groups: dict[object, list[Remark | str]] = {}
+    groups: dict[object, list[Remark] | str] = {}
     for remark in remarks:
-        same: object = remark
-        if isinstance(remark, Remark):
-            what = tuple(name for name, _ in remark.cells)
-            same = remark.sentence, what, remark.summed, remark.warning
-        groups.setdefault(same, []).append(remark)
-    return [_written(group) for group in groups.values()]
+        if isinstance(remark, str):
+            groups[remark] = remark
+            continue
+        what = tuple(name for name, _ in remark.cells)
+        same = remark.sentence, what, remark.summed, remark.warning
+        groups.setdefault(same, []).append(remark)  # type: ignore[union-attr]
+    return [group if isinstance(group, str) else _written(group) for group in groups.values()]
 
 
-def _written(group: Sequence[Remark | str]) -> str:
-    first, some = group[0], [remark for remark in group if isinstance(remark, Remark)]
-    if not isinstance(first, Remark):
-        return first
-    cells = Counter[str]()
-    for remark in some:
+def _written(group: Sequence[Remark]) -> str:
+    first, cells = group[0], Counter[str]()
+    for remark in group:
         cells.update(dict(remark.cells))
-    columns = list(dict.fromkeys(remark.column for remark in some))
-    return f"{WARNING if first.warning else ''}{_where(columns)}: {_body(first, cells, columns)}"
-
-
-def _where(columns: Sequence[str]) -> str:
-    if len(columns) == 1:
-        return f"column {columns[0]!r}"
+    columns = list(dict.fromkeys(remark.column for remark in group))
     named = columns if len(columns) <= NAMED + 1 else columns[:NAMED]
-    left = len(columns) - len(named)
-    more = f" and {left} more" if left else ""
-    return f"{len(columns)} columns ({', '.join(map(repr, named))}{more})"
+    more = f" and {len(columns) - len(named)} more" if len(named) < len(columns) else ""
+    where = f"column {columns[0]!r}"
+    if len(columns) > 1:
+        where = f"{len(columns)} columns ({', '.join(map(repr, named))}{more})"
+    return f"{WARNING if first.warning else ''}{where}: {_body(first, cells, len(columns))}"
 
 
-def _body(first: Remark, cells: Counter[str], columns: Sequence[str]) -> str:
+def _body(first: Remark, cells: Counter[str], columns: int) -> str:
     if first.summed:
         each = ", ".join(f"{what}: {n:,}" for what, n in cells.items())
-        total = cells.total()
-        return (
-            f"{_counted(total, 'cell')} {'is' if total == 1 else 'are'} {first.sentence} ({each})."
-        )
-    unit = "row" if len(columns) == 1 else "cell"
+        are = "is" if cells.total() == 1 else "are"
+        return f"{_counted(cells.total(), 'cell')} {are} {first.sentence} ({each})."
+    unit = "row" if columns == 1 else "cell"
     each = ", ".join(f"{what} ({_counted(n, unit)})" for what, n in cells.items())
     return f"{each} {first.sentence}" if each else first.sentence
 

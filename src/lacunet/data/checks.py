@@ -1,7 +1,4 @@
-"""What a column must be like to be used, and what to say when it is not.
-
-What values must be like to be numbers of a kind, and what to say when they are not.
-"""
+"""What a column must be like to be used, and what to say when it is not."""
 
 import math
 import re
@@ -27,6 +24,20 @@ FEWEST_ROWS = 3  # below this every column looks like an identifier
 FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
 
 
+def unusable(name: str, why: str, instead: str = "") -> DataError:
+    """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
+    step = f"{instead}, or exclude" if instead else "Exclude"
+    return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
+
+
+def infinite(name: str, text: str, where: str) -> DataError:
+    """Say of a number that it is infinite."""
+    return DataError(
+        f"column {name!r}, {where}: {text} is not a finite number. Correct it, or declare it with "
+        f"--missing={shlex.quote(text)}."
+    )
+
+
 def check_inferred(
     name: str, raw: RawValues, coding: Coding, source: Source, *, weighted: bool
 ) -> None:
@@ -43,54 +54,20 @@ def check_inferred(
 
 def check_not_identifier(name: str, raw: RawValues, coding: Coding, *, weighted: bool) -> None:
     """Refuse values of which every row has its own, and numbers that number the rows."""
-    observed = int(raw.counts[coding.codes >= 0].sum())
-    if not looks_like_identifier(coding.states, observed, weighted=weighted):
+    states, observed = coding.states, int(raw.counts[coding.codes >= 0].sum())
+    each_its_own = len(states) == observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
+    if not each_its_own or (isinstance(states[0], int) and not _numbers_rows(name, states)):
         return
-    if isinstance(coding.states[0], int) and not numbers_rows(name, coding.states):
-        return
-    kind = "categorical" if isinstance(coding.states[0], str) else "gaussian"
-    told = unusable(
+    kind = "categorical" if isinstance(states[0], str) else "gaussian"
+    refused = unusable(
         name,
         f"has {observed:,} different values in {observed:,} observed rows, so it looks like an "
         "identifier",
     )
-    raise DataError(f"{told.args[0]} If it is none, say --kinds {shlex.quote(name)}={kind}.")
+    raise DataError(f"{refused.args[0]} If it is none, say --kinds {shlex.quote(name)}={kind}.")
 
 
-def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
-    """Refuse an infinite number among the states, which are in order."""
-    for value in (states[0], states[-1]):
-        if isinstance(value, float) and math.isinf(value):
-            raise infinite(name, str(value), source.where(raw.rows[raw.values.index(value)]))
-
-
-def check_no_infinite_text(
-    name: str, raw: RawValues, holes: frozenset[str], source: Source
-) -> None:
-    """Refuse an infinite number among texts that are numbers: a column of texts it is not."""
-    texts = [label(value).strip() for value in raw.values if not is_missing(value, holes)]
-    if not any(map(INFINITE.fullmatch, texts)) or all(map(INFINITE.fullmatch, texts)):
-        return
-    if all(number_of(text) is not None or INFINITE.fullmatch(text) for text in texts):
-        text = next(filter(INFINITE.fullmatch, texts))
-        at = next(i for i, value in enumerate(raw.values) if label(value).strip() == text)
-        raise infinite(name, text, source.where(raw.rows[at]))
-
-
-def infinite(name: str, text: str, where: str) -> DataError:
-    """Say of a number that it is infinite."""
-    return DataError(
-        f"column {name!r}, {where}: {text} is not a finite number. Correct it, or declare it with "
-        f"--missing={shlex.quote(text)}."
-    )
-
-
-def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:
-    """Whether every observed row has a state of its own."""
-    return len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
-
-
-def numbers_rows(name: str, states: Sequence[State]) -> bool:
+def _numbers_rows(name: str, states: Sequence[State]) -> bool:
     """Whether different whole numbers, one for each row, are the rows' numbers or names.
 
     They are where they fill their range, so that chance would hardly make all of them different,
@@ -103,6 +80,28 @@ def numbers_rows(name: str, states: Sequence[State]) -> bool:
     return n == places or log_chance < math.log(BY_CHANCE)
 
 
+def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
+    """Refuse an infinite number among the states, which are in order."""
+    for value in (states[0], states[-1]):
+        if isinstance(value, float) and math.isinf(value):
+            raise infinite(name, str(value), source.where(raw.rows[raw.values.index(value)]))
+
+
+def check_no_infinite_text(
+    name: str, raw: RawValues, holes: frozenset[str], source: Source
+) -> None:
+    """Refuse an infinite number among texts that are numbers."""
+    texts: dict[str, int] = {}  # the first row of each
+    for value, row in zip(raw.values, raw.rows, strict=True):
+        if not is_missing(value, holes):
+            texts.setdefault(label(value).strip(), int(row))
+    large = [text for text in texts if INFINITE.fullmatch(text)]
+    if len(large) not in (0, len(texts)) and all(
+        number_of(text) is not None for text in texts.keys() - large
+    ):
+        raise infinite(name, large[0], source.where(texts[large[0]]))
+
+
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
     """Refuse a categorical column that declares too little or too much."""
     if (coding.codes < 0).all():
@@ -110,19 +109,25 @@ def check_categories(name: str, states: Sequence[State], coding: Coding) -> None
     check_number_of_states(name, states)
 
 
+def check_number_of_states(name: str, states: Sequence[State]) -> None:
+    """Refuse more states than any table could hold for every class."""
+    if len(states) > MOST_STATES:
+        why = f"has more than {MOST_STATES:,} states ({len(states):,} found)"
+        raise unusable(name, why, "Group them first")
+
+
 def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> None:
     """Refuse a value that is not among the declared states."""
     unknown = np.flatnonzero(coding.codes == UNKNOWN)
-    if not len(unknown):
-        return
-    at = int(unknown[0])
-    value = raw.values[at]
-    value = value.strip() if isinstance(value, str) else value
-    raise DataError(
-        f"column {name!r}, {source.where(raw.rows[at])}: {shown([value])} is not one of its "
-        f"{len(coding.states)} states {shown(coding.states)}. Declare it with "
-        f"--missing {shlex.quote(shorten(label(value), 40))}, or add it to the states."
-    )
+    if len(unknown):
+        at = int(unknown[0])
+        value = raw.values[at]
+        value = value.strip() if isinstance(value, str) else value
+        raise DataError(
+            f"column {name!r}, {source.where(raw.rows[at])}: {shown([value])} is not one of its "
+            f"{len(coding.states)} states {shown(coding.states)}. Declare it with "
+            f"--missing {shlex.quote(shorten(label(value), 40))}, or add it to the states."
+        )
 
 
 def check_names(names: Iterable[str], option: str, source: Source) -> None:
@@ -133,7 +138,7 @@ def check_names(names: Iterable[str], option: str, source: Source) -> None:
 
 
 def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
-    """Refuse to say something of a column that is not used."""
+    """Refuse a statement about a column that is not used."""
     for name in names:
         if name not in used:
             raise OptionError(
@@ -146,6 +151,12 @@ def check_has(names: Iterable[str], source: Source) -> None:
     for name in names:
         if name not in source.columns:
             raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
+
+
+def _not_there(name: str, source: Source) -> str:
+    hint = did_you_mean(str(name), source.columns)
+    listed = f"Its columns are {shown(source.columns)}."
+    return f"there is no column {name!r} in {source.name}.{hint} {listed}"
 
 
 def check_not_left_out(
@@ -161,33 +172,6 @@ def check_not_left_out(
             )
 
 
-def _not_there(name: str, source: Source) -> str:
-    hint = did_you_mean(str(name), source.columns)
-    listed = f"Its columns are {shown(source.columns)}."
-    return f"there is no column {name!r} in {source.name}.{hint} {listed}"
-
-
-def check_number_of_states(name: str, states: Sequence[State]) -> None:
-    """Refuse more states than any table could hold for every class."""
-    if len(states) > MOST_STATES:
-        why = f"has more than {MOST_STATES:,} states ({len(states):,} found)"
-        raise unusable(name, why, "Group them first")
-
-
-def unusable(name: str, why: str, instead: str = "") -> DataError:
-    """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
-    step = f"{instead}, or exclude" if instead else "Exclude"
-    return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
-
-
-def check_some_weight(weight: FloatArray, name: str | None) -> None:
-    """Refuse a weight column that leaves nothing."""
-    if not weight.any():
-        raise DataError(
-            f"weight column {name!r} is zero in every row. Choose another column with --weights."
-        )
-
-
 def check_some_numbers(name: str, states: Sequence[State]) -> None:
     """Refuse a column of which nothing can be learned."""
     if not states:
@@ -197,11 +181,7 @@ def check_some_numbers(name: str, states: Sequence[State]) -> None:
 
 
 def check_ends(
-    name: str,
-    known: tuple[float, float] | None,
-    raw: RawValues,
-    coding: Coding,
-    source: Source,
+    name: str, known: tuple[float, float] | None, raw: RawValues, coding: Coding, source: Source
 ) -> None:
     """Refuse a number beyond the lowest or highest that a model knows, and name the row."""
     if known is None or not coding.states:
@@ -236,6 +216,8 @@ def check_numbers(
     if not coding.states:
         return
     check_finite(name, raw, coding.states, source)
+    if kind not in WRONG:
+        return
     wrong, words = WRONG[kind]
     at = _first(wrong(np.asarray(coding.states, dtype=np.float64)), coding)
     if at is not None:
@@ -264,27 +246,15 @@ def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own:
     )
 
 
-def _never(x: FloatArray) -> BoolArray:
-    return np.zeros(len(x), dtype=np.bool_)
-
-
-def _not_whole(x: FloatArray) -> BoolArray:
-    return np.asarray(x != np.floor(x))
-
-
-def _no_count(x: FloatArray) -> BoolArray:
-    return (x < 0) | _not_whole(x)
-
-
-def _not_positive(x: FloatArray) -> BoolArray:
-    return x <= 0
-
-
 # By kind: which numbers it does not have, and what to say of them.
 WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
-    ColumnKind.CATEGORICAL: (_never, ""),  # bins of any numbers
-    ColumnKind.GAUSSIAN: (_never, ""),
-    ColumnKind.LOGNORMAL: (_not_positive, "is not above 0, so it has no logarithm"),
-    ColumnKind.POISSON: (_no_count, "is no count: counts are whole numbers from 0 up"),
-    ColumnKind.ORDINAL: (_not_whole, "is not whole: ordered answers are 1, 2, 3 and so on"),
+    ColumnKind.LOGNORMAL: (lambda x: x <= 0, "is not above 0, so it has no logarithm"),
+    ColumnKind.POISSON: (
+        lambda x: (x < 0) | (x != np.floor(x)),
+        "is no count: counts are whole numbers from 0 up",
+    ),
+    ColumnKind.ORDINAL: (
+        lambda x: x != np.floor(x),
+        "is not whole: ordered answers are 1, 2, 3 and so on",
+    ),
 }

@@ -1,26 +1,28 @@
-"""How the rows of a survey were drawn: units that came together, and the strata they came from.
+"""How the rows of a survey were drawn: strata, primary sampling units, and weights.
 
 A sample of households or schools says less than as many people drawn one by one; strata say a
-little more. Rows that are equal are merged wherever a table is read, so a design holds, for every
-distinct row, what it weighs in each unit.
-
-Weights of rows: counts of copies, or weights of a survey, and how many cases these are worth.
+little more. Weights are counts of copies, or survey weights that are scaled to the effective sample
+size. Equal rows are merged, so a design holds what every distinct row weighs in each unit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
 from lacunet.data.distinct import firsts
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError
 from lacunet.flags import Flag, Kind
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.wording import clusters_words
+
+SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that were scaled to them
+MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +78,10 @@ class SamplingDesign:
 
     def moved(self, places: IntArray) -> Self:
         """Give the same for a table whose distinct row r stands at places[r] now."""
+        cluster = self.unit if self.clusters else None
         own = (self.weight, self.stratum[self.unit], self.copies[self.unit])
-        told = (self.people, self.strata, self.clusters, self.alone)
-        return type(self)(
-            *_arranged(places[self.row], self.unit if self.clusters else None, *own), *told
-        )
+        row, unit, weight, stratum, copies = _arranged(places[self.row], cluster, *own)
+        return replace(self, row=row, unit=unit, weight=weight, stratum=stratum, copies=copies)
 
     def only(self, kept: BoolArray, share: float) -> Self:
         """Give the design of some of the distinct rows, which are such a share of the cases.
@@ -127,12 +128,10 @@ def sampling_design(
     (2, 1)
     """
     stratum = np.zeros(len(row), np.int64) if stratum is None else stratum
-    own = _arranged(row, cluster, weight, stratum, copies)
-    merged, alone = _joined(own[3], own[4])
-    return SamplingDesign(*own[:3], merged, own[4], people, strata, tuple(clusters), alone)
-
-
-Arranged = tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]
+    row, unit, weight, stratum, copies = _arranged(row, cluster, weight, stratum, copies)
+    stratum, alone = _joined(stratum, copies)
+    names = strata, tuple(clusters)
+    return SamplingDesign(row, unit, weight, stratum, copies, people, *names, alone)
 
 
 def _arranged(
@@ -141,7 +140,7 @@ def _arranged(
     weight: FloatArray,
     stratum: IntArray,
     copies: IntArray,
-) -> Arranged:
+) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]:
     """Put entries into one order, merge equal ones, and number the units."""
     if cluster is None:  # a unit for each row, and one for all that are alike
         order = np.lexsort((weight, stratum, row))
@@ -185,22 +184,12 @@ def flags_of(design: SamplingDesign | None) -> tuple[Flag, ...]:
     return () if design is None else design.flags
 
 
-SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that somebody scaled to them
-
-
 class WeightsAs(StrEnum):
     """What weights are taken for."""
 
     AUTO = "auto"  # frequency if all of them are whole numbers, else survey
     FREQUENCY = "frequency"
     SURVEY = "survey"
-
-
-def understand_weights(text: str) -> WeightsAs:
-    """Read what weights are to be taken for."""
-    if text not in list(WeightsAs):
-        raise OptionError(f"weights_as '{text}' is not known. Choose from {', '.join(WeightsAs)}.")
-    return WeightsAs(text)
 
 
 @dataclass(frozen=True)
@@ -306,3 +295,86 @@ def as_cases(
     rows = int(copies[weight > 0].sum())
     survey = SurveyWeights(rows, total * largest, total**2 / squares)
     return relative * (total / squares), survey
+
+
+Clusters: TypeAlias = str | Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class DesignColumns:
+    """Which columns say how rows were drawn; they are never items."""
+
+    strata: str | None = None
+    clusters: tuple[str, ...] = ()  # several together identify a unit
+
+    @classmethod
+    def told(cls, strata: str | None, clusters: Clusters) -> Self:
+        """Take them as a person names them: one cluster column may stand without a list."""
+        return cls(strata, (clusters,) if isinstance(clusters, str) else tuple(clusters or ()))
+
+    @property
+    def names(self) -> list[str]:
+        """Each column once."""
+        strata = () if self.strata is None else (self.strata,)
+        return list(dict.fromkeys([*strata, *self.clusters]))
+
+
+NO_DESIGN = DesignColumns()
+
+
+def design_of_codes(
+    columns: DesignColumns,
+    codes: Mapping[str, IntArray],
+    texts: Mapping[str, Sequence[str]],
+    row: IntArray,
+    cases: FloatArray,
+    copies: IntArray,
+    people: float,
+) -> SamplingDesign:
+    """Make the design of rows by the codes, (rows,), of each of these columns, in `texts`.
+
+    Each row stands at a place of the table, and counts for so many cases, as often as it is there.
+    """
+    stratum = None if columns.strata is None else codes[columns.strata]
+    cluster = None
+    if columns.clusters:
+        each = np.stack([codes[name] for name in columns.clusters], axis=1)
+        units, cluster = np.unique(each, axis=0, return_inverse=True)
+        cluster = cluster.reshape(-1)
+        if stratum is not None:
+            _check_nested(columns, units, cluster, stratum, texts)
+    own = row, cases, copies, stratum, cluster
+    return sampling_design(*own, people=people, strata=columns.strata, clusters=columns.clusters)
+
+
+def _check_nested(
+    columns: DesignColumns,
+    units: IntArray,
+    cluster: IntArray,
+    stratum: IntArray,
+    texts: Mapping[str, Sequence[str]],
+) -> None:
+    """Refuse a unit that lies in two strata."""
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
+    highest = np.full(len(units), -1)
+    np.minimum.at(lowest, cluster, stratum)
+    np.maximum.at(highest, cluster, stratum)
+    twice = np.flatnonzero(lowest != highest)
+    if not len(twice):
+        return
+    u, (strata, clusters) = int(twice[0]), (columns.strata or "", columns.clusters)
+    unit = ", ".join(f"{n} {texts[n][k]!r}" for n, k in zip(clusters, units[u], strict=True))
+    both = " and ".join(repr(texts[strata][k]) for k in (lowest[u], highest[u]))
+    raise DataError(
+        f"{unit} is in more than one stratum of {strata!r}: {both} ({len(twice):,} "
+        "units are). A unit is drawn from one stratum. If numbers of units begin anew in each "
+        f"stratum, both columns tell a unit: {clusters_words((strata, *clusters))}."
+    )
+
+
+def missing_words(name: str, where: str) -> str:
+    """Say that a cell of a column of the design is missing."""
+    return (
+        f"column {name!r}, {where}: the cell is missing. Every row was drawn from some stratum and "
+        "unit: fill it in, or leave --strata and --clusters out."
+    )

@@ -8,16 +8,15 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
-from lacunet.runtime.states import EXACT, Bins, Numbers, State, label
+from lacunet.runtime.states import EXACT, Bins, Numbers, State, label, natural_key
 
-# What stands for a hole in a file of text, which has no other way to say it.
+# What stands for a missing value in a file of text, which has no other way to say it.
 MARKERS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 
 # At most 18 digits, so that an integer fits 64 bits; longer ones are names, not numbers. A leading
@@ -26,11 +25,12 @@ _INTEGER = re.compile(r"([+-]?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
-NUMBER = f"^(?:{_NUMBER.pattern})$"  # for those who look at many texts at once
+NUMBER = f"^(?:{_NUMBER.pattern})$"  # for expressions over many texts at once
 # Texts of numbers that no float holds.
 INFINITE = re.compile(r"[+-]?(?i:inf|infinity|[0-9]+[.]?[0-9]*e[+]?[0-9]{3,})")
 _TRUTH = {"false": False, "true": True}
 _SHOWN = 8  # states that a message lists
+UNKNOWN = -2  # the code of a value that is none of the declared states
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,12 @@ class RawValues:
 
     def only(self, which: IntArray) -> "RawValues":
         """Some of them."""
+        some: Sequence[State]
         if isinstance(self.values, Numbers):
-            values: Sequence[State] = Numbers(self.values.array[which])
+            some = Numbers(self.values.array[which])
         else:
-            values = [self.values[i] for i in which.tolist()]
-        return RawValues(values, np.asarray(self.rows)[which], self.counts[which])
+            some = [self.values[i] for i in which.tolist()]
+        return RawValues(some, np.asarray(self.rows)[which], self.counts[which])
 
 
 @dataclass(frozen=True)
@@ -61,36 +62,35 @@ class Coding:
     bins: Bins | None = None  # that the states stand for, if they are bins of numbers
 
 
-UNKNOWN = -2
-
-
 def markers(extra: Iterable[State]) -> frozenset[str]:
-    """Texts that stand for a hole because a person said so, in every spelling that means the same.
+    """Give texts that are declared missing, in every spelling that means the same.
 
     >>> sorted(markers(["-9", "99.0"]))
     ['-9', '99', '99.0']
     """
     texts = [label(one).strip() for one in extra]
-    return frozenset(texts) | frozenset(canonical(text) for text in texts)
+    return frozenset(texts) | frozenset(map(canonical, texts))
 
 
 def canonical(text: str) -> str:
     """Give the label of what a text means: "+1.0" is "1", "TRUE" is "true", "01" is itself."""
-    if _INTEGER.fullmatch(text):
-        return label(_integer(text))
-    if _number(text) is not None:
-        return label(float(text))
+    number = number_of(text) if text == text.strip() else None
+    if number is not None:
+        return label(_integer(text) if _INTEGER.fullmatch(text) else number)
     return text.lower() if text.lower() in _TRUTH else text
 
 
 def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
     """Find the states of a column from its values, in the order a person expects."""
-    holes = [is_missing(value, missing) for value in values]
-    typed = iter(_typed([v for v, hole in zip(values, holes, strict=True) if not hole]))
-    meant = [None if hole else next(typed) for hole in holes]
-    states = tuple(sorted({state for state in meant if state is not None}, key=_order))
-    code = {state: k for k, state in enumerate(states)}
-    return Coding(states, _array(-1 if state is None else code[state] for state in meant))
+    seen = [i for i, value in enumerate(values) if not is_missing(value, missing)]
+    typed = _typed([values[i] for i in seen])
+    order = sorted(
+        set(typed), key=lambda s: (natural_key(s.casefold()), s) if isinstance(s, str) else s
+    )
+    code = {state: k for k, state in enumerate(order)}
+    codes = np.full(len(values), -1, np.int64)
+    codes[seen] = [code[state] for state in typed]
+    return Coding(tuple(order), codes)
 
 
 def one_spelling(raw: RawValues) -> list[State]:
@@ -102,12 +102,9 @@ def one_spelling(raw: RawValues) -> list[State]:
     often: dict[str, tuple[int, str]] = {}
     for value, count in zip(raw.values, raw.counts.tolist(), strict=True):
         if isinstance(value, str):
-            known = often.get(value.strip().casefold(), (-1, ""))
-            often[value.strip().casefold()] = max(known, (count, value.strip()))
-    return [
-        often[value.strip().casefold()][1] if isinstance(value, str) else value
-        for value in raw.values
-    ]
+            text = value.strip()
+            often[text.casefold()] = max(often.get(text.casefold(), (-1, "")), (count, text))
+    return [often[v.strip().casefold()][1] if isinstance(v, str) else v for v in raw.values]
 
 
 def match(
@@ -118,8 +115,8 @@ def match(
 ) -> Coding:
     """Match the values of a column with declared states, by what their labels mean.
 
-    A usual marker such as "?" that is declared to be a state is that state; one in `missing` is a
-    hole.
+    A usual marker such as "?" that is declared to be a state is that state; one in `missing` is
+    missing.
     """
     exact = {label(state): k for k, state in enumerate(states)}
     loose = {canonical(text): k for text, k in exact.items()}
@@ -131,15 +128,11 @@ def match(
         text = label(value).strip()
         return exact.get(text, loose.get(canonical(text), UNKNOWN))
 
-    return Coding(tuple(states), _array(code(value) for value in values))
-
-
-def _array(codes: Iterable[int]) -> IntArray:
-    return np.fromiter(codes, dtype=np.int64)
+    return Coding(tuple(states), np.array([code(value) for value in values], np.int64))
 
 
 def is_missing(value: State, missing: frozenset[str]) -> bool:
-    """Tell whether a value stands for a hole."""
+    """Whether a value stands for a missing one."""
     text = label(value).strip()
     return text in missing or canonical(text) in missing
 
@@ -150,21 +143,8 @@ def shown(states: Sequence[State]) -> str:
     >>> shown(["no", "yes"]), shown(range(12))
     ("'no', 'yes'", '0, 1, 2, 3, 4, 5, 6, 7, … (12 in all)')
     """
-    texts = [
-        repr(shorten(state, 40)) if isinstance(state, str) else label(state)
-        for state in states[:_SHOWN]
-    ]
-    more = f", … ({len(states):,} in all)" if len(states) > _SHOWN else ""
-    return ", ".join(texts) + more
-
-
-def natural(text: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
-    """Key that sorts "q2" before "q10", and by case only where nothing else differs."""
-    parts = re.split(r"([0-9]+)", text.casefold())
-    # Odd places hold digits. Length first, then digits: that is their order as numbers.
-    return tuple(
-        (len(part.lstrip("0")), part.lstrip("0")) if i % 2 else part for i, part in enumerate(parts)
-    ), text
+    texts = [repr(shorten(s, 40)) if isinstance(s, str) else label(s) for s in states[:_SHOWN]]
+    return ", ".join(texts) + (f", … ({len(states):,} in all)" if len(states) > _SHOWN else "")
 
 
 def _typed(values: Sequence[State]) -> list[State]:
@@ -178,11 +158,11 @@ def _typed(values: Sequence[State]) -> list[State]:
         )
         return [int(v) if whole else float(v) for v in values]
     texts = [label(v).strip() for v in values]
-    if all(_INTEGER.fullmatch(text) for text in texts):
+    if all(map(_INTEGER.fullmatch, texts)):
         return [_integer(text) for text in texts]
-    numbers = [_number(text) for text in texts]
-    if None not in numbers:
-        return [number for number in numbers if number is not None]
+    numbers = [x for x in map(number_of, texts) if x is not None]
+    if len(numbers) == len(texts):
+        return list(numbers)
     if all(text.lower() in _TRUTH for text in texts):
         return [_TRUTH[text.lower()] for text in texts]
     return list(texts)
@@ -190,8 +170,8 @@ def _typed(values: Sequence[State]) -> list[State]:
 
 def weighed(codes: IntArray | CodeArray, weight: FloatArray | IntArray, size: int) -> FloatArray:
     """How much each code weighs in all, (size,); −1 is none."""
-    told = codes >= 0
-    return np.bincount(codes[told], weight[told], size).astype(np.float64)
+    seen = codes >= 0
+    return np.bincount(codes[seen], weight[seen], size).astype(np.float64)
 
 
 def mean_of(coding: Coding, cases: FloatArray) -> float:
@@ -205,20 +185,14 @@ def mean_of(coding: Coding, cases: FloatArray) -> float:
 
 def number_of(value: State) -> float | None:
     """Give the number that a value is, or None; an infinite one is one only if it is no text."""
-    if isinstance(value, str):
-        text = value.strip()
-        return float(_integer(text)) if _INTEGER.fullmatch(text) else _number(text)
-    return None if isinstance(value, bool) else float(value)
-
-
-def _integer(text: str) -> int:
-    return int(text.partition(".")[0])
-
-
-def _number(text: str) -> float | None:
+    if not isinstance(value, str):
+        return None if isinstance(value, bool) else float(value)
+    text = value.strip()
+    if _INTEGER.fullmatch(text):
+        return float(_integer(text))
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None
 
 
-def _order(state: State) -> Any:
-    return natural(state) if isinstance(state, str) else state
+def _integer(text: str) -> int:
+    return int(text.partition(".")[0])

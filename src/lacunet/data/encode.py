@@ -1,15 +1,38 @@
-"""From batches of raw values to small integers, one column at a time."""
+"""From batches of raw values to small integers, one column at a time.
+
+A column of measurements has nearly as many different values as rows: `NumberEncoder` keeps them as
+arrays and numbers them by sorted search. Any other column is for `ColumnEncoder`. Both number
+values in the order in which they appear.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import polars as pl
 
-from lacunet.data.checks import unusable
-from lacunet.data.discover import MARKERS, RawValues, weighed
-from lacunet.data.source import Source
-from lacunet.data.table import MOST_CASES
+from lacunet.data.checks import infinite, unusable
+from lacunet.data.design import (
+    MOST_CASES,
+    DesignColumns,
+    SamplingDesign,
+    SurveyWeights,
+    design_of_codes,
+    missing_words,
+)
+from lacunet.data.discover import (
+    INFINITE,
+    MARKERS,
+    NUMBER,
+    RawValues,
+    canonical,
+    is_missing,
+    weighed,
+)
+from lacunet.data.source import Source, cells_of
 from lacunet.errors import DataError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
-from lacunet.runtime.states import State
+from lacunet.runtime.states import Numbers, State, label
 
 # Values that a column may show before reading stops: enough to leave room for several spellings of
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
@@ -18,14 +41,19 @@ MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
 MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
 LARGEST_WEIGHT = 1e300  # of a row: sums over rows are floats
 MOST_NEAR = 1_000  # integers between the least and the largest, to be numbered by a table
+LARGEST = 2.0**53  # beyond it an integer is no float: identifiers may be that long
 
 
 class TooManyValuesError(Exception):
     """A column shows more different values than any usable column can."""
 
 
+class NotNumbersError(Exception):
+    """A column that was read as numbers holds something else."""
+
+
 class ColumnEncoder:
-    """Numbers the different values of a column in the order in which they appear."""
+    """Numbers the different values of a column of any type."""
 
     def __init__(self, name: str, most: int = MOST_VALUES) -> None:
         self.name, self.most = name, most
@@ -59,30 +87,31 @@ class ColumnEncoder:
 
     def _lookup(self, values: pl.Series) -> CodeArray | None:
         """Give the numbers of values, or None if one of them is new."""
+        kind = np.int32 if len(self._numbers) > np.iinfo(np.int16).max else np.int16
         if values.dtype == pl.String:
             # An Enum is a hash table in native code; what it does not know becomes null.
             numbers = values.cast(self._known, strict=False).to_physical()
             if numbers.null_count() != values.null_count():
                 return None
             if numbers.null_count():
-                numbers = numbers.cast(pl.Int32 if self._many else pl.Int16).fill_null(-1)
-            found: CodeArray = numbers.to_numpy().astype(np.int32 if self._many else np.int16)
+                numbers = numbers.cast(pl.Int32).fill_null(-1)
+            found: CodeArray = numbers.to_numpy().astype(kind)
             return found
         integers = values.dtype.is_integer() and values.dtype != pl.UInt64
-        if integers and (near := self._near(values)) is not None:
+        if integers and (near := self._near(values, kind)) is not None:
             return near
         different, place = np.unique(values.drop_nulls().to_numpy(), return_inverse=True)
         known = [self._numbers.get(value.item(), -1) for value in different]
         if -1 in known:
             return None
-        codes: CodeArray = np.full(len(values), -1, np.int32 if self._many else np.int16)
-        codes[values.is_not_null().to_numpy()] = np.array(known, codes.dtype)[place]
+        codes: CodeArray = np.full(len(values), -1, kind)
+        codes[values.is_not_null().to_numpy()] = np.array(known, kind)[place]
         return codes
 
-    def _near(self, values: pl.Series) -> CodeArray | None:
+    def _near(self, values: pl.Series, kind: type) -> CodeArray | None:
         """Give the numbers of integers that lie close together, by a table of all between them.
 
-        None: they do not, or one of them is new, or there is a hole.
+        None: they do not, or one of them is new, or one is missing.
         """
         least, most = values.min(), values.max()
         if values.null_count() or not isinstance(least, int) or not isinstance(most, int):
@@ -90,14 +119,9 @@ class ColumnEncoder:
         if most - least >= MOST_NEAR:
             return None
         known = [self._numbers.get(value, -1) for value in range(least, most + 1)]
-        table = np.array(known, np.int32 if self._many else np.int16)
-        codes: CodeArray = table[np.subtract(values.to_numpy(), least, dtype=np.int64)]
+        at = np.subtract(values.to_numpy(), least, dtype=np.int64)
+        codes: CodeArray = np.array(known, kind)[at]
         return None if (codes < 0).any() else codes
-
-    @property
-    def _many(self) -> bool:
-        """Whether 16 bits are not enough."""
-        return len(self._numbers) > np.iinfo(np.int16).max
 
     def _learn(self, values: pl.Series, row: int) -> None:
         places = values.arg_unique()
@@ -111,6 +135,113 @@ class ColumnEncoder:
         self._counts = np.pad(self._counts, (0, len(self._numbers) - len(self._counts)))
         if values.dtype == pl.String:
             self._known = pl.Enum([str(value) for value in self._numbers])
+
+
+def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
+    """Bring a column to text, integers, floats without NaN, or booleans."""
+    kind = series.dtype
+    if kind.is_float():
+        return series.fill_nan(None)
+    if kind in (pl.Boolean, pl.String) or (kind.is_integer() and kind != pl.Int128):
+        return series
+    if kind == pl.Decimal:
+        return series.cast(pl.Float64)
+    if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
+        return series.cast(pl.String)
+    allowed = "text, integers, numbers, booleans, categories and dates are allowed"
+    raise unusable(name, f"of {source.name} holds {kind}; {allowed}", "Convert it")
+
+
+class NumberEncoder:
+    """Numbers the different values of a column of numbers; refuses any other value."""
+
+    def __init__(self, name: str, missing: frozenset[str]) -> None:
+        self.name = name
+        self._holes = pl.Series(sorted(missing), dtype=pl.String)
+        self._missing = _numbers_of(missing)
+        self._values = np.zeros(0)  # by their number
+        self._rows = np.zeros(0, np.int64)  # of the first appearance of each
+        self._counts = np.zeros(0, np.int64)
+        self._sorted = np.zeros(0)  # the values from the smallest on,
+        self._numbers = np.zeros(0, np.int64)  # and their numbers
+
+    @property
+    def raw(self) -> RawValues:
+        """The values so far."""
+        return RawValues(Numbers(self._values), self._rows, self._counts)
+
+    def encode(self, series: pl.Series, row: int, _source: Source) -> CodeArray:
+        """Give the numbers of a batch that begins after `row` rows; missing is -1."""
+        x = self._floats(series)
+        seen = np.flatnonzero(~np.isnan(x))
+        values, first, place, often = np.unique(
+            x[seen], return_index=True, return_inverse=True, return_counts=True
+        )
+        at = np.searchsorted(self._sorted, values)
+        new = np.append(self._sorted, np.nan)[at] != values
+        if new.any():
+            self._learn(values[new], row + seen[first[new]] + 1, at[new])
+            at = np.searchsorted(self._sorted, values)
+        self._counts[self._numbers[at]] += often
+        codes = np.full(len(x), -1, np.int32)
+        codes[seen] = self._numbers[at][place]
+        return codes
+
+    def count(self, codes: CodeArray, more: IntArray) -> None:
+        """Let each row of a batch count so many times more."""
+        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
+
+    def _learn(self, values: FloatArray, rows: IntArray, places: IntArray) -> None:
+        """Take in new values, from the smallest on, and where each stands among the others."""
+        order = np.argsort(rows)  # in the order of their appearance
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = len(self._values) + np.arange(len(order))
+        self._values = np.concatenate([self._values, values[order]])
+        self._rows = np.concatenate([self._rows, rows[order]])
+        self._counts = np.pad(self._counts, (0, len(values)))
+        self._sorted = np.insert(self._sorted, places, values)
+        self._numbers = np.insert(self._numbers, places, numbers)
+
+    def check_finite(self, series: pl.Series, row: int, source: Source) -> None:
+        """Refuse an infinite number as such, where all else are numbers."""
+        if series.dtype == pl.String:
+            text = self._stripped(series)
+            large = text.str.contains(f"^(?:{INFINITE.pattern})$").fill_null(False)
+            if large.any() and (large | text.str.contains(NUMBER)).fill_null(True).all():
+                at = int(large.arg_max() or 0)
+                raise infinite(self.name, text[at], source.where(row + at + 1))
+
+    def _stripped(self, series: pl.Series) -> pl.Series:
+        text = series.str.strip_chars()
+        return text.set(text.is_in(self._holes.implode()), None)
+
+    def _floats(self, series: pl.Series) -> FloatArray:
+        """The batch as floats, NaN where a cell is missing; refuse what is no number."""
+        kind = series.dtype
+        if kind == pl.String:
+            text = self._stripped(series)
+            if not text.str.contains(NUMBER).fill_null(True).all():
+                raise NotNumbersError
+            series = text.cast(pl.Float64)
+            if series.is_infinite().any():
+                raise NotNumbersError
+        elif kind != pl.Null and not (kind.is_float() or kind.is_integer() or kind == pl.Decimal):
+            raise NotNumbersError
+        x: FloatArray = np.array(series.cast(pl.Float64).to_numpy())  # null is NaN there
+        if (np.abs(x[np.isfinite(x)]) >= LARGEST).any() and not kind.is_float():
+            raise NotNumbersError
+        x[np.isin(x, self._missing)] = np.nan
+        x[x == 0.0] = 0.0  # there is one zero, without a sign
+        return x
+
+
+def _numbers_of(texts: frozenset[str]) -> FloatArray:
+    """Give the numbers among texts, also infinite ones."""
+    found = []
+    for text in texts:
+        with suppress(ValueError):
+            found.append(float(canonical(text)))
+    return np.array(found)
 
 
 def read_weights(series: pl.Series, name: str, row: int, source: Source) -> FloatArray:
@@ -147,16 +278,49 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
     return found
 
 
-def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
-    """Bring a column to text, integers, floats without NaN, or booleans."""
-    kind = series.dtype
-    if kind.is_float():
-        return series.fill_nan(None)
-    if kind in (pl.Boolean, pl.String) or (kind.is_integer() and kind != pl.Int128):
-        return series
-    if kind == pl.Decimal:
-        return series.cast(pl.Float64)
-    if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
-        return series.cast(pl.String)
-    allowed = "text, integers, numbers, booleans, categories and dates are allowed"
-    raise unusable(name, f"of {source.name} holds {kind}; {allowed}", "Convert it")
+class DesignReader:
+    """Reads the columns of a sampling design batch by batch."""
+
+    def __init__(self, columns: DesignColumns, source: Source, holes: frozenset[str]) -> None:
+        self.columns, self.source, self.holes = columns, source, holes
+        self.encoders = [ColumnEncoder(name, MOST_DIFFERENT) for name in columns.names]
+
+    def encode(self, frame: pl.DataFrame, row: int) -> list[CodeArray]:
+        """Give the provisional codes of each column of a batch that begins after `row` rows."""
+        found = []
+        for encoder in self.encoders:
+            codes = encoder.encode(cells_of(frame, encoder.name), row, self.source)
+            if (codes < 0).any():
+                raise self._refuse(encoder.name, row + int(np.argmax(codes < 0)) + 1)
+            found.append(codes)
+        return found
+
+    def design(
+        self,
+        drawn: CodeArray,
+        row: IntArray,
+        weight: FloatArray,
+        copies: IntArray,
+        survey: SurveyWeights | None,
+    ) -> SamplingDesign:
+        """Make the design of rows whose provisional codes are `drawn`, (rows, columns).
+
+        Each stands at a place of the table, `row`, and weighs as much as it was given.
+        """
+        cases, people = weight, float(weight @ copies)
+        if survey is not None:
+            cases, people = weight * survey.scale, float(survey.rows)
+        codes: dict[str, IntArray] = {}
+        texts: dict[str, Sequence[str]] = {}
+        for j, encoder in enumerate(self.encoders):  # numbered by the order of their texts
+            for value, at in zip(encoder.raw.values, encoder.raw.rows, strict=True):
+                if is_missing(value, self.holes):
+                    raise self._refuse(encoder.name, int(at))
+            meant = [canonical(label(value).strip()) for value in encoder.raw.values]
+            unique, places = np.unique(meant, return_inverse=True)
+            texts[encoder.name] = unique.tolist()
+            codes[encoder.name] = places[drawn[:, j]]
+        return design_of_codes(self.columns, codes, texts, row, cases, copies, people)
+
+    def _refuse(self, name: str, row: int) -> DataError:
+        return DataError(missing_words(name, self.source.where(row)))

@@ -1,56 +1,73 @@
-"""Cells that are Python's own objects: holes, what has a text, and what is no cell at all.
+"""Tables in memory: dataframes of any library, NumPy arrays, Python's own lists and dicts.
 
-The door to dataframes: pandas, PyArrow and what else narwhals knows, and NumPy arrays.
-Tables of Python's own making: a dict of columns, a list of dicts, a list of rows.
+narwhals reads pandas, PyArrow and other dataframes. Cells may be Python objects: missing values
+become null, other values their labels.
 """
 
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lacunet.data.source import (
-    FrameSource,
-    Source,
-    check_frame_names,
-    open_source,
-    slices,
-    unreadable,
-)
+from lacunet.data.source import Source, check_frame_names, open_source, slices, unreadable
 from lacunet.errors import DataError
+from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.states import State, label
 from lacunet.wording import OF_ESTIMATOR
 
 PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # these have a label
+SEVERAL = (Mapping, AbstractSet, list, tuple, np.ndarray)  # values in one cell
+NO_CELL = (*SEVERAL, bytes, bytearray, complex, np.complexfloating)
 
 
-def as_series(values: Sequence[Any], name: str, before: int) -> pl.Series:
-    """Write cells of a column as their labels, a hole as null; `before` rows come before them."""
+def open_object(source: Any) -> Source:
+    """Open what lives in memory."""
+    from lacunet.data.table import Table
+
+    if isinstance(source, Table):
+        raise DataError("this table is read already. Give what it was read from.")
+    if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # as a sparse matrix has
+        return _open_mapping(source)
+    if isinstance(source, list | tuple):
+        return _open_rows(source)
+    if isinstance(source, np.matrix):
+        source = np.asarray(source)  # whose columns are columns
+    if not isinstance(source, np.ndarray):
+        return open_frame(source)
+    if source.dtype.names:  # its fields are columns
+        return _python_source("NumPy array", {n: source[n].tolist() for n in source.dtype.names})
+    return _open_array(source)
+
+
+def _as_series(values: Sequence[Any], name: str, before: int) -> pl.Series:
+    """Write cells of a column as their labels, or null; `before` rows come before them."""
     return pl.Series([_text(v, name, before + i) for i, v in enumerate(values, 1)], dtype=pl.String)
 
 
-def as_state(value: Any) -> Any:
-    """Give a value that has a label: itself, or its text."""
-    return value if isinstance(value, PLAIN) else str(value)
-
-
 def _text(value: Any, name: str, row: int) -> str | None:
-    """The label of a cell; None of a hole."""
+    """The label of a cell; None of a missing value."""
     if is_hole(value):
         return None
-    if not isinstance(value, PLAIN) and _no_cell(value):
-        raise DataError(
-            f"column {name!r}, row {row}: a cell holds a {type(value).__name__}. A cell may be "
-            "text, a number, true/false, a date or empty. Convert it, or leave the column out with "
-            f"--exclude {shlex.quote(name)}."
-        )
-    return label(as_state(value))
+    if not isinstance(value, PLAIN):
+        kind: Any = type(value)
+        nameless = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+        if nameless or isinstance(value, NO_CELL):
+            raise DataError(
+                f"column {name!r}, row {row}: a cell holds a {kind.__name__}. A cell may be text, "
+                "a number, true/false, a date or empty. Convert it, or leave the column out with "
+                f"--exclude {shlex.quote(name)}."
+            )
+    return label(_as_state(value))
+
+
+def _as_state(value: Any) -> State:
+    return value if isinstance(value, PLAIN) else str(value)  # type: ignore[return-value]
 
 
 def is_hole(value: Any) -> bool:
@@ -60,16 +77,6 @@ def is_hole(value: Any) -> bool:
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}
         or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
-    )
-
-
-def _no_cell(value: Any) -> bool:
-    """Whether a value is several values, bytes, a complex number, or has no text of its own."""
-    kind: Any = type(value)
-    nameless = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
-    several = isinstance(value, Mapping | AbstractSet | list | tuple | np.ndarray)
-    return (
-        nameless or several or isinstance(value, bytes | bytearray | complex | np.complexfloating)
     )
 
 
@@ -89,6 +96,8 @@ def open_frame(native: object) -> Source:
             raise unreadable(kind, error) from error
     columns = check_frame_names(list(frame.columns), kind)
     own = dict(zip(columns, frame.columns, strict=True))  # how the dataframe itself calls them
+    declared = {n: _categories(frame.get_column(its).to_native()) for n, its in own.items()}
+    categories = {name: states for name, states in declared.items() if states is not None}
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for rows in slices(len(frame), len(wanted)):
@@ -98,12 +107,31 @@ def open_frame(native: object) -> Source:
                 {n: _series(s, n, rows.start, n in categories) for n, s in series.items()}
             )
 
-    categories = {
-        name: states
-        for name, its in own.items()
-        if (states := _categories(frame.get_column(its).to_native())) is not None
-    }
-    return FrameSource(kind, columns, batches, categories)
+    return Source(kind, columns, batches, categories)
+
+
+def _series(series: nw.Series[Any], name: str, before: int, categorical: bool) -> pl.Series:
+    # Categories may be of any type, and so may the values of an object column: compare as text.
+    if not categorical and series.dtype != nw.Object:
+        try:
+            return series.to_polars()
+        except Exception:
+            pass
+    return _as_series(series.to_list(), name, before)
+
+
+def _categories(native: Any) -> tuple[State, ...] | None:
+    """Give the declared categories, used or not, of a pandas or PyArrow column.
+
+    The library itself has them: narwhals lists only the categories that occur.
+    """
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):
+        return tuple(map(_as_state, native.cat.categories.tolist()))
+    if hasattr(native, "unify_dictionaries") and native.num_chunks:
+        whole = native.unify_dictionaries().chunk(0)
+        if hasattr(whole, "dictionary"):
+            return tuple(map(_as_state, whole.dictionary.to_pylist()))
+    return None
 
 
 def in_memory(source: Any) -> Any:
@@ -132,17 +160,16 @@ def _lazy(source: object) -> bool:
 
 def no_table(source: object) -> DataError:
     """Say what can be read, and what to do about things that nearly can."""
-    kind = type(source).__name__
     known = (
         "a path, a dataframe (pandas, Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of "
         "rows, or a 2-d NumPy array"
     )
     steps = {"toarray": "X.toarray()", "to_frame": "X.to_frame()", "__next__": "list(X)"}
-    step = next((f"Give {how}" for name, how in steps.items() if hasattr(source, name)), "")
-    return DataError(f"{kind} cannot be read as a table. {step or f'Give {known}'}.")
+    step = next((how for name, how in steps.items() if hasattr(source, name)), known)
+    return DataError(f"{type(source).__name__} cannot be read as a table. Give {step}.")
 
 
-def open_array(array: NDArray[Any]) -> Source:
+def _open_array(array: NDArray[Any]) -> Source:
     """Open a NumPy array, with the columns x1 .. xn; in estimators x0, x1, …"""
     if array.ndim != 2:
         raise DataError(
@@ -157,48 +184,22 @@ def open_array(array: NDArray[Any]) -> Source:
     first = 1 if OF_ESTIMATOR.get() is None else 0  # scikit-learn counts from x0
     columns = tuple(f"x{i}" for i in range(first, first + array.shape[1]))
 
+    def series(name: str, rows: slice) -> pl.Series:
+        values = array[rows, columns.index(name)]
+        if values.dtype.kind == "O":
+            return _as_series(values.tolist(), name, rows.start)  # what is masked is None there
+        plain = pl.Series(np.ascontiguousarray(np.asarray(values)))
+        masked = np.ma.getmaskarray(values)
+        return plain.set(pl.Series(masked), None) if masked.any() else plain
+
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for rows in slices(len(array), len(wanted)):
-            yield pl.DataFrame(
-                {n: _values(array[rows, columns.index(n)], n, rows.start) for n in wanted}
-            )
+            yield pl.DataFrame({name: series(name, rows) for name in wanted})
 
-    return FrameSource("NumPy array", columns, batches)
+    return Source("NumPy array", columns, batches)
 
 
-def _values(values: NDArray[Any], name: str, before: int) -> pl.Series:
-    if values.dtype.kind == "O":
-        return as_series(values.tolist(), name, before)  # what is masked is None there
-    series = pl.Series(np.ascontiguousarray(np.asarray(values)))
-    masked = np.ma.getmaskarray(values)
-    return series.set(pl.Series(masked), None) if masked.any() else series
-
-
-def _series(series: nw.Series[Any], name: str, before: int, categorical: bool) -> pl.Series:
-    # Categories may be of any type, and so may the values of an object column: compare as text.
-    if categorical or series.dtype == nw.Object:
-        return as_series(series.to_list(), name, before)
-    try:
-        return series.to_polars()
-    except Exception:  # whatever the dataframe's own library raises
-        return as_series(series.to_list(), name, before)
-
-
-def _categories(native: Any) -> tuple[State, ...] | None:
-    """Give the declared categories, used or not, of a pandas or PyArrow column.
-
-    Asked of the library itself: narwhals lists only the categories that occur.
-    """
-    if hasattr(native, "cat") and hasattr(native.cat, "categories"):
-        return tuple(as_state(v) for v in native.cat.categories.tolist())
-    if hasattr(native, "unify_dictionaries") and native.num_chunks:
-        whole = native.unify_dictionaries().chunk(0)
-        if hasattr(whole, "dictionary"):
-            return tuple(as_state(value) for value in whole.dictionary.to_pylist())
-    return None
-
-
-def open_mapping(columns: Mapping[Any, Any]) -> Source:
+def _open_mapping(columns: Mapping[Any, Any]) -> Source:
     """Open a dict of columns: lists or arrays of one length."""
     lists = {}
     for name, values in columns.items():
@@ -207,28 +208,22 @@ def open_mapping(columns: Mapping[Any, Any]) -> Source:
                 f"dict: column {name!r} is {values!r}. Give each column a list of values."
             )
         lists[name] = list(values)
-    lengths = {len(values) for values in lists.values()}
-    if len(lengths) > 1:
+    if len({len(values) for values in lists.values()}) > 1:
         shortest, longest = (f(lists, key=lambda n: len(lists[n])) for f in (min, max))
         raise DataError(
             f"dict: column {shortest!r} has {len(lists[shortest]):,} values and column "
             f"{longest!r} {len(lists[longest]):,}. Give all columns the same number of rows."
         )
-    return _source("dict", lists)
+    return _python_source("dict", lists)
 
 
-def open_records(array: NDArray[Any]) -> Source:
-    """Open a structured NumPy array: its fields are columns."""
-    return _source("NumPy array", {name: array[name].tolist() for name in array.dtype.names or ()})
-
-
-def open_rows(rows: Sequence[Any]) -> Source:
-    """Open a list of rows: dicts (what one lacks is a hole there), or lists of one length."""
+def _open_rows(rows: Sequence[Any]) -> Source:
+    """Open a list of rows: dicts (a key that one lacks is missing), or lists of one length."""
     if not rows:
         raise DataError("list has no rows. Give at least one, as a list of values or a dict.")
     if all(isinstance(row, Mapping) for row in rows):
         names = list(dict.fromkeys(name for row in rows for name in row))
-        return _source("list", {name: [row.get(name) for row in rows] for name in names})
+        return _python_source("list", {name: [row.get(name) for row in rows] for name in names})
     for i, row in enumerate(rows, 1):
         if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
             raise DataError(
@@ -240,16 +235,62 @@ def open_rows(rows: Sequence[Any]) -> Source:
                 f"list, row {i}: {len(row)} values, and row 1 has {len(rows[0])}. Give all rows "
                 "the same columns; a missing value is None."
             )
-    names = [f"x{j}" for j in range(1, len(rows[0]) + 1)]
-    return _source("list", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    columns = map(list, zip(*rows, strict=True))
+    return _python_source("list", {f"x{j}": column for j, column in enumerate(columns, 1)})
 
 
-def _source(kind: str, columns: Mapping[Any, list[Any]]) -> Source:
+def _python_source(kind: str, columns: Mapping[Any, list[Any]]) -> Source:
     own = dict(zip(check_frame_names(list(columns), kind), columns.values(), strict=True))
     rows = max(map(len, own.values()), default=0)
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for part in slices(rows, len(wanted)):
-            yield pl.DataFrame({n: as_series(own[n][part], n, part.start) for n in wanted})
+            yield pl.DataFrame({n: _as_series(own[n][part], n, part.start) for n in wanted})
 
-    return FrameSource(kind, tuple(own), batches)
+    return Source(kind, tuple(own), batches)
+
+
+class Values(NamedTuple):
+    """What a column holds."""
+
+    values: NDArray[Any]  # (rows,)
+    missing: BoolArray  # (rows,)
+
+
+def without_column(native: Any, name: str) -> Any:
+    """Give a dataframe without a column, if it has it; anything else as it is."""
+    if not hasattr(native, "columns"):
+        return native
+    frame = nw.from_native(native, eager_only=True)
+    others = [column for column in frame.columns if column != name]  # a name may be a pattern
+    return frame[others].to_native() if len(others) < len(frame.columns) else native
+
+
+def column_of(native: Any, name: str) -> Any:
+    """Give one column of a dataframe."""
+    if not hasattr(native, "columns"):
+        raise DataError(f"an array has no column {name!r}. Give a dataframe, or y.")
+    frame = nw.from_native(native, eager_only=True)
+    if name not in frame.columns:
+        raise DataError(f"X has no column {name!r}. It has {', '.join(map(repr, frame.columns))}.")
+    return frame.get_column(name).to_native()
+
+
+def values_of(column: Any) -> Values:
+    """Give the values of a column, or of anything like one; None, NaN and NA are missing.
+
+    >>> values_of([1.0, float("nan")]).missing.tolist()
+    [False, True]
+    """
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        missing = series.is_null().to_numpy()
+        values = np.asarray(series.to_list(), dtype=object) if missing.any() else series.to_numpy()
+    else:
+        values = np.asarray(column)
+        missing = np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind == "f":
+        missing = missing | np.isnan(values)
+    elif values.dtype == object:
+        missing = missing | np.reshape([is_hole(v) for v in values.ravel()], values.shape)
+    return Values(values, missing)

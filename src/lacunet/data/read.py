@@ -1,43 +1,55 @@
-"""Read data with holes from files and dataframes."""
+"""Read data with missing values from files and dataframes, and the data sets of the package."""
 
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lacunet.data import checks
-from lacunet.data.coded_rows import Rows
-from lacunet.data.columns import Judge
+from lacunet.data.columns import ColumnTyper, ranked
 from lacunet.data.design import (
+    Clusters,
+    DesignColumns,
     WeightsAs,
     as_cases,
     doubt_counts,
     is_survey,
-    understand_weights,
-)
-from lacunet.data.design_columns import (
-    Clusters,
-    check_no_items,
-    design_columns,
 )
 from lacunet.data.discover import markers, shown
 from lacunet.data.distinct import DistinctRows, SpillingRows, in_order, merge, places
 from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
-from lacunet.data.ranked import ranked
-from lacunet.data.reading import Reading, recoded, until_read
+from lacunet.data.reading import Rows, SourceReader, recoded, until_read
 from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column, Table, words_of_empty
 from lacunet.errors import DataError, OptionError
 from lacunet.runtime.arrays import CodeArray
 from lacunet.runtime.processes import bytes_of, give_back, in_bytes
 from lacunet.runtime.rows import room_in
-from lacunet.runtime.states import BinLike, Binning, State, by_name, understand_bins
+from lacunet.runtime.states import BinLike, State, by_name, understand_bins
 from lacunet.wording import worded
 
 T = TypeVar("T", str, State)
+
+# How each bundled data set is read: the column that holds the number of people, or the design.
+DATASETS: dict[str, dict[str, Any]] = {
+    "carcinoma": {"weights": "count"},
+    "values": {"weights": "count"},
+    "myocardial": {"weights": "count"},
+    "survey": {},
+    "fear": {"weights": "count"},
+    "gss82": {"weights": "count"},
+    "trust": {
+        "weights": "weight",
+        "strata": "region",
+        "clusters": "town",
+        "missing": ["refused"],
+        "exclude": ["id", "sex", "age", "education", "satisfaction", "votes"],
+    },
+}
 
 
 def read_table(
@@ -114,96 +126,117 @@ def read_table(
     >>> table.codes.tolist(), table.counts.tolist()
     ([[0, 1], [1, 0], [1, 1]], [2.0, 1.0, 1.0])
     """
-    how = understand_weights(weights_as)
+    if weights_as not in list(WeightsAs):
+        allowed = ", ".join(WeightsAs)
+        raise OptionError(f"weights_as '{weights_as}' is not known. Choose from {allowed}.")
     opened = open_source(source, counted=True)
     wanted = None if columns is None else _listed(columns)
-    drawn = design_columns(strata, clusters, opened)
+    drawn = DesignColumns.told(strata, clusters)
+    checks.check_names(() if strata is None else (strata,), "--strata", opened)
+    checks.check_names(drawn.clusters, "--clusters", opened)
     no_items = drawn.names if wanted is None and states is None else ()
     names = _chosen(opened, weights, wanted, [*_listed(exclude), *no_items], states, also)
-    check_no_items(drawn, names, weights)
-    said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
-    holes = markers(_listed(missing))
-    opened = ranked(opened, said, holes)
-    judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
-    limit = None if memory is None else bytes_of(memory)
-    reading = Reading(judge, names, states, weights, drawn, limit)
-    began = time.perf_counter()
-    table = until_read(reading, lambda one: _table(one, how))
-    return replace(table, seconds=time.perf_counter() - began)
-
-
-def _said(
-    kinds: Kinds,
-    binning: Binning,
-    source: Source,
-    names: Sequence[str],
-    states: Mapping[str, Sequence[State]] | None,
-) -> Kinds:
-    """Put together what is said of columns; refuse what is said of others."""
-    for option, about in (("--kinds", kinds.declared), ("--bin", binning.named)):
-        checks.check_names(about, option, source)
+    for name in drawn.names:
+        if name == weights or name in names:
+            what = "the weight" if name == weights else "a variable"
+            raise OptionError(
+                f"column {name!r} cannot be both {what} and part of the design (--strata, "
+                "--clusters). Name it once."
+            )
+    declared, binning = understand_kinds(kinds), understand_bins(bin)
+    for option, about in (("--kinds", declared.declared), ("--bin", binning.named)):
+        checks.check_names(about, option, opened)
         checks.check_used(about, option, names)
     if states is not None and (binning.named or binning.every):
         raise OptionError("--bin: the network has states already. Leave it out, or the network.")
-    return kinds.binned(binning)
+    said, holes = declared.binned(binning), markers(_listed(missing))
+    opened = ranked(opened, said, holes)
+    typer = ColumnTyper(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
+    limit = None if memory is None else bytes_of(memory)
+    reader = SourceReader(typer, names, states, weights, drawn, limit)
+    began = time.perf_counter()
+    table = until_read(reader, lambda one: _table(one, WeightsAs(weights_as)))
+    return replace(table, seconds=time.perf_counter() - began)
 
 
-def _table(reading: Reading, how: WeightsAs) -> Table:
+def dataset_path(name: str) -> Path:
+    """Give the path of a bundled CSV file."""
+    if name not in DATASETS:
+        raise OptionError(
+            f"there is no bundled data set {name!r}. There are: {', '.join(DATASETS)}."
+        )
+    return Path(__file__).parent / "bundled" / f"{name}.csv"
+
+
+def load_dataset(name: str) -> Table:
+    """Read a bundled data set: carcinoma, values, myocardial, fear, gss82, survey or trust.
+
+    >>> load_dataset("carcinoma").weight
+    118.0
+    """
+    table = read_table(dataset_path(name), **DATASETS[name])
+    return replace(table, source=f"bundled data set {name!r}")
+
+
+def _table(reader: SourceReader, how: WeightsAs) -> Table:
     """Read all rows, and merge those that are equal."""
-    spilling = None if reading.memory is None else SpillingRows(room_in(reading.memory))
-    rows = spilling or DistinctRows()
-    for batch, weight, copies in reading.batches():
+    rows = DistinctRows() if reader.memory is None else SpillingRows(room_in(reader.memory))
+    for batch, weight, copies in reader.batches():
         rows.add(batch, weight, copies)
-    if spilling is not None and spilling.runs:
-        return _spilled(reading, spilling)
+    if isinstance(rows, SpillingRows) and rows.runs:
+        return _spilled(reader, rows)
     codes, weight, copies = rows.joined()
-    checks.check_some_weight(weight, reading.weights)
-    counted = reading.counted or reading.weighed(codes, weight * copies)
-    codings, told = reading.codings(counted), reading.drawn.names
+    if not weight.any():
+        raise DataError(
+            f"weight column {reader.weights!r} is zero in every row. Choose another column with "
+            "--weights."
+        )
+    codings = reader.codings(reader.counted or reader.weighed(codes, weight * copies))
+    by_design = bool(reader.drawn.names)
     drawn, items = codes[:, len(codings) :].copy(), codes
-    if told:
+    if by_design:
         items = np.ascontiguousarray(codes[:, : len(codings)])
     codes = recoded(items, codings)
-    if told and reading.weights is not None and how is WeightsAs.AUTO:
+    if by_design and reader.weights is not None and how is WeightsAs.AUTO:
         how = WeightsAs.SURVEY
     entries = None
-    if told or (is_survey(weight, how) and copies.sum() > 1):  # before the array is used up
+    if by_design or (is_survey(weight, how) and copies.sum() > 1):  # before the array is used up
         entries = drawn, places(codes), weight, copies
     del items, drawn, batch
     give_back()
     codes, weight, copies = merge(codes, weight, copies)
     cases, survey = as_cases(weight, copies, how)
-    design = None if entries is None else reading.design_reader.design(*entries, survey)
-    notes = reading.notes(codings)
-    if reading.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
+    design = None if entries is None else reader.design_reader.design(*entries, survey)
+    notes = reader.notes(codings)
+    if reader.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
         notes.append(doubt)
-    source = reading.source.name, reading.weights, notes, survey, design
-    table = Table.from_merged(reading.described(codings), codes, cases, copies, *source)
+    about = reader.source.name, reader.weights, notes, survey, design
+    table = Table.from_merged(reader.described(codings), codes, cases, copies, *about)
     del codes, weight, copies, cases
     give_back()
-    return replace(table, memory=reading.memory)
+    return replace(table, memory=reader.memory)
 
 
-def _spilled(reading: Reading, rows: SpillingRows) -> Table:
+def _spilled(reader: SourceReader, rows: SpillingRows) -> Table:
     """Make a table of rows that are on disk, its columns in the order of work."""
-    if reading.weights is not None or reading.drawn.names:
+    if reader.weights is not None or reader.drawn.names:
         raise DataError(
-            f"{reading.source.name}: the distinct rows do not fit into --memory "
-            f"{in_bytes(reading.memory or 0)}, and rows with weights or a design are not kept on "
+            f"{reader.source.name}: the distinct rows do not fit into --memory "
+            f"{in_bytes(reader.memory or 0)}, and rows with weights or a design are not kept on "
             "disk. Raise --memory."
         )
     rows.spill()
-    codings = reading.codings(reading.counted)
-    described, order = reading.described(codings), by_name(reading.names)
+    codings = reader.codings(reader.counted)
+    described, order = reader.described(codings), by_name(reader.names)
     columns = tuple(replace(described[j], place=j) for j in order)
 
     def final(codes: CodeArray) -> CodeArray:
         return np.ascontiguousarray(recoded(codes, codings)[:, order])
 
     found = in_order(rows, final, [len(column.states) for column in columns])
-    notes = tuple(map(worded, (*reading.notes(codings), *words_of_empty(found.empty))))
-    told = found.rows, found.empty, reading.source.name, None, notes
-    return Table(columns, found.codes, found.counts, *told, memory=reading.memory)
+    notes = tuple(map(worded, (*reader.notes(codings), *words_of_empty(found.empty))))
+    about = found.rows, found.empty, reader.source.name, None, notes
+    return Table(columns, found.codes, found.counts, *about, memory=reader.memory)
 
 
 def read_rows(
@@ -222,15 +255,14 @@ def read_rows(
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states, also)
     holes = markers(_listed(missing))
-    judge = Judge(ranked(opened, kinds, holes), kinds, holes, asked=True)
-    return until_read(Reading(judge, names, states), _rows)
+    typer = ColumnTyper(ranked(opened, kinds, holes), kinds, holes, asked=True)
 
+    def rows(reader: SourceReader) -> Rows:
+        codes = reader.codes()
+        codings = reader.codings(reader.weighed(codes, np.ones(len(codes))))
+        return Rows(reader.described(codings), recoded(codes, codings))
 
-def _rows(reading: Reading) -> Rows:
-    """Read all rows, as they are."""
-    codes = reading.codes()
-    codings = reading.codings(reading.weighed(codes, np.ones(len(codes))))
-    return Rows(reading.described(codings), recoded(codes, codings))
+    return until_read(SourceReader(typer, names, states), rows)
 
 
 def _chosen(
@@ -245,8 +277,8 @@ def _chosen(
     if weights is not None:
         checks.check_names([weights], "--weights", source)
     checks.check_names(exclude, "--exclude", source)
+    checks.check_names(columns or (), "--columns", source)
     if states is not None:
-        checks.check_names(columns or (), "--columns", source)
         checks.check_has(states, source)
         checks.check_not_left_out(states, columns, exclude)
         for name, declared in states.items():
@@ -255,7 +287,6 @@ def _chosen(
             Column(name, tuple(declared))  # refuses a state listed twice
         names = [*states, *also]
     else:
-        checks.check_names(columns or (), "--columns", source)
         others = [n for n in source.columns if n != weights]
         names = [n for n in (others if columns is None else columns) if n not in exclude]
     twice = next((name for name, n in Counter(names).items() if n > 1), None)

@@ -1,43 +1,47 @@
-"""One pass over a source: batches of codes, and what the columns turn out to be."""
+"""One pass over a source: batches of codes, what the columns are, and rows in their own order."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lacunet.data import checks
-from lacunet.data.audit import told_once
-from lacunet.data.columns import Judge, NotNumbersError, NumberEncoder
-from lacunet.data.design_columns import (
-    NO_DESIGN,
-    DesignColumns,
-    DesignReader,
-)
-from lacunet.data.discover import Coding, weighed
+from lacunet.data.audit import Remark, written_once
+from lacunet.data.columns import ColumnTyper, described
+from lacunet.data.design import NO_DESIGN, DesignColumns
+from lacunet.data.discover import UNKNOWN, Coding, is_missing, weighed
 from lacunet.data.distinct import Merged, alike, smallest
 from lacunet.data.encode import (
     MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
     MOST_VALUES,
     ColumnEncoder,
+    DesignReader,
+    NotNumbersError,
+    NumberEncoder,
     TooManyValuesError,
     read_weights,
 )
-from lacunet.data.kinds import Kinds
-from lacunet.data.source import COPIES, Source
+from lacunet.data.kinds import BY_RULE, Kinds
+from lacunet.data.notes import notes_on
+from lacunet.data.source import COPIES, Source, cells_of, open_source
 from lacunet.data.table import Column
-from lacunet.data.text import cells_of
 from lacunet.errors import DataError
-from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.states import Bins, State
+from lacunet.wording import worded
 
 R = TypeVar("R")
+Values: TypeAlias = NDArray[Any]
 
 
-class ReadAgainError(Exception):
+class _ReadAgainError(Exception):
     """Columns are other than was thought while they were read."""
 
     def __init__(self, numbers: frozenset[str], texts: frozenset[str]) -> None:
@@ -45,21 +49,21 @@ class ReadAgainError(Exception):
         self.numbers, self.texts = numbers, texts
 
 
-def until_read(reading: "Reading", read: Callable[["Reading"], R]) -> R:
+def until_read(reader: SourceReader, read: Callable[[SourceReader], R]) -> R:
     """Read; where columns turn out to be other than was thought, begin again."""
     while True:
         try:
-            return read(reading)
-        except ReadAgainError as error:
-            numbers, texts = reading.numbers | error.numbers, reading.texts | error.texts
-            reading = replace(reading, numbers=numbers - texts, texts=texts)
+            return read(reader)
+        except _ReadAgainError as error:
+            numbers, texts = reader.numbers | error.numbers, reader.texts | error.texts
+            reader = replace(reader, numbers=numbers - texts, texts=texts)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One pass over a source."""
+class SourceReader:
+    """One pass over a source: its rows get provisional codes, values by their appearance."""
 
-    judge: Judge  # who says what its columns are
+    typer: ColumnTyper
     names: Sequence[str]  # the used columns
     states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
     weights: str | None = None
@@ -71,7 +75,7 @@ class Reading:
     @property
     def source(self) -> Source:
         """What is read."""
-        return self.judge.source
+        return self.typer.source
 
     @cached_property
     def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
@@ -81,22 +85,22 @@ class Reading:
     @cached_property
     def design_reader(self) -> DesignReader:
         """Reads the columns that say how rows were drawn."""
-        return DesignReader(self.drawn, self.source, self.judge.holes)
+        return DesignReader(self.drawn, self.source, self.typer.missing | self.source.markers)
 
     def _encoder(self, name: str) -> ColumnEncoder | NumberEncoder:
         """Read a column as numbers, if it must be that; else a value is anything."""
-        said = self.judge.kinds.declares_number(name)
-        if name not in self.texts and (said or name in self.numbers):
-            return NumberEncoder(name, self.judge.holes)
-        if said:
+        declared = self.typer.kinds.declares_number(name)
+        if name not in self.texts and (declared or name in self.numbers):
+            return NumberEncoder(name, self.typer.missing | self.source.markers)
+        if declared:
             return ColumnEncoder(name, MOST_DIFFERENT)  # so that what is no number can be named
-        return ColumnEncoder(name, MOST_BEFORE_NUMBERS if self._open(name) else MOST_VALUES)
+        return ColumnEncoder(name, MOST_BEFORE_NUMBERS if self._is_open(name) else MOST_VALUES)
 
-    def _open(self, name: str) -> bool:
+    def _is_open(self, name: str) -> bool:
         """Whether a column may still turn out to be numbers."""
         declared = self.source.categories if self.states is None else self.states
         known = name in declared or name in self.texts
-        return not known and self.judge.kinds.may_be_number(name)
+        return not known and self.typer.kinds.may_be_number(name)
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
@@ -109,17 +113,15 @@ class Reading:
         """
         weighed_by = () if self.weights is None else (self.weights,)
         wanted, drawn = [*self.names, *weighed_by, *self.drawn.names], self.design_reader
-        row = 0
+        every, row = (*self.encoders, *drawn.encoders), 0
         for frame in self.source.batches(wanted):
             if not len(frame):
                 continue
-            weight = (
-                alike(1.0, len(frame))
-                if self.weights is None
-                else read_weights(cells_of(frame, self.weights), self.weights, row, self.source)
-            )
+            weight = alike(1.0, len(frame))
+            if self.weights is not None:
+                cells = cells_of(frame, self.weights)
+                weight = read_weights(cells, self.weights, row, self.source)
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
-            every = (*self.encoders, *drawn.encoders)
             kind = smallest(max(len(encoder.raw.values) for encoder in every))
             copies = alike(1, len(frame), np.int64)
             if COPIES in frame.columns:
@@ -135,29 +137,24 @@ class Reading:
         """Give the provisional codes of each column of a batch that begins after `row` rows."""
         coded, many, texts = [], set[str](), set[str]()
         for encoder in self.encoders:
+            name = encoder.name
             try:
-                coded.append(encoder.encode(cells_of(frame, encoder.name), row, self.source))
+                coded.append(encoder.encode(cells_of(frame, name), row, self.source))
             except NotNumbersError:
-                if isinstance(encoder, NumberEncoder) and not self._says_number(encoder.name):
-                    encoder.check_finite(cells_of(frame, encoder.name), row, self.source)
-                texts.add(encoder.name)
+                declared = self.typer.kinds.declares_number(name)
+                if isinstance(encoder, NumberEncoder) and not declared:
+                    encoder.check_finite(cells_of(frame, name), row, self.source)
+                texts.add(name)
             except TooManyValuesError:
-                if not self._open(encoder.name):
-                    raise self._too_many(encoder) from None
-                many.add(encoder.name)
+                if not self._is_open(name):
+                    raw = encoder.raw
+                    self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
+                    why = f"has more than {len(raw.values):,} different values"
+                    raise checks.unusable(name, why) from None
+                many.add(name)
         if many or texts:  # all that are found here at once: few passes, however many columns
-            raise ReadAgainError(frozenset(many), frozenset(texts))
+            raise _ReadAgainError(frozenset(many), frozenset(texts))
         return coded
-
-    def _says_number(self, name: str) -> bool:
-        """Whether a column is declared to hold numbers: then its cells are judged as such."""
-        return self.judge.kinds.declares_number(name)
-
-    def _too_many(self, encoder: ColumnEncoder | NumberEncoder) -> DataError:
-        """Say what is wrong with a column of too many values."""
-        raw = encoder.raw
-        self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
-        return checks.unusable(encoder.name, f"has more than {len(raw.values):,} different values")
 
     @property
     def counted(self) -> list[FloatArray]:
@@ -181,43 +178,36 @@ class Reading:
         return [self._coding(e, own) for e, own in zip(self.encoders, cases, strict=True)]
 
     def _coding(self, encoder: ColumnEncoder | NumberEncoder, cases: FloatArray) -> Coding:
-        name, raw, judge = encoder.name, encoder.raw, self.judge
-        known = None if self.states is None else self.states.get(name)
-        bins = judge.kinds.bins.get(name)
-        if known is not None and isinstance(bins, Bins):
-            coding = judge.by_bins(name, raw, known, bins)
-        elif judge.kinds.declares_number(name):
-            return judge.inferred(name, raw, cases)
-        elif known is not None:
-            coding = judge.known(raw, known)
-        elif name in self.source.categories:
-            return judge.declared(name, raw, self.source.categories[name])
-        else:
-            return judge.inferred(name, raw, cases)
+        name, raw, kinds = encoder.name, encoder.raw, self.typer.kinds
+        model = None if self.states is None else self.states.get(name)
+        states = self.source.categories.get(name) if model is None else model
+        inferred = kinds.declares_number(name)
+        if model is not None and isinstance(kinds.bins.get(name), Bins):
+            inferred = False
+        if states is None or inferred:
+            return self.typer.coding(name, raw, cases, None)
+        if model is None:
+            states = [s for s in states if not is_missing(s, self.typer.missing)]
+        coding = self.typer.coding(name, raw, cases, states)
         checks.check_known(name, raw, coding, self.source)
+        if model is None:
+            checks.check_categories(name, states, coding)
         return replace(coding, why="its states were declared")
 
     def described(self, codings: Sequence[Coding]) -> tuple[Column, ...]:
         """Give the columns that were found."""
-        found = described(self.names, codings, self.judge.kinds)
-        titles = self.source.titles
+        found, titles = described(self.names, codings, self.typer.kinds), self.source.titles
         return tuple(replace(c, title=titles.get(c.name, "")) for c in found)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say what a person may not expect of the states that were found."""
-        remarks = self.source.remarks
+        remarks, kinds = self.source.remarks, self.typer.kinds
         said = [note for name in ("", *self.names) for note in remarks.get(name, ())]
         if self.states is None:
             for e, coding in zip(self.encoders, codings, strict=True):
-                said += self.judge.notes(e.name, e.raw, coding)
-        return told_once(said)
-
-
-def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> tuple[Column, ...]:
-    """Give the columns that were found; where all are categories, there is nothing to explain."""
-    told = kinds.said or any(c.kind.number or c.bins is not None for c in codings)
-    pairs = zip(names, codings, strict=True)
-    return tuple(Column(name, c.states, c.kind, c.why if told else "", c.bins) for name, c in pairs)
+                forced = kinds.forced and e.name not in kinds.bins
+                said += notes_on(e.name, e.raw, coding, forced=forced)
+        return written_once(said)
 
 
 def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
@@ -228,3 +218,137 @@ def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
         # A missing cell, -1, picks the last entry.
         final[:, j] = np.append(coding.codes, -1).astype(kind)[codes[:, j]]
     return final
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A value that is none of the states of its column."""
+
+    column: str
+    where: str  # its first row
+    value: State
+    states: Sequence[State]  # those of the column
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as codes in the order of their source, none merged."""
+
+    columns: tuple[Column, ...]
+    codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
+    unseen: tuple[Unseen, ...] = ()  # each such value once
+    notes: tuple[str, ...] = ()  # what a person should know
+    unknown: BoolArray | None = None  # (rows, n) where they stand; None: nowhere
+    beside: Rows | None = None  # given columns of the same rows, which are not queried
+
+
+def code_rows(
+    source: object,
+    states: Sequence[Sequence[State] | None] | None = None,
+    columns: Sequence[int] | None = None,
+    weights: FloatArray | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    kinds: Kinds = BY_RULE,
+    asked: bool = False,
+) -> Rows:
+    """Code the columns of a source.
+
+    Parameters
+    ----------
+    source
+        Anything that `read_table` reads.
+    states
+        States of each column. None: those that it declares (categories), or that it shows.
+    columns
+        Places of the columns to read; all of them without it.
+    weights
+        (rows,) how often there is each row; one of weight 0 is as if it were not in the source.
+    names
+        What the columns are called; as in the source without it.
+    kinds
+        What is said of columns, by these names.
+    asked
+        Whether rows are only queried: then a column need not be one to learn from.
+
+    Examples
+    --------
+    >>> code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]])).codes.tolist()
+    [[0, 0], [1, -1], [0, 1]]
+    """
+    opened = open_source(source)
+    own = opened.columns if columns is None else [opened.columns[i] for i in columns]
+    if not own:
+        raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
+    called = own if names is None else names
+    # `kinds` has other names than the source: any column may be numbers.
+    reader = SourceReader(ColumnTyper(opened), own)
+    reader, codes = until_read(reader, lambda one: (one, one.codes()))
+    weight = np.ones(len(codes)) if weights is None else weights
+    codes, weight = codes[weight > 0], weight[weight > 0]
+    typer = ColumnTyper(opened, kinds, weighted=weights is not None, asked=asked)
+    given = [None] * len(own) if states is None else states
+    codings, unseen, notes = [], [], list[str | Remark]()
+    for j, (name, encoder) in enumerate(zip(called, reader.encoders, strict=True)):
+        # Values that no row of weight above 0 shows are left out.
+        rows = np.bincount(codes[:, j][codes[:, j] >= 0], minlength=len(encoder.raw.values))
+        which = np.flatnonzero(rows)
+        raw = replace(encoder.raw, counts=rows).only(which)
+        cases = weighed(codes[:, j], weight, len(rows))[which]
+        declared = opened.categories.get(own[j]) if given[j] is None else given[j]
+        coding = typer.coding(name, raw, cases, declared)
+        if not coding.states and name not in kinds.ends:
+            raise checks.unusable(name, checks.NOTHING)
+        if not coding.kind.number:
+            checks.check_number_of_states(name, coding.states)
+        if declared is None:
+            forced = kinds.forced and name not in kinds.bins
+            notes += notes_on(name, raw, coding, forced=forced)
+        every = np.full(len(rows), -1, dtype=np.int64)
+        every[which] = coding.codes
+        codings.append(replace(coding, codes=every))
+        for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
+            where = opened.where(int(raw.rows[i]))
+            unseen.append(Unseen(name, where, raw.values[i], coding.states))
+    final = recoded(codes, codings)
+    said = tuple(map(worded, written_once(notes)))
+    more = tuple(unseen), said, final == UNKNOWN if unseen else None
+    return Rows(described(called, codings, kinds), np.maximum(final, -1), *more)
+
+
+def empty_columns(source: object, rows: BoolArray | None = None) -> list[int]:
+    """Places of the columns that show no value at all, in some of the rows.
+
+    >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    [1]
+    """
+    opened = open_source(source)
+    reader = SourceReader(ColumnTyper(opened), opened.columns)
+    codes = until_read(reader, SourceReader.codes)
+    return np.flatnonzero((codes[slice(None) if rows is None else rows] < 0).all(axis=0)).tolist()
+
+
+def declared_columns(source: object) -> list[int]:
+    """Places of the columns whose states the source declares, as categories of a dataframe."""
+    opened = open_source(source)
+    return [j for j, name in enumerate(opened.columns) if name in opened.categories]
+
+
+def as_array(states: Sequence[Sequence[State]], codes: CodeArray) -> Values:
+    """Give the values of coded cells without holes: numbers if all columns have them, or objects.
+
+    >>> as_array([("no", "yes"), (1, 2)], np.array([[1, 0]])).tolist()
+    [['yes', 1]]
+    >>> as_array([(0.5, 2.5), (1, 2)], np.array([[1, 0]]))
+    array([[2.5, 1. ]])
+    """
+    columns = [as_values(s)[codes[:, j]] for j, s in enumerate(states)]
+    if any(column.dtype == object for column in columns):
+        columns = [column.astype(object) for column in columns]
+    return np.column_stack(columns)
+
+
+def as_values(states: Sequence[State]) -> Values:
+    """Keep numbers and truth values as they are; texts stay Python's."""
+    numbers = not any(isinstance(state, str) for state in states)
+    return np.array(states, dtype=None if numbers else object)

@@ -1,7 +1,6 @@
-"""Open whatever a person has: a file, a dataframe, an array. One face for the rest of the package.
+"""Open a file, a folder, a dataframe or an array as a `Source`: named columns, rows in batches.
 
-A source knows its column names and gives its rows in batches, so that no more than a batch of raw
-values is in memory at a time.
+No more than a batch of raw values is in memory at a time.
 """
 
 import difflib
@@ -9,16 +8,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from lacunet.data.audit import Remark
-from lacunet.data.many import files_of, is_pattern, open_many
-from lacunet.data.table import Table
-from lacunet.data.text import by_name, open_text
 from lacunet.errors import DataError
 from lacunet.runtime.connecting import is_dask_frame
 from lacunet.runtime.states import State
@@ -33,86 +31,45 @@ ARROW = (".arrow", ".feather", ".ipc")
 LABELLED = (".sav", ".zsav", ".por", ".dta")
 SPREADSHEETS = (".xlsx", ".xls", ".xlsb", ".ods")
 MANY = (*TEXT, *PARQUET, *ARROW)  # what a folder of tables may hold
-KNOWN = (*TEXT, *PARQUET, *ARROW, *LABELLED, *SPREADSHEETS)
-# What Polars says of a damaged file; it panics in some, which is no Exception.
+KNOWN = (*MANY, *LABELLED, *SPREADSHEETS)
+# What Polars raises for a damaged file; its panics are not Exceptions.
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+WILD = frozenset("*?[")
+ASIDE = ("_", ".")  # names that begin so are notes of the program that wrote the others
+PROCESS = os.getpid()  # the threads of Polars live in this process alone
 
 Batches: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
 
-class Source(Protocol):
-    """What can be read: names, rows in batches, and how to say where a row is."""
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
-
-    @property
-    def markers(self) -> frozenset[str]:
-        """Texts that stand for a hole; none where a cell can be empty by itself."""
-
-    @property
-    def categories(self) -> Mapping[str, tuple[State, ...]]:
-        """Declared categories of categorical columns, in their declared order."""
-
-    @property
-    def scales(self) -> Mapping[str, Mapping[str, float]]:
-        """Numbers that names of categories stand for, where the source has both."""
-
-    @property
-    def titles(self) -> Mapping[str, str]:
-        """What columns are about, in words, where the source says it."""
-
-    @property
-    def remarks(self) -> Mapping[str, tuple[str | Remark, ...]]:
-        """What to know of how columns are read, by name; of all of them under ""."""
-
-    @property
-    def types(self) -> Mapping[str, pl.DataType]:
-        """What values the columns hold; nothing where all are text."""
-
-    def batches(self, wanted: Sequence[str], /) -> Iterator[pl.DataFrame]:
-        """Give the wanted columns, some rows at a time, in the order of the source."""
-
-    def where(self, row: int) -> str:
-        """Say where a row is; the first row is 1."""
-
-
 @dataclass(frozen=True)
-class FrameSource:
-    """A table with typed columns."""
+class Source:
+    """A table that can be read."""
 
-    name: str
+    name: str  # as messages call it
     columns: tuple[str, ...]
-    batches: Batches
-    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
-    markers: frozenset[str] = frozenset()  # None, NaN and null are holes, and nothing else is
-    titles: Mapping[str, str] = field(default_factory=dict)
-    remarks: Mapping[str, tuple[str | Remark, ...]] = field(default_factory=dict)
-    types: Mapping[str, pl.DataType] = field(default_factory=dict)
-    scales: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def where(self, row: int) -> str:
-        """Say where a row is; the first row is 1."""
-        return f"row {row}"
+    batches: Batches  # gives the wanted columns, some rows at a time, in order
+    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)  # declared, in order
+    markers: frozenset[str] = frozenset()  # texts that stand for a missing value
+    titles: Mapping[str, str] = field(default_factory=dict)  # what columns are about
+    remarks: Mapping[str, tuple[str | Remark, ...]] = field(default_factory=dict)  # "": of all
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)  # nothing where all are text
+    scales: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # codes behind labels
+    where: Callable[[int], str] = "row {}".format  # the first row is 1
+    paths: tuple[Path, ...] = ()  # where several files are one table
 
 
-class _Forked:
-    """Whether this process was forked from one in which Polars had its threads."""
+def by_name(names: Sequence[str]) -> list[pl.Expr]:
+    """Select columns whatever their names: Polars takes `*` and `^…$` for patterns.
 
-    here = False
+    >>> pl.DataFrame({"*": [1], "a": [2]}).select(by_name(["*"])).columns
+    ['*']
+    """
+    return [cs.by_name(name).as_expr() for name in names]
 
-    @classmethod
-    def note(cls) -> None:
-        cls.here = True
 
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Forked.note)
+def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Give a column under a plain name, because many methods of a series select by its name."""
+    return frame.get_column(name).alias("cells")
 
 
 def open_source(source: object, *, counted: bool = False) -> Source:
@@ -120,7 +77,7 @@ def open_source(source: object, *, counted: bool = False) -> Source:
 
     With `counted` the order of rows does not matter, and distinct ones may come with their copies.
     """
-    if _Forked.here:
+    if os.getpid() != PROCESS:
         raise DataError(
             "tables cannot be read in a process that was forked from one which had loaded "
             "lacunet: the threads of Polars do not survive it, and it would wait for ever. Start "
@@ -128,49 +85,26 @@ def open_source(source: object, *, counted: bool = False) -> Source:
         )
     if isinstance(source, str | os.PathLike):
         path = _expanded(source)
-        return _read_by_workers(path, _open_path(path)) if counted else _open_path(path)
+        if counted and "distributed" in sys.modules:  # a Dask client may be active
+            from lacunet.data.dask_rows import read_by_workers
+
+            return read_by_workers(path, _open_path(path))
+        return _open_path(path)
     if isinstance(source, pl.LazyFrame):
         return open_lazy(source, "polars LazyFrame", sliced=False)
     if isinstance(source, pl.DataFrame):
         return open_lazy(source.lazy(), "polars DataFrame", sliced=True)
-    if isinstance(source, Table):
-        raise DataError("this table is read already. Give what it was read from.")
     if counted and is_dask_frame(source):
         from lacunet.data.dask_rows import open_dask
 
         return open_dask(source)
-    return _open_object(source)
+    from lacunet.data.frames import open_object
+
+    return open_object(source)
 
 
-def _read_by_workers(path: Path, opened: Source) -> Source:
-    """Let the workers of a Dask client read files, if one works in one."""
-    if "distributed" not in sys.modules:  # who has one has loaded it
-        return opened
-    from lacunet.data.dask_rows import read_by_workers
-
-    return read_by_workers(path, opened)
-
-
-def _open_object(source: object) -> Source:
-    """Open what lives in memory."""
-    from lacunet.data.frames import open_mapping, open_records, open_rows
-
-    if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # as a sparse matrix has
-        return open_mapping(source)
-    if isinstance(source, list | tuple):
-        return open_rows(source)
-    if isinstance(source, np.ndarray) and source.dtype.names:
-        return open_records(source)
-    # narwhals has one door, and only those who use another dataframe pay for opening it.
-    from lacunet.data.frames import open_array, open_frame
-
-    if isinstance(source, np.matrix):
-        source = np.asarray(source)  # whose columns are columns
-    return open_array(source) if isinstance(source, np.ndarray) else open_frame(source)
-
-
-def batches_of(frame: pl.DataFrame) -> Callable[[Sequence[str]], Iterator[pl.DataFrame]]:
-    """Give what hands out some columns of a frame in memory, some rows at a time."""
+def batches_of(frame: pl.DataFrame) -> Batches:
+    """Read a frame in memory."""
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for part in slices(len(frame), len(wanted)):
@@ -215,43 +149,37 @@ def _open_path(path: Path) -> Source:
         raise DataError(f"{str(path)!r} is no name of a file: it has a zero byte.")
     try:
         if path.is_dir() or is_pattern(path):
-            return open_many(path, files_of(path, MANY), _open_path)
+            return _open_many(path, files_of(path, MANY))
         if not path.exists():
             raise DataError(f"there is no file {path}.{_close_files(path)}")
-    except OSError as error:  # a name that is too long
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    ending = path.suffix.lower()
+        return _open_file(path, path.suffix.lower())
+    except OSError as error:  # a name that is too long, a protected file
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _open_file(path: Path, ending: str) -> Source:
+    """Open one file; the readers of other programs are loaded only where they are needed."""
+    from lacunet.data import formats, text
+
     if ending not in KNOWN:
         raise DataError(
             f"{path}: the ending {ending or 'of the name'!r} is not known. Files may end in "
             f"{', '.join(KNOWN)}. Save the data as one of these."
         )
-    try:
-        if path.stat().st_size == 0:
-            raise DataError(f"{path} is empty. The first line must name the columns.")
-        if ending in TEXT:
-            return open_text(path)
-        if ending in LABELLED + SPREADSHEETS:
-            return _open_foreign(path, ending)
-        if ending in PARQUET:
-            return open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
-        return open_lazy(pl.scan_ipc(path), str(path), sliced=False)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _open_foreign(path: Path, ending: str) -> Source:
-    """Open the file of another program; only those who have one pay for its reader."""
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty. The first line must name the columns.")
+    if ending in TEXT:
+        return text.open_text(path)
     if ending in LABELLED:
-        from lacunet.data.formats import open_labelled
+        return formats.open_labelled(path)
+    if ending in SPREADSHEETS:
+        return formats.open_spreadsheet(path)
+    if ending in PARQUET:
+        return open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
+    return open_lazy(pl.scan_ipc(path), str(path), sliced=False)
 
-        return open_labelled(path)
-    from lacunet.data.formats import open_spreadsheet
 
-    return open_spreadsheet(path)
-
-
-def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
+def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
     """Open a query.
 
     Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
@@ -276,9 +204,13 @@ def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
         except UNREADABLE as error:
             raise unreadable(name, error) from error
 
-    enums = {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
     names = check_frame_names(schema.names(), name)
-    return FrameSource(name, names, batches, enums, types=dict(schema))
+    return Source(name, names, batches, enum_categories(schema), types=dict(schema))
+
+
+def enum_categories(schema: pl.Schema) -> dict[str, tuple[State, ...]]:
+    """Give the categories that columns of a frame declare."""
+    return {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
 
 
 def unreadable(name: str, error: BaseException) -> DataError:
@@ -295,3 +227,92 @@ def _close_files(path: Path) -> str:
         return f" There is no folder {path.parent} either."
     close = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=3)
     return f" Did you mean {' or '.join(close)}?" if close else " Check the name and the folder."
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path is meant for several files."""
+    return bool(WILD & set(str(path))) and not path.exists()
+
+
+def files_of(path: Path, endings: Sequence[str]) -> list[Path]:
+    """Find the tables of a folder, or those that a pattern fits, by name; refuse if there is none.
+
+    All must have one ending: rows of text and typed values are not read alike.
+    """
+    folder = path.is_dir()
+    found = path.iterdir() if folder else Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+    files = sorted(
+        p for p in found if p.is_file() and p.suffix.lower() in endings and p.name[0] not in ASIDE
+    )
+    if not files:
+        inside = folder and any(p.is_dir() for p in path.iterdir())
+        here = f"{path} has no table in it" if folder else f"no table fits {path}"
+        next_step = f"Give the pattern '{path / '*' / '*'}'" if inside else "Check the name"
+        raise DataError(f"{here}: no file that ends in {', '.join(endings)}. {next_step}.")
+    kinds = sorted({p.suffix.lower() for p in files})
+    if len(kinds) > 1:
+        raise DataError(
+            f"{path} has tables that end in {' and in '.join(kinds)}: they may be copies of each "
+            f"other. Give one kind: '{path / '*' if folder else path}{kinds[0]}'."
+        )
+    return files
+
+
+def _open_many(path: Path, files: Sequence[Path]) -> Source:
+    """Open files as one table; refuse one whose columns are other than those of the first."""
+    parts = [_open_path(file) for file in files]
+    first = parts[0]
+    for file, part in zip(files[1:], parts[1:], strict=True):
+        _check_same(files[0], first, file, part)
+    remarks: dict[str, list[str | Remark]] = {}
+    for part in parts:
+        for name, own in part.remarks.items():
+            known = remarks.setdefault(name, [])
+            known += (one for one in own if isinstance(one, Remark) or one not in known)
+    rows = [0]  # of the files that are read so far
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        rows.clear()
+        for part in parts:
+            rows.append(0)
+            for frame in part.batches(wanted):
+                yield frame
+                rows[-1] += len(frame)
+
+    def where(row: int) -> str:
+        ends = list(accumulate(rows))
+        k = next((k for k, end in enumerate(ends) if row <= end), len(rows) - 1)
+        return f"{files[k].name}, {parts[k].where(row - ends[k] + rows[k])}"
+
+    return Source(
+        str(path),
+        first.columns,
+        batches,
+        first.categories,
+        first.markers,
+        first.titles,
+        {name: tuple(own) for name, own in remarks.items()},
+        first.types,
+        first.scales,
+        where,
+        tuple(files),
+    )
+
+
+def _check_same(first: Path, one: Source, file: Path, other: Source) -> None:
+    pairs = ((first, one, file, other), (file, other, first, one))
+    for has, columns, lacks, others in pairs:
+        for name in columns.columns:
+            if name not in set(others.columns):
+                raise DataError(
+                    f"{lacks} has no column '{name}', which {has} has. Files of one table must "
+                    "have the same columns: leave one of them out, or add the column (empty cells "
+                    "are fine)."
+                )
+    for name, kind in one.types.items():
+        there = other.types[name]
+        if pl.Null() not in (kind, there) and kind != there:
+            raise DataError(
+                f"column '{name}' is {kind} in {first} and {there} in {file}. Write the files with "
+                "one type."
+            )

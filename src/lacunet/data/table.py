@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunet.data.audit import audit_grid
-from lacunet.data.design import SamplingDesign, SurveyWeights
+from lacunet.data.design import MOST_CASES, SamplingDesign, SurveyWeights
 from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.errors import DataError
@@ -33,7 +33,6 @@ from lacunet.runtime.states import (
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
 
-MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."
 
 
@@ -117,7 +116,17 @@ class Table(Printable):
         >>> Table.from_codes([[1, 0], [0, -1], [1, 0]]).counts
         array([1., 2.])
         """
-        given = _checked_codes(codes, source)
+        given = np.asarray(codes)
+        if given.ndim != 2 or not np.issubdtype(given.dtype, np.integer):
+            raise DataError(
+                f"{source}: codes must be a 2-d array of integers, not {given.ndim}-d of "
+                f"{given.dtype}. Use read_table for values that are not coded yet."
+            )
+        if 0 in given.shape:
+            rows, n = given.shape
+            raise DataError(f"{source}: there are {rows} rows and {n} columns.")
+        if not np.issubdtype(given.dtype, np.signedinteger):
+            given = given.astype(np.int64)
         top = given.max(axis=0)
         if columns is None:
             tops = np.maximum(top, 0).tolist()
@@ -143,11 +152,9 @@ class Table(Printable):
     ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
-        empty = 0
-        for row, times in zip(codes, copies, strict=True):  # a hole is before every state
-            if (row >= 0).any():
-                break
-            empty += int(times)
+        # Missing is before every state: rows without a value come first.
+        shown = next((k for k, row in enumerate(codes) if (row >= 0).any()), len(codes))
+        empty = int(copies[:shown].sum())
         notes = [*notes, *words_of_empty(empty)]
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
@@ -155,8 +162,8 @@ class Table(Printable):
             notes = [*notes, f"the sample has {design}."]
         codes, counts = collapse(codes, weight, copies)
         _check_total(counts, weights, source)
-        told = (source, weights, tuple(map(worded, notes)), survey, design)
-        return cls(tuple(columns), codes, counts, rows, empty, *told)
+        about = (source, weights, tuple(map(worded, notes)), survey, design)
+        return cls(tuple(columns), codes, counts, rows, empty, *about)
 
     @property
     def weight(self) -> float:
@@ -193,14 +200,14 @@ class Table(Printable):
 
     def tidy(self) -> Columns:
         """Give each distinct row, and its weight in a last column."""
-        told: dict[str, Sequence[State | float | None]] = {}
+        found: dict[str, Sequence[State | float | None]] = {}
         for column, codes in zip(self.columns, self.codes.T.tolist(), strict=True):
-            values = (*alike(column.states), None)  # a hole, -1, gets the last
-            told[column.name] = [values[code] for code in codes]
+            values = (*alike(column.states), None)  # a missing cell, -1, gets the last
+            found[column.name] = [values[code] for code in codes]
         name = self.weights or "count"
-        while name in told:
+        while name in found:
             name += "_"
-        return {**told, name: self.counts.tolist()}
+        return {**found, name: self.counts.tolist()}
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -231,21 +238,9 @@ class Table(Printable):
 
 
 def words_of_empty(rows: int) -> list[str]:
-    """Say that there are rows that show nothing, if there are."""
+    """Say that rows have no value, if there are any."""
     which = "1 row has" if rows == 1 else f"{rows:,} rows have"
     return [f"{which} every cell missing: kept and counted."] if rows else []
-
-
-def _checked_codes(codes: ArrayLike, source: str) -> CodeArray:
-    given = np.asarray(codes)
-    if given.ndim != 2 or not np.issubdtype(given.dtype, np.integer):
-        raise DataError(
-            f"{source}: codes must be a 2-d array of integers, not {given.ndim}-d of "
-            f"{given.dtype}. Use read_table for values that are not coded yet."
-        )
-    if 0 in given.shape:
-        raise DataError(f"{source}: there are {given.shape[0]} rows and {given.shape[1]} columns.")
-    return given if np.issubdtype(given.dtype, np.signedinteger) else given.astype(np.int64)
 
 
 def _check_columns(columns: Sequence[Column], top: CodeArray, source: str) -> None:

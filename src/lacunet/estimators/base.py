@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet import api
 from lacunet.api.imputing import Holes, filled
 from lacunet.data import Table
-from lacunet.data.coded_rows import Rows, as_array
+from lacunet.data.reading import Rows, as_array
 from lacunet.errors import ModelError
 from lacunet.estimators.inputs import (
     HolesAllowed,

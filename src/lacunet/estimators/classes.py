@@ -12,8 +12,8 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.data.coded_rows import Rows
 from lacunet.data.kinds import AUTO, KindsLike
+from lacunet.data.reading import Rows
 from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator, varies_together
 from lacunet.estimators.inputs import check_covariates, warn

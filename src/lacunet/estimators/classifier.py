@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from lacunet.api.stacking import Asked, class_probabilities, learn_class, with_prior
 from lacunet.data import Column, Table
-from lacunet.data.columns import column_of, values_of, without_column
+from lacunet.data.frames import column_of, values_of, without_column
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
 from lacunet.data.write import column_names

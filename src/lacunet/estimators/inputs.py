@@ -19,11 +19,12 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from lacunet.data import Table
-from lacunet.data.coded_rows import Rows, Unseen, code_rows, empty_columns
-from lacunet.data.design import SamplingDesign, WeightsAs, as_cases
-from lacunet.data.design_columns import (
+from lacunet.data.design import (
     NO_DESIGN,
     DesignColumns,
+    SamplingDesign,
+    WeightsAs,
+    as_cases,
     design_of_codes,
     missing_words,
 )
@@ -31,7 +32,8 @@ from lacunet.data.discover import shown
 from lacunet.data.distinct import places as places_of
 from lacunet.data.frames import in_memory, no_table
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
-from lacunet.data.notes import put_missing_states
+from lacunet.data.reading import Rows, Unseen, code_rows, empty_columns
+from lacunet.data.transform import put_missing_states
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.inference.regression.classes import kinds_of_covariates

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
 from lacunet.api.options import unknown_option, written_out
-from lacunet.data.coded_rows import Rows
-from lacunet.data.design_columns import Clusters, DesignColumns
+from lacunet.data.design import Clusters, DesignColumns
+from lacunet.data.reading import Rows
 from lacunet.errors import LacunetError, UnknownOptionError
 from lacunet.estimators.inputs import (
     Categories,

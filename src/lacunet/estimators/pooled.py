@@ -26,10 +26,10 @@ from lacunet.api.imputing import (
 )
 from lacunet.api.stacking import Asked
 from lacunet.data import Column, Table
-from lacunet.data.coded_rows import Rows, declared_columns
-from lacunet.data.design_columns import NO_DESIGN, DesignColumns
+from lacunet.data.design import NO_DESIGN, DesignColumns
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
+from lacunet.data.reading import Rows, declared_columns
 from lacunet.errors import OptionError
 from lacunet.estimators.inputs import (
     Categories,

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from lacunet.data.design import MOST_CASES
 from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
-from lacunet.data.table import MOST_CASES, Column, Table
+from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Gaussian, GaussianBlock
 from lacunet.likelihoods.unit import SMALLEST, Unit

@@ -289,12 +289,15 @@ def by_name(names: Sequence[str]) -> list[int]:
     >>> by_name(["x10", "y", "x2"])
     [2, 0, 1]
     """
-    return sorted(range(len(names)), key=lambda i: (_natural(names[i]), names[i]))
+    return sorted(range(len(names)), key=lambda i: (natural_key(names[i]), names[i]))
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Texts and numbers by turns; a number by how long it is, for it may be of any length."""
-    parts = DIGITS.split(name)
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Key that sorts "q2" before "q10": texts and numbers by turns, numbers by their length first.
+
+    Numbers may have any number of digits.
+    """
+    parts = DIGITS.split(text)
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
     return [(len(part) if k % 2 else 0, part) for k, part in enumerate(parts)]
 

@@ -20,8 +20,8 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.data.notes import HOLE, SEEN, with_masks
 from lacunet.data.table import Table
+from lacunet.data.transform import HOLE, SEEN, with_masks
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options
 from lacunet.inference.problem import build_problem

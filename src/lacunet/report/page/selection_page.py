@@ -10,7 +10,7 @@ from typing import Any
 from lacunet import api
 from lacunet.charts.style import by_number
 from lacunet.data.audit import holes, sizes
-from lacunet.data.notes import has_missing_state
+from lacunet.data.transform import has_missing_state
 from lacunet.models.display import hidden_grids
 from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page import evidence_view, render, views
