@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.inference.plans.plan import ComponentRows, Components, EStep, JointStates
+from lacunet.inference.plans.plan import ComponentRows, Components, JointStates, SampledEStep
 from lacunet.inference.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class EnumerationPlan(EStep):
+class EnumerationPlan(SampledEStep):
     """Rows, and what each of their joint states adds a case to."""
 
     hidden: tuple  # (m,) of sets: the variables that each row leaves open, barren ones apart
@@ -91,21 +91,6 @@ class EnumerationPlan(EStep):
                 return n
         return len(cases)
 
-    def pass_over(self, cases, drawn, beliefs, rng):
-        total = 0.0
-        for n, case in enumerate(cases):
-            cells = self.cells[case]
-            log_z, p = conditional(beliefs.log_mean, cells)
-            total += log_z
-            if n < drawn:
-                beliefs.eta[cells[rng.choice(len(p), p=p)]] += 1.0
-            else:
-                mixture = beliefs.eta + indicators(cells, len(beliefs.eta))
-                beliefs.eta[:] = matched(mixture, p, beliefs.ij)
-            beliefs.total[:] = np.bincount(beliefs.ij, beliefs.eta)
-            beliefs.log_mean[:] = np.log(beliefs.eta / beliefs.total[beliefs.ij])
-        return total
-
     def sizes(self):
         return np.array([len(cells) for cells in self.cells])
 
@@ -128,20 +113,6 @@ def indicators(cells, size):
     u = np.zeros((len(cells), size))
     u[np.arange(len(cells))[:, None], cells] = 1.0
     return u
-
-
-def matched(etas, p, ij):
-    """One product of Dirichlets for a mixture of them: its means, its mean variances."""
-    first, second = np.zeros(len(ij)), np.zeros(len(ij))
-    for share, eta in zip(p, etas, strict=True):
-        s = np.bincount(ij, eta)[ij]
-        first += share * eta / s
-        second += share * eta * (eta + 1) / (s * (s + 1))
-    variance = np.bincount(ij, first * (second - first**2))
-    largest = np.bincount(ij, first**2 * (1 - first))
-    fixed = np.bincount(ij) == 1  # a child with one state
-    precision = np.where(fixed, 1.0, largest / np.where(fixed, 1.0, variance) - 1)
-    return first * precision[ij]
 
 
 def barren(network, row):

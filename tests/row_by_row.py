@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lacunet.inference.kernels.particles import ParticleState, PosteriorState
+from lacunet.inference.kernels.particles import ParticleState
 from lacunet.inference.plans.builder import Builder
 from problems import build
 
@@ -46,34 +46,6 @@ class RowByRow:
         A_ij[:, ij[seen]] += 1.0
         for plan, which in self.components(row):
             assert plan.take_in(which, swarm, 0.0, rng) == len(which)
-
-    def pass_over(self, row, drawn, beliefs, rng):
-        seen = self.seen[row]
-        total = beliefs.log_mean[seen].sum()
-        for plan, which in self.components(row):
-            total += plan.pass_over(which, drawn, beliefs, rng)
-        beliefs.eta[seen] += 1.0
-        beliefs.total[:] = np.bincount(beliefs.ij, beliefs.eta)
-        beliefs.log_mean[:] = np.log(beliefs.eta / beliefs.total[beliefs.ij])
-        return total
-
-
-def beliefs_of(eta, layout):
-    """Dirichlets with these exponents."""
-    listed = np.argsort(layout.ij, kind="stable")
-    starts = np.searchsorted(layout.ij[listed], np.arange(layout.configurations + 1))
-    q = layout.configurations
-    return PosteriorState(
-        eta.copy(),
-        layout.sum_k(eta),
-        np.log(eta / layout.spread(layout.sum_k(eta))),
-        layout.ij,
-        starts.astype(np.int64),
-        listed,
-        np.zeros(layout.size),
-        np.empty(q, dtype=np.int64),
-        np.zeros(q, dtype=np.bool_),
-    )
 
 
 def swarm_of(A, layout):

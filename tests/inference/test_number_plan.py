@@ -105,7 +105,8 @@ def test_a_device_expects_the_same(name, holes):
     again = pickle.loads(pickle.dumps(there))  # it travels without what the device holds
     assert "there" not in vars(again)
     assert again.expect_one(weights[2], np.zeros(weights.shape[1])) == pytest.approx(log_lik[2])
-    assert type(placed.here.components.plans[0]) is NumberPlan
+    assert isinstance(placed.where_faster.components.plans[0], NumberPlan)
+    assert placed.where_faster.components.plans[0].device is None
 
 
 def test_impossible_rows_are_so_on_a_device():

@@ -70,11 +70,8 @@ def test_curvature_fits_and_sizes_are_those_of_all_rows():
 def test_what_goes_from_case_to_case_is_refused_with_the_next_step():
     (plan,) = in_parts(make_case([3, 2, 2], 2, 20, seed=1)).components.plans
     for ask in (
-        lambda: plan.draw(None, None, None, None),
-        lambda: plan.take_in(None, None, 0.0, None),
-        lambda: plan.pass_over(None, 0, None, None),
+        lambda: plan.completions,
         lambda: plan.weighted(None),
-        plan.choices,
     ):
         with pytest.raises(OptionError, match="leave out"):
             ask()

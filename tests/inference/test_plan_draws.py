@@ -9,7 +9,7 @@ from enumeration import conditional, enumerated, indicators
 from examples import examples
 from lacunet.inference.classes import safe_log
 from problems import MODES, engine, make, network_cases
-from row_by_row import NETWORKS, RowByRow, beliefs_of, swarm_of
+from row_by_row import NETWORKS, RowByRow, swarm_of
 
 modes = pytest.mark.parametrize("mode", MODES)
 networks = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
@@ -138,42 +138,3 @@ def test_weights_of_particles_agree_over_many_cases(mode, network):
     w, v = (np.exp(swarm.log_weights - top) for swarm in (ours, theirs))
     error = np.hypot(w.std() / np.sqrt(len(w)), v.std() / np.sqrt(len(v)))
     assert w.mean() == pytest.approx(v.mean(), abs=4.5 * error)
-
-
-@modes
-@examples(60)
-@given(case=network_cases(whole=True))
-def test_a_pass_over_cases(mode, case):
-    """Moments over the whole mixture, case by case."""
-    with engine(mode):
-        rows = RowByRow(case)
-    (enumeration,) = enumerated(case.problem).components.plans
-    eta, rng = exponents(case), np.random.default_rng(2)
-    ours, theirs = beliefs_of(eta, case.layout), beliefs_of(eta, case.layout)
-    several = case.layout.spread(case.layout.sum_k(np.ones(len(eta)))) > 1
-    for row in rng.permutation(np.repeat(np.arange(len(case.codes)), 2)):
-        found = rows.pass_over(row, 0, ours, rng)
-        assert found == pytest.approx(enumeration.pass_over([row], 0, theirs, rng), abs=1e-9)
-        np.testing.assert_allclose(ours.eta[several], theirs.eta[several], rtol=1e-8)
-    np.testing.assert_allclose(ours.log_mean, theirs.log_mean, atol=1e-8)
-    assert not ours.N.any()
-    assert not ours.is_touched.any()
-
-
-@modes
-@networks
-def test_a_pass_that_draws(mode, network):
-    case = make(network, 2, missing=0.2, seed=9)
-    with engine(mode):
-        rows = RowByRow(case)
-    (enumeration,) = enumerated(case.problem).components.plans
-    eta, rng = exponents(case), np.random.default_rng(2)
-    mean = beliefs_of(eta, case.layout).log_mean
-    for row, cells in enumerate(enumeration.cells):
-        log_z, p = conditional(mean, cells)
-        drawn = []
-        for _ in range(MANY // 2):
-            beliefs = beliefs_of(eta, case.layout)
-            assert rows.pass_over(row, 9, beliefs, rng) == pytest.approx(log_z, abs=1e-10)
-            drawn.append(np.round(beliefs.eta - eta, 9))
-        check_frequencies(np.array(drawn), cells, p)

@@ -88,7 +88,7 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
     sizes = [(w, k) for w, k in choice_sizes(problem) if w > 0]
     if len(sizes) > MOST_COMPONENTS or sum(k for _, k in sizes) > MOST_ENTRIES:
         raise too_large(problem, largest)
-    choices = [c for plan in problem.components.plans for c in plan.choices()]
+    choices = [c for plan in problem.components.plans for c in plan.completions.choices()]
     places = CountPlaces(problem, [c for c in choices if c.count > 0])
     blocks, steps = [], 0.0
     for members in places.connected():

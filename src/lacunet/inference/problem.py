@@ -252,7 +252,7 @@ class Problem:
         return _held(self.holder, self.codes, self.counts)
 
     def on(self, device: Device | None) -> "Problem":
-        """Give the same with E steps on a device; None is the processor."""
+        """The same with E steps on a device; None is the processor."""
         if device is None or self.device is not None:
             return self
         return replace(self, components=self.components.on(device), device=device)
@@ -260,14 +260,9 @@ class Problem:
     @property
     def where_faster(self) -> "Problem":
         """The same with E steps on the processor, if they are too short for a device."""
-        return self.here if self.components.nanoseconds < LONG else self
-
-    @property
-    def here(self) -> "Problem":
-        """The same with E steps on the processor."""
-        if self.device is None:
+        if self.device is None or self.components.nanoseconds >= LONG:
             return self
-        return replace(self, components=self.components.here, device=None)
+        return replace(self, components=self.components.on(None), device=None)
 
     @property
     def fingerprint(self) -> str:

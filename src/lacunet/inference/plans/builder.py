@@ -18,14 +18,14 @@ from lacunet.inference.plans.decompose import (
     ragged,
     totals,
 )
-from lacunet.inference.plans.joint_numbers import BlockRows, JointBlock, block_rows
+from lacunet.inference.plans.joint_numbers import BlockRows, hole_groups
 from lacunet.inference.plans.numbers import NumberColumn, number_plan
 from lacunet.inference.plans.patterns import Slot, pattern_plan
 from lacunet.inference.plans.plan import ComponentRows, Components, EStep
 from lacunet.inference.plans.trees import ShapedKinds, tree_plan
 from lacunet.models.latent_class import find_classes
 from lacunet.models.layout import Cells
-from lacunet.models.network import Network, Variable
+from lacunet.models.network import Network
 from lacunet.models.surgery import members, statistics_of
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
@@ -37,34 +37,26 @@ MANY = 256  # different values, above which a number is seen by its statistics
 def compact_cells(network: Network) -> Cells:
     """Cells for learning: numbers with many values by their statistics, below classes alone.
 
-    Elsewhere in networks other parents, and what else is hidden, ask for values.
+    In other networks, other parents and other hidden variables need a cell for each value.
     """
     classes = find_classes(network)
-    if classes is None:
-        _refuse_blocks(network)
-    dense = frozenset(
-        i
-        for i in (() if classes is None else classes.leaves)
-        if _by_statistics(network.variables[i])
-    )
-    return Cells(network, dense) if dense else network.by_value
-
-
-def _by_statistics(v: Variable) -> bool:
-    """Whether a number has many values, or shares a distribution with others."""
-    many = v.family.powers is not None and len(v.states) > MANY
-    return many or v.family.stands_at is not None
-
-
-def _refuse_blocks(network: Network) -> None:
-    """Refuse numbers that vary together where no latent class is their only parent."""
-    block = [v.name for v in network.variables if v.family.stands_at is not None]
-    if block:
+    joint = [v.name for v in network.variables if v.family.stands_at is not None]
+    if classes is None and joint:
         raise ModelError(
-            f"{', '.join(map(repr, block))} have a joint distribution (--covariance). That needs "
+            f"{', '.join(map(repr, joint))} have a joint distribution (--covariance). That needs "
             "a latent class model: one hidden variable that is the only parent of every column. In "
             "other networks give each number a distribution of its own."
         )
+    dense = frozenset(
+        i
+        for i, v in enumerate(network.variables)
+        if classes is not None
+        and i in classes.leaves
+        and (
+            v.family.stands_at is not None or (v.family.powers is not None and len(v.states) > MANY)
+        )
+    )
+    return Cells(network, dense) if dense else network.by_value
 
 
 @dataclass(frozen=True)
@@ -125,7 +117,10 @@ class Builder:
     @cached_property
     def parts(self) -> Parts:
         """How each pattern of holes falls apart."""
-        return decompose(self.network, self._unobserved(), fill=self.fill)
+        unobserved = np.zeros((len(self.patterns), len(self.network.variables)), dtype=np.bool_)
+        unobserved[:, list(self.network.observed)] = self.patterns
+        unobserved[:, self.hidden] = True
+        return decompose(self.network, unobserved, fill=self.fill)
 
     def build(self) -> Components:
         """Count what was seen whole, merge equal components, and plan them."""
@@ -136,15 +131,15 @@ class Builder:
             all_rows = len(rows) == len(self.counts)  # and need no copy
             cells, counts = self.layout.cards[v], self.counts if all_rows else self.counts[rows]
             numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
-            if self.keep_rows or numbers:
-                plan = pattern_plan(
-                    v, cells, slots, counts, ComponentRows(rows, np.arange(len(rows)))
-                )
-                columns = [self._numbers(i, rows) for i in numbers if not self._shares(i)]
-                blocks = [self._block(i, rows) for i in numbers if self._leads(i)]
-                yield number_plan(plan, columns, blocks) if numbers else plan
-            else:
+            if not (self.keep_rows or numbers):
                 yield pattern_plan(v, cells, *self._merged(slots, counts))
+                continue
+            kept = ComponentRows(rows, np.arange(len(rows)))
+            plan = pattern_plan(v, cells, slots, counts, kept)
+            stands_at = {i: self.network.variables[i].family.stands_at for i in numbers}
+            columns = [self._numbers(i, rows) for i in numbers if stands_at[i] is None]
+            blocks = [self._block(i, rows) for i in numbers if self._leads(i)]
+            yield number_plan(plan, columns, blocks) if numbers else plan
         others = np.flatnonzero(~self._single)
         if len(others):
             yield self._tree_plan(others)
@@ -162,24 +157,13 @@ class Builder:
             step *= layout.cards[v]
         return Collector(f, layout.size + int(layout.ij[layout.block(f)].min()), strides, True)
 
-    def _unobserved(self) -> BoolArray:
-        """(P, n) which variables each pattern of holes leaves open."""
-        table = np.zeros((len(self.patterns), len(self.network.variables)), dtype=np.bool_)
-        table[:, list(self.network.observed)] = self.patterns
-        table[:, self.hidden] = True
-        return table
-
     @cached_property
     def _single(self) -> BoolArray:
         """(C,) which components are one variable that is contiguous everywhere."""
-        contiguous = np.array(
-            [
-                all(c.strides.get(v, 1) == 1 for c in self.collectors)
-                for v in range(len(self.network.variables))
-            ]
-        )
-        single: BoolArray = (self.parts.size == 1) & contiguous[self.parts.seed]
-        return single
+        contiguous = np.ones(len(self.network.variables), dtype=np.bool_)
+        for c in self.collectors:
+            contiguous[[v for v, stride in c.strides.items() if stride != 1]] = False
+        return np.asarray((self.parts.size == 1) & contiguous[self.parts.seed])
 
     def _seen(self) -> FloatArray:
         """Count every collector whose variables were all seen."""
@@ -201,12 +185,9 @@ class Builder:
         if c.silent:
             whole &= self._barren(c)[self.pattern_of_row]
         rows = np.flatnonzero(whole)
-        if c.family in self.cells.dense and not c.silent:
-            return self._seen_numbers(c, rows)
-        return SeenRows(rows, self._offsets(c, rows), np.ones(len(rows)))
-
-    def _seen_numbers(self, c: Collector, rows: IntArray) -> SeenRows:
-        """What rows show of a number by its statistics: a case is worth T(x) at each place."""
+        if c.silent or c.family not in self.cells.dense:
+            return SeenRows(rows, self._offsets(c, rows), np.ones(len(rows)))
+        # A number by its statistics: a case is worth T(x) at each place.
         shown = {j: self.codes[j][rows] for j in members(self.network, c.family)}
         T = statistics_of(self.network, c.family, shown)
         places = np.arange(T.shape[1]) * c.strides[c.family]
@@ -232,23 +213,19 @@ class Builder:
         codes = self.codes[i][rows]
         return np.where(codes >= 0, self.network.variables[i].values_of(codes), 0.0), codes >= 0
 
-    def _shares(self, i: int) -> bool:
-        """Whether a variable has its parameters together with others."""
-        return self.network.variables[i].family.stands_at is not None
-
     def _leads(self, i: int) -> bool:
-        """Whether they stand at this one."""
+        """Whether the parameters of a joint distribution stand at this variable."""
         v = self.network.variables[i]
         return v.family.stands_at == v.name
 
     def _block(self, i: int, rows: IntArray) -> BlockRows:
-        """What rows show of the variables that have their parameters at this one."""
-        found = [self._values(j, rows) for j in members(self.network, i)]
-        x, told = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        """What rows show of the variables whose parameters stand at this one."""
         layout, variables = self.layout, tuple(members(self.network, i))
-        root = layout.cards[layout.families[i][0]]
-        block = JointBlock(variables, int(layout.offsets[i]), root, layout.widths[i])
-        return block_rows(x, told, block)
+        found = [self._values(j, rows) for j in variables]
+        x, told = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        classes = layout.cards[layout.families[i][0]]
+        first, width = int(layout.offsets[i]), layout.widths[i]
+        return BlockRows(variables, first, classes, width, hole_groups(x, told))
 
     @cached_property
     def _half_shown(self) -> bool:
@@ -325,19 +302,16 @@ class Builder:
         column = np.full(n, -1, dtype=np.int64)
         column[list(self.network.observed)] = np.arange(self.table.shape[1])
         cards = np.array(self.layout.cards, dtype=np.int64)
+        first_of = np.array([c.first for c in self.collectors], dtype=np.int64)
+        starts, variable = ragged([list(c.strides) for c in self.collectors])
+        _, stride = ragged([list(c.strides.values()) for c in self.collectors])
         return tree_plan(
-            ShapedKinds(kinds, self._all_collectors(), cards),
+            ShapedKinds(kinds, Collectors(first_of, starts, variable, stride), cards),
             [v.name for v in self.network.variables],
             CodedRows(self.table, column, cards),
             self._pairs(parts.pattern[which], place[kind.reshape(-1)], len(order)),
             keep_rows=self.keep_rows,
         )
-
-    def _all_collectors(self) -> Collectors:
-        starts, variable = ragged([list(c.strides) for c in self.collectors])
-        _, stride = ragged([list(c.strides.values()) for c in self.collectors])
-        first = np.array([c.first for c in self.collectors], dtype=np.int64)
-        return Collectors(first, starts, variable, stride)
 
     def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> KindRows:
         """The rows of each kind, in order, from the pattern and the kind of every component."""

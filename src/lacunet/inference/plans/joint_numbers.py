@@ -1,13 +1,13 @@
-"""Rows that show blocks of numbers: log weights are sums over their products.
+"""Rows that show blocks of numbers with a joint normal distribution in each class.
 
-The products of a row are its numbers, 1, and all x_a x_b with a ≤ b, the squares first. Rows with
-the same pattern of holes stand together and share their log weights.
+Log weights are sums over the products of a row: its numbers, 1, and all x_a x_b with a ≤ b, the
+squares first. Rows with the same pattern of missing values stand together and share their weights.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def write_products(x: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def room_for(n: int, room: FloatArray) -> FloatArray:
-    """Room for the products of n rows: all of it, or, for the last few, some of their own."""
+    """Room for n rows: all that there is, or for the last few an array of their own."""
     return room if n == room.shape[1] else np.empty((room.shape[0], n))
 
 
@@ -93,153 +93,136 @@ def gather_products(rows: ProductRows, cells: FloatArray, out: FloatArray) -> No
                     out[p, k, c] += part[k, c]
 
 
-# What rows show of a block of numbers: patterns of holes, completed once each.
-
 TINY = 1e-20  # of a complex step
-Weigher: TypeAlias = Callable[[Holes], FloatArray]  # log weights of products, of some patterns
 NUMBERS_AT_ONCE = 1 << 22  # of patterns that are completed together
 
 
-@dataclass(frozen=True, eq=False)
-class HoleGroup:
-    """Rows whose patterns of holes show as many numbers. n rows, P patterns."""
+class HoleGroup(NamedTuple):
+    """Rows whose patterns of missing values show as many numbers. n rows, P patterns."""
 
     rows: IntArray  # (n,) which rows of the plan they are
     shown: ProductRows
     holes: Holes
 
 
-@dataclass(frozen=True)
-class JointBlock:
-    """Where a block of numbers stands."""
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """All rows that show something of one block of d numbers."""
 
     variables: tuple[int, ...]  # (d,) its variables
     first: int  # position of its first place in a flat vector
-    cells: int  # K, states of what is hidden
+    cells: int  # K, states of the hidden variable
     width: int  # places of the block
+    groups: tuple[HoleGroup, ...]
 
     @property
     def d(self) -> int:
-        """How many numbers it has."""
+        """Number of its variables."""
         return len(self.variables)
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRows:
-    """All rows that show something of one block."""
-
-    block: JointBlock
-    groups: tuple[HoleGroup, ...]
 
     @property
     def members(self) -> tuple[int, ...]:
         """Variables that some row hides while it shows others."""
-        missing = [np.unique(group.holes.missing) for group in self.groups]
+        missing = [group.holes.missing.reshape(-1) for group in self.groups]
         places = np.unique(np.concatenate([*missing, np.zeros(0, dtype=np.int64)]))
-        return tuple(self.block.variables[place] for place in places)
+        return tuple(self.variables[place] for place in places)
 
     @property
     def positions(self) -> slice:
-        """Where it stands in a flat vector."""
-        return slice(self.block.first, self.block.first + self.block.width * self.block.cells)
+        """Where the block stands in a flat vector."""
+        return slice(self.first, self.first + self.width * self.cells)
 
-    def natural(self, flat: FloatArray) -> FloatArray:
-        """η of each class, (K, width)."""
-        return flat[self.positions].reshape(self.block.width, self.block.cells).T
+    def natural(self, flats: FloatArray, along: FloatArray | None = None) -> Any:
+        """η of every class of every flat vector, (C·K, width), with a complex step `along`."""
+        own = np.concatenate([x[self.positions].reshape(self.width, self.cells).T for x in flats])
+        return own if along is None else own + 1j * TINY * self.natural(along[None])
 
     def only(self, used: IntArray, m: int) -> "BlockRows":
         """Some of the m rows of the plan."""
-        x, told = np.zeros((m, self.block.d)), np.zeros((m, self.block.d), dtype=np.bool_)
+        x, told = np.zeros((m, self.d)), np.zeros((m, self.d), dtype=np.bool_)
         for group in self.groups:
             numbers = np.repeat(group.holes.shown, np.diff(group.shown.starts), axis=0)
             x[group.rows[:, None], numbers] = group.shown.x
             told[group.rows[:, None], numbers] = True
-        return block_rows(x[used], told[used], self.block)
+        return replace(self, groups=hole_groups(x[used], told[used]))
 
-    def weigh(self, flat: FloatArray, out: FloatArray) -> None:
-        """Add the log weights of all rows to `out`, (m, W)."""
-        own = self.natural(flat)
-        self._weigh(lambda holes: marginal(own, holes, self.block.d), out)
+    def weigh(self, flats: FloatArray, out: FloatArray, along: FloatArray | None = None) -> None:
+        """Add the log weights of all rows, or their change along a direction, to (m, C, W)."""
+        (C, W), natural = out.shape[1:], self.natural(flats, along)
+        for rows, shown, holes in self.chunks():
+            own = marginal(natural, holes, self.d)
+            own = own if along is None else own.imag / TINY
+            by_cell = np.zeros((len(own), C, W, own.shape[-1]))
+            by_cell[:, :, : self.cells] = own.reshape(len(own), C, self.cells, -1)
+            found = np.zeros((len(rows), C * W))
+            weigh_products(shown, by_cell.reshape(len(own), C * W, -1), found)
+            out[rows] += found.reshape(-1, C, W)
 
-    def weigh_along(self, flat: FloatArray, direction: FloatArray, out: FloatArray) -> None:
-        """Add how these move along a direction."""
-        step = self.natural(flat) + 1j * TINY * self.natural(direction)
-        self._weigh(lambda holes: marginal(step, holes, self.block.d).imag / TINY, out)
-
-    def gather(self, flat: FloatArray, cells: FloatArray, out: FloatArray) -> None:
-        """Add statistics of rows that have so much of each cell, (m, W), to a flat vector."""
-        own, total = self.natural(flat), np.zeros((self.block.cells, self.block.width))
-        for holes, S in self._sums(cells):
-            total += completed(own, holes, S, self.block.d).sum(axis=0)
-        self._put(total, out)
-
-    def gather_along(
-        self, flat: FloatArray, direction: FloatArray, cells: FloatArray, out: FloatArray
+    def gather(
+        self, flat: FloatArray, cells: FloatArray, out: FloatArray, along: FloatArray | None = None
     ) -> None:
-        """Add how statistics of the same rows move along a direction."""
-        step = self.natural(flat) + 1j * TINY * self.natural(direction)
-        total = np.zeros((self.block.cells, self.block.width))
-        for holes, S in self._sums(cells):
-            total += completed(step, holes, S, self.block.d).sum(axis=0).imag / TINY
-        self._put(total, out)
+        """Add statistics of rows with cells (m, W), or their change along a direction."""
+        natural, total = self.natural(flat[None], along), np.zeros((self.cells, self.width))
+        for rows, shown, holes in self.chunks():
+            S = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
+            gather_products(shown, cells[rows], S)
+            S = np.swapaxes(S[..., : self.cells], 1, 2)
+            T = completed(natural, holes, S, self.d).sum(axis=0)
+            total += T if along is None else T.imag / TINY
+        out[self.positions] += total.T.reshape(-1)
+
+    def draw(self, flats: FloatArray, cells: FloatArray, rng: Any, out: FloatArray) -> None:
+        """Add statistics of so many cases of each row and cell, (m, C, W), missing values drawn."""
+        C, K = cells.shape[1], self.cells
+        natural, total = self.natural(flats), np.zeros((C * K, self.width))
+        for rows, shown, holes in self.chunks():
+            own = np.ascontiguousarray(cells[rows, :, :K]).reshape(-1, C * K)
+            if holes.missing.shape[1]:
+                total += _drawn(natural, holes, shown, own, rng)
+            else:
+                S = np.zeros((len(holes.shown), products(self.d), C * K))
+                gather_products(shown, own, S)
+                total += completed(natural, holes, np.swapaxes(S, 1, 2), self.d).sum(axis=0)
+        for flat, own in zip(out, total.reshape(C, K, -1), strict=True):
+            flat[self.positions] += own.T.reshape(-1)
 
     def by_row(self, flat: FloatArray, cells: FloatArray, out: FloatArray) -> None:
         """Add the statistics of each row by itself to its own flat vector, (m, positions)."""
-        own, at = self.natural(flat), self.positions
+        own = self.natural(flat[None])
         for group in self.groups:
             for p, (start, stop) in enumerate(pairwise(group.shown.starts.tolist())):
                 rows, x = group.rows[start:stop], group.shown.x[start:stop]
                 shown = np.empty((products(x.shape[1]), len(rows)))
                 write_products(x, shown)
-                holes = Holes(group.holes.shown[[p]], group.holes.missing[[p]])
-                S = cells[rows, : self.block.cells, None] * shown.T[:, None, :]
-                each = Holes(*(np.repeat(h, len(rows), axis=0) for h in holes))
-                found = completed(own, each, S, self.block.d)  # (rows, K, width)
-                out[rows, at] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
+                S = cells[rows, : self.cells, None] * shown.T[:, None, :]
+                each = Holes(*(np.repeat(h[[p]], len(rows), axis=0) for h in group.holes))
+                found = completed(own, each, S, self.d)  # (rows, K, width)
+                out[rows, self.positions] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
 
     def missing_numbers(self, flat: FloatArray, cells: FloatArray) -> float:
-        """Add up ½ (d + log |C|) of what is missing, for rows that have so much of each cell."""
-        own, total = self.natural(flat), 0.0
-        for group, rows, shown, holes in self.chunks():
-            d = holes.missing.shape[1]
-            if d:
-                each = cells[group.rows[rows], : self.block.cells]
-                cases = np.add.reduceat(each, shown.starts[:-1])
-                C = conditional(own, holes, self.block.d).C
+        """Add up ½ (d + log |C|) of missing values, for rows that have so much of each cell."""
+        own, total = self.natural(flat[None]), 0.0
+        for rows, shown, holes in self.chunks():
+            if d := holes.missing.shape[1]:
+                cases = np.add.reduceat(cells[rows, : self.cells], shown.starts[:-1])
+                C = conditional(own, holes, self.d).C
                 total += float(np.sum(cases * 0.5 * (d + np.linalg.slogdet(C)[1])))
         return total
 
-    def _put(self, total: FloatArray, out: FloatArray) -> None:
-        out[self.positions] += total.T.reshape(-1)
-
-    def _weigh(self, weights: Weigher, out: FloatArray) -> None:
-        for group, rows, shown, holes in self.chunks():
-            found = np.zeros((len(shown.x), out.shape[1]))
-            by_cell = np.zeros((len(holes.shown), out.shape[1], products(shown.x.shape[1])))
-            by_cell[:, : self.block.cells] = weights(holes)
-            weigh_products(shown, by_cell, found)
-            out[group.rows[rows]] += found
-
-    def _sums(self, cells: FloatArray) -> Iterator[tuple[Holes, FloatArray]]:
-        """Products of the rows of each pattern, by cell: (P, K, products)."""
-        for group, rows, shown, holes in self.chunks():
-            found = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
-            gather_products(shown, cells[group.rows[rows]], found)
-            yield holes, np.swapaxes(found[..., : self.block.cells], 1, 2)
-
-    def chunks(self) -> Iterator[tuple[HoleGroup, slice, ProductRows, Holes]]:
-        """Patterns that fit into memory together: their group, its rows, what these show."""
+    def chunks(self) -> Iterator[HoleGroup]:
+        """Groups cut into patterns that fit into memory together."""
+        step = max(1, NUMBERS_AT_ONCE // (self.d**2 * (self.cells + 4)))
         for group in self.groups:
-            starts = group.shown.starts
-            step = max(1, NUMBERS_AT_ONCE // (self.block.d**2 * (self.block.cells + 4)))
-            for p in range(0, len(starts) - 1, step):
-                some = starts[p : p + step + 1]
+            for p in range(0, len(group.shown.starts) - 1, step):
+                some = group.shown.starts[p : p + step + 1]
                 rows = slice(int(some[0]), int(some[-1]))
                 shown = ProductRows(group.shown.x[rows], some - some[0])
-                yield group, rows, shown, Holes(*(h[p : p + step] for h in group.holes))
+                yield HoleGroup(
+                    group.rows[rows], shown, Holes(*(h[p : p + step] for h in group.holes))
+                )
 
 
-def block_rows(x: FloatArray, told: BoolArray, block: JointBlock) -> BlockRows:
+def hole_groups(x: FloatArray, told: BoolArray) -> tuple[HoleGroup, ...]:
     """Order rows by their holes; x are (m, d) numbers, and `told` says which of them are there."""
     d, groups = x.shape[1], []
     number = told.sum(axis=1)
@@ -253,51 +236,7 @@ def block_rows(x: FloatArray, told: BoolArray, block: JointBlock) -> BlockRows:
         holes = Holes(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
         own = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
         groups.append(HoleGroup(rows, ProductRows(own, starts.astype(np.int64)), holes))
-    return BlockRows(block, tuple(groups))
-
-
-# Draws of rows that show blocks of numbers, for several chains at once.
-
-
-def chains_at_once(rows: int, width: int) -> int:
-    """How many chains fit into memory together, of rows that have so many numbers each."""
-    return max(1, NUMBERS_AT_ONCE // max(1, rows * width))
-
-
-def weigh_chains(rows: BlockRows, flats: FloatArray, out: FloatArray) -> None:
-    """Add the log weights of all rows to `out`, (m, C, W), given C flat vectors."""
-    (C, W), K = out.shape[1:], rows.block.cells
-    natural = _natural(rows, flats)
-    for group, some, shown, holes in rows.chunks():
-        by_cell = np.zeros((len(holes.shown), C, W, products(shown.x.shape[1])))
-        own = marginal(natural, holes, rows.block.d)
-        by_cell[:, :, :K] = own.reshape(len(own), C, K, -1)
-        found = np.zeros((len(shown.x), C * W))
-        weigh_products(shown, by_cell.reshape(len(by_cell), C * W, -1), found)
-        out[group.rows[some]] += found.reshape(-1, C, W)
-
-
-def draw_chains(
-    rows: BlockRows, flats: FloatArray, cells: FloatArray, rng: Any, out: FloatArray
-) -> None:
-    """Add statistics of so many cases of each row and cell, (m, C, W), what is missing drawn."""
-    (C, _), K = cells.shape[1:], rows.block.cells
-    natural, total = _natural(rows, flats), np.zeros((C * K, rows.block.width))
-    for group, some, shown, holes in rows.chunks():
-        own = np.ascontiguousarray(cells[group.rows[some], :, :K]).reshape(-1, C * K)
-        if holes.missing.shape[1]:
-            total += _drawn(natural, holes, shown, own, rng)
-        else:
-            S = np.zeros((len(holes.shown), products(rows.block.d), C * K))
-            gather_products(shown, own, S)
-            total += completed(natural, holes, np.swapaxes(S, 1, 2), rows.block.d).sum(axis=0)
-    for flat, own in zip(out, total.reshape(C, K, -1), strict=True):
-        flat[rows.positions] += own.T.reshape(-1)
-
-
-def _natural(rows: BlockRows, flats: FloatArray) -> FloatArray:
-    """η of every class of every chain, (C·K, width)."""
-    return np.concatenate([rows.natural(flat) for flat in flats])
+    return tuple(groups)
 
 
 def _drawn(

@@ -1,4 +1,4 @@
-"""Components with one hidden variable, and numbers of too many values for a cell each.
+"""Components of one hidden variable, and numbers of too many values for a cell each.
 
 Such a number is seen by its statistics (`model.cells`): blocks of η, one for each place of its
 family, that a row has T(x) times. T is a polynomial of x, so a row's log weights are patterns
@@ -7,47 +7,41 @@ family, that a row has T(x) times. T is a polynomial of x, so a row's log weight
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import LEAST, Device
+from lacunet.inference.devices.device import LEAST, DenseFeatures, Device, RowsThere
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
-from lacunet.inference.kernels.particles import ParticleState, PosteriorState
+from lacunet.inference.kernels.particles import ParticleState
 from lacunet.inference.kernels.rows import mark_blocks
-from lacunet.inference.plans.joint_numbers import (
-    BlockRows,
-    chains_at_once,
-    draw_chains,
-    weigh_chains,
-)
+from lacunet.inference.plans.joint_numbers import NUMBERS_AT_ONCE, BlockRows
+from lacunet.inference.plans.on_device import DeviceableEStep
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import (
     ComponentRows,
-    EStep,
     FeatureCovariance,
     FreeCoordinates,
     JointStates,
     LinearMap,
 )
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
-from lacunet.runtime.executor import SERIAL, Executor
-
-# The covariance of the statistics of rows with many different numbers, by products of matrices.
+from lacunet.runtime.executor import Executor
 
 CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
-MOST_FEATURES = 4096  # times classes: more of them are better asked one direction at a time
+MOST_FEATURES = 4096  # times classes: with more, one direction at a time is faster
+BY_VALUE = "cases that are taken one by one are asked of the problem by its values"
 
 
 def covariance_of_features(
     features: Callable[[slice], FloatArray], posterior: FloatArray, counts: FloatArray
 ) -> FloatArray:
-    """Add up over rows: (n, F) features of some rows, (m, K) posteriors → (K·F, K·F)."""
+    """Covariance of (n, F) features of rows, given (m, K) posteriors: (K·F, K·F)."""
     m, K = posterior.shape
     F = features(slice(0, 0)).shape[1]
     of_means: FloatArray = np.zeros((K * F, K * F), order="F")
@@ -79,10 +73,11 @@ class Powers:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberPlan(EStep):
+class NumberPlan(DeviceableEStep):
     """Rows as sums of patterns and of polynomials of D numbers."""
 
     pace: ClassVar[float] = 0.3
+    device_pace: ClassVar[float] = 2e-3
     patterns: PatternPlan  # of everything but these numbers
     x: FloatArray  # (m, D) numbers as their families see them; 0 where one is missing
     marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
@@ -104,10 +99,12 @@ class NumberPlan(EStep):
         return (*self.patterns.members, *(v for block in self.blocks for v in block.members))
 
     def touched(self) -> FloatArray:
-        products = sum(rows.block.width for rows in self.blocks)
+        products = sum(block.width for block in self.blocks)
         each = (3.0 * self.x.shape[1] + 2.0 * products) * self.patterns.width
-        numbers: FloatArray = self.patterns.touched() + each
-        return numbers
+        return np.asarray(self.patterns.touched() + each)
+
+    def sizes(self) -> IntArray:
+        return self.patterns.sizes()
 
     def weighted(self, counts: FloatArray) -> "NumberPlan":
         used = np.flatnonzero(counts)
@@ -118,31 +115,19 @@ class NumberPlan(EStep):
 
     def _shown(self, rows: slice, besides: FloatArray | None = None) -> NumberRows:
         marks = self.marks[rows] if len(self.marks) else self.marks
-        nothing = np.zeros((0, self.patterns.width))
-        own = nothing if besides is None else besides[rows]
+        own = np.zeros((0, self.patterns.width)) if besides is None else besides[rows]
         return NumberRows(self.x[rows], marks, self.patterns.index[rows], own)
 
-    def _besides(self, log_weights: FloatArray) -> FloatArray | None:
-        """What blocks add to the log weights of each row, (m, W)."""
-        if not self.blocks:
-            return None
-        found = np.zeros((len(self.x), self.patterns.width))
-        for block in self.blocks:
-            block.weigh(log_weights, found)
-        return found
-
     def _weights(self, flat: FloatArray, padding: float) -> NumberWeights:
-        """What patterns and powers have of a flat vector."""
+        """Log weights of patterns and powers in a flat vector."""
         table = self.patterns.table(flat, padding)
-        if not self.x.shape[1]:
-            return NumberWeights(table, np.zeros((3, 0, self.patterns.width)))
         own = self._powers_of(flat)
-        if not len(self.marks):  # every row has every number: a part of the pattern of all
+        if self.x.shape[1] and not len(self.marks):  # every row has every number: in all patterns
             table[: self._first] += own[0].sum(axis=0)
         return NumberWeights(table, own)
 
     def _powers_of(self, flat: FloatArray) -> FloatArray:
-        """What powers of each number have of a flat vector, (3, D, W)."""
+        """Log weights of the powers of each number in a flat vector, (3, D, W)."""
         powers, K = self.powers, self.patterns.cells
         blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
         own = np.zeros((3, self.x.shape[1], self.patterns.width))
@@ -160,19 +145,15 @@ class NumberPlan(EStep):
         return NumberWeights(table, np.zeros((3, self.x.shape[1], width)))
 
     def _spread(self, found: NumberWeights, out: FloatArray) -> None:
-        """Add what was gathered by pattern and power to the positions of a flat vector."""
+        """Add sums by pattern and power to the positions of a flat vector."""
         powers, K = self.powers, self.patterns.cells
         if not len(self.marks):
             found.powers[0][:] += found.table[: self._first].sum(axis=0)
         self.patterns.spread(found.table, out)
-        if not self.x.shape[1]:
-            return
         blocks = powers.factor[:, None] * found.powers[powers.power, powers.column, :K]
         np.add.at(out, powers.positions[:, None] + np.arange(K), blocks)
 
-    def expect_one(
-        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
-    ) -> float:
+    def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
         if self.blocks:
             posterior, log_z = self._posteriors(log_weights)
             self._gather(log_weights, posterior * self.counts[:, None], out, executor)
@@ -199,21 +180,20 @@ class NumberPlan(EStep):
         kernels.gather_numbers(self._shown(rows), cells[rows], found)
         return found
 
-    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
+    def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         posterior, _ = self._posteriors(log_weights)
 
         def change(direction: FloatArray) -> FloatArray:
             moved = np.zeros_like(posterior)
             for block in self.blocks:
-                block.weigh_along(log_weights, direction, moved)
+                block.weigh(log_weights[None], moved[:, None], direction)
             besides = moved.copy() if self.blocks else None
             along, shown = self._weights(direction, 0.0), self._shown(slice(None), besides)
             kernels.move_cells(shown, self.counts, posterior, along, moved)
             out = np.zeros(len(direction))
             self._gather(log_weights, moved, out, executor)
             for block in self.blocks:
-                own = posterior * self.counts[:, None]
-                block.gather_along(log_weights, direction, own, out)
+                block.gather(log_weights, posterior * self.counts[:, None], out, direction)
             return out
 
         return change
@@ -223,25 +203,36 @@ class NumberPlan(EStep):
     ) -> tuple[FloatArray, FloatArray]:
         """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row.
 
-        What blocks add to log weights may be known already.
+        `besides` are the log weights that blocks add, (m, W), if they are known already.
         """
+        if self.blocks and besides is None:
+            besides = np.zeros((len(self.x), self.patterns.width))
+            for block in self.blocks:
+                block.weigh(log_weights[None], besides[:, None])
         posterior = np.empty((len(self.x), self.patterns.width))
         log_z, weights = np.empty(len(self.x)), self._weights(log_weights, -np.inf)
-        known = self._besides(log_weights) if besides is None else besides
-        shown = self._shown(slice(None), known)
-        kernels.number_posteriors(shown, weights, posterior, log_z)
+        kernels.number_posteriors(self._shown(slice(None), besides), weights, posterior, log_z)
         return posterior, log_z
 
-    def on(self, device: Device) -> "NumberPlan":
-        from lacunet.inference.plans.on_device import DeviceNumberPlan
-
-        if self.blocks:
-            raise OptionError(
-                "--device cuda takes numbers one by one, and these have covariances. Use "
-                "--covariance diagonal, or --device cpu."
-            )
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return DeviceNumberPlan(**(own | {"device": device}))
+    def posterior(
+        self, log_weights: FloatArray, first: int, last: int
+    ) -> tuple[FloatArray, FloatArray]:
+        posterior, log_z = self._posteriors(log_weights)
+        N = self.patterns.put(posterior, first, last)
+        powers, K = self.powers, self.patterns.cells
+        there = self.marks if len(self.marks) else np.ones((len(self.x), self.x.shape[1]))
+        shown = (there, self.x, self.x**2)
+        inside = (powers.positions >= first) & (powers.positions + K <= last)
+        for e in np.flatnonzero(inside):
+            own = powers.factor[e] * shown[powers.power[e]][:, powers.column[e]]
+            at = powers.positions[e] - first
+            N[:, at : at + K] += own[:, None] * posterior[:, :K]
+        for block in self.blocks:
+            if first <= block.first < last:
+                whole = np.zeros((len(N), len(log_weights)))
+                block.by_row(log_weights, posterior, whole)
+                N += whole[:, first:last]
+        return log_z, N
 
     def missing_numbers(self, log_weights: FloatArray) -> float:
         if not any(block.members for block in self.blocks):
@@ -250,18 +241,17 @@ class NumberPlan(EStep):
         cases = posterior * self.counts[:, None]
         return math.fsum(block.missing_numbers(log_weights, cases) for block in self.blocks)
 
-    def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
-        few = self.features * self.patterns.cells <= MOST_FEATURES
-        if self.blocks or not few:
-            return None
-        posterior, _ = self._posteriors(log_weights)
-        own = np.ascontiguousarray(posterior[:, : self.patterns.cells])
-        matrix = covariance_of_features(self.features_of, own, self.counts)
-        return FeatureCovariance(matrix, lambda flat: self.weights_of_features(flat).T.reshape(-1))
+    def less_covariance(
+        self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
+    ) -> FloatArray:
+        raise TypeError("θ of numbers is no probability: curvature goes by tangents")
+
+    # Rows as a dense matrix of features: indicators of blocks, and powers of numbers. Where all
+    # numbers are there, their powers 0 are one feature.
 
     @property
     def features(self) -> int:
-        """Blocks of patterns, and powers of numbers; where all numbers are there, 1 is one."""
+        """F, the number of features."""
         D = self.x.shape[1]
         powers: int = 3 * D if len(self.marks) else 2 * D + 1
         return len(self.patterns.positions) + powers
@@ -275,29 +265,54 @@ class NumberPlan(EStep):
         return np.hstack([blocks, there, x, x**2])
 
     def weights_of_features(self, flat: FloatArray) -> FloatArray:
-        """What each feature weighs in each class, (F, K)."""
-        K, own = self.patterns.cells, self._powers_of(flat)[:, :, : self.patterns.cells]
-        blocks = flat[self.patterns.positions[:, None] + np.arange(K)]
+        """Log weights of each feature in each class, (F, K)."""
+        own = self._powers_of(flat)[:, :, : self.patterns.cells]
         there = own[0] if len(self.marks) else own[0].sum(axis=0, keepdims=True)
-        return np.vstack([blocks, there, own[1], own[2]])
+        return np.vstack([flat[self.patterns.places], there, own[1], own[2]])
 
     def spread_features(self, counts: FloatArray, out: FloatArray) -> None:
-        """Add what features have, (F, K), to the positions of a flat vector."""
+        """Add sums by feature, (F, K), to the positions of a flat vector."""
         B, D, K = len(self.patterns.positions), self.x.shape[1], self.patterns.cells
-        np.add.at(out, self.patterns.positions[:, None] + np.arange(K), counts[:B])
+        np.add.at(out, self.patterns.places, counts[:B])
         there, x, squares = np.split(counts[B:], [len(counts) - B - 2 * D, len(counts) - B - D])
         found = np.stack([np.broadcast_to(there, (D, K)), x, squares])
         blocks = self.powers.factor[:, None] * found[self.powers.power, self.powers.column]
         np.add.at(out, self.powers.positions[:, None] + np.arange(K), blocks)
 
-    def less_covariance(
-        self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
-    ) -> FloatArray:
-        raise TypeError("θ of numbers is no probability: curvature goes by tangents")
+    def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
+        if self.blocks or self.features * self.patterns.cells > MOST_FEATURES:
+            return None
+        posterior, _ = self._posteriors(log_weights)
+        own = np.ascontiguousarray(posterior[:, : self.patterns.cells])
+        matrix = covariance_of_features(self.features_of, own, self.counts)
+        return FeatureCovariance(matrix, lambda flat: self.weights_of_features(flat).T.reshape(-1))
+
+    def on(self, device: Device | None) -> Self:
+        if device is not None and self.blocks:
+            raise OptionError(
+                "--device cuda takes numbers one by one, and these have covariances. Use "
+                "--covariance diagonal, or --device cpu."
+            )
+        return super().on(device)
+
+    def hold(self, device: Device) -> RowsThere:
+        rows = DenseFeatures(self.features_of, self.features, self.counts, self.patterns.cells)
+        return device.hold_dense(rows)
+
+    def to_blocks(self, flat: FloatArray) -> FloatArray:
+        if flat.ndim == 1:
+            return self.weights_of_features(flat)
+        return np.stack([self.weights_of_features(one) for one in flat])
+
+    def from_blocks(self, counts: FloatArray, out: FloatArray) -> None:
+        for one, own in zip(
+            counts.reshape(-1, *counts.shape[-2:]), np.atleast_2d(out), strict=True
+        ):
+            self.spread_features(one, own)
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        width = self.patterns.width + sum(rows.block.d**2 for rows in self.blocks)
-        step = chains_at_once(len(self.x), width)
+        width = self.patterns.width + sum(block.d**2 for block in self.blocks)
+        step = max(1, NUMBERS_AT_ONCE // max(1, len(self.x) * width))  # chains that fit in memory
         for first in range(0, len(log_weights), step):
             some = slice(first, first + step)
             self._draw_chains(log_weights[some], counts, rng, out[some])
@@ -305,10 +320,9 @@ class NumberPlan(EStep):
     def _draw_chains(
         self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray
     ) -> None:
-        """The same for chains that fit into memory together."""
         cells = np.zeros((len(self.x), len(log_weights), self.patterns.width))
         for block in self.blocks:
-            weigh_chains(block, log_weights, cells)
+            block.weigh(log_weights, cells)
         for c, (flat, N) in enumerate(zip(log_weights, out, strict=True)):
             besides = np.ascontiguousarray(cells[:, c]) if self.blocks else None
             own, _ = self._posteriors(flat, besides)
@@ -316,46 +330,13 @@ class NumberPlan(EStep):
             self._spread(self._gather_rows(own, slice(None)), N)
             cells[:, c] = own
         for block in self.blocks:
-            draw_chains(block, log_weights, cells, rng, out)
-
-    def posterior(
-        self, log_weights: FloatArray, first: int, last: int
-    ) -> tuple[FloatArray, FloatArray]:
-        posterior, log_z = self._posteriors(log_weights)
-        N = self.patterns.put(posterior, first, last)
-        powers, K = self.powers, self.patterns.cells
-        inside = (powers.positions >= first) & (powers.positions + K <= last)
-        for e in np.flatnonzero(inside):
-            shown = self._power(powers.column[e], powers.power[e])
-            at = powers.positions[e] - first
-            N[:, at : at + K] += (powers.factor[e] * shown)[:, None] * posterior[:, :K]
-        for block in self.blocks:
-            if first <= block.block.first < last:
-                whole = np.zeros((len(N), len(log_weights)))
-                block.by_row(log_weights, posterior, whole)
-                N += whole[:, first:last]
-        return log_z, N
-
-    def _power(self, column: int, power: int) -> FloatArray:
-        """A power of a number in each row; 0 where it is missing."""
-        if power:
-            return np.asarray(self.x[:, column] ** power)
-        return self.marks[:, column].astype(float) if len(self.marks) else np.ones(len(self.x))
+            block.draw(log_weights, cells, rng, out)
 
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         raise TypeError(BY_VALUE)
 
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: PosteriorState, rng: Any) -> float:
-        raise TypeError(BY_VALUE)
-
-    def sizes(self) -> IntArray:
-        return self.patterns.sizes()
-
     def choices(self) -> Iterator[JointStates]:
         raise TypeError(BY_VALUE)
-
-
-BY_VALUE = "cases that are taken one by one are asked of the problem by its values"
 
 
 @dataclass(frozen=True, eq=False)

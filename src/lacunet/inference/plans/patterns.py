@@ -1,37 +1,36 @@
-"""Components with one hidden variable, all over a table: rows as sums of shared patterns.
+"""Components of one hidden variable, all over a table: rows as sums of shared patterns.
 
-Where a component is a single hidden variable with K states whose families all keep it as their last
-axis, its log weight is a sum of contiguous blocks of log θ, one for each family around it (a latent
-class model is the case in which that is every row). Rows share more than that: over any few
-families only a handful of value combinations occur. So families are put into groups, the blocks of
-each combination ("pattern") are summed once per E step, and a row adds up one pattern per group
-instead of one block per family. A family that a row does not have adds nothing.
+Where all families of a hidden variable with K states keep it as their last axis (always, in latent
+class models), the log weight of its cells is a sum of contiguous blocks of log θ, one for each
+family. Over a few families only few value combinations ("patterns") occur. So families are grouped,
+the blocks of each pattern are summed once per E step, and a row adds one pattern per group.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.inference.devices.device import Device
+from lacunet.inference.devices.device import Device, Field, RowsThere, pack
 from lacunet.inference.kernels import numbers, particles
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.particles import ParticleState
+from lacunet.inference.plans.on_device import DeviceableEStep
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
 from lacunet.inference.plans.plan import (
     ComponentRows,
-    EStep,
     FreeCoordinates,
     JointStates,
     LinearMap,
 )
 from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray, IntArray
-from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.executor import Executor
 
 # Which families to put together, and the combinations of values that occur in a group.
 
@@ -79,9 +78,7 @@ def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, Int
     """Find the value combinations that occur in a group of slots, and each row's."""
     combinations = math.prod(radix.tolist())
     kind: Any = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
-    number: NDArray[Any] = np.zeros(
-        len(slots[0].codes), dtype=kind
-    )  # the combination, in mixed radix
+    number: NDArray[Any] = np.zeros(len(slots[0].codes), dtype=kind)  # in mixed radix
     for slot, r in zip(slots, radix, strict=True):
         number *= kind(r)
         number += slot.codes
@@ -101,10 +98,11 @@ def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, Int
 
 
 @dataclass(frozen=True, eq=False)
-class PatternPlan(EStep):
+class PatternPlan(DeviceableEStep):
     """Rows as sums of patterns, patterns as sums of blocks of a flat vector."""
 
     pace: ClassVar[float] = 0.25
+    device_pace: ClassVar[float] = 5e-4
     variable: int  # the hidden one
     cells: int  # K, its states
     positions: IntArray  # (B,) where each block of K numbers starts in a flat vector
@@ -132,7 +130,7 @@ class PatternPlan(EStep):
 
     @cached_property
     def arrays(self) -> kernels.PatternArrays:
-        """What kernels read."""
+        """The arrays that kernels read."""
         return kernels.PatternArrays(
             self.positions, self.starts, self.entries, self.index, self.cells, self.width
         )
@@ -143,20 +141,39 @@ class PatternPlan(EStep):
             blocks += lengths[patterns]
         return blocks * self.cells
 
+    def sizes(self) -> IntArray:
+        return np.full(len(self.counts), self.cells)
+
     def weighted(self, counts: FloatArray) -> "PatternPlan":
         used = np.flatnonzero(counts)
         return replace(self, index=self.index[used], counts=counts[used], rows=None)
-
-    def on(self, device: Device) -> "PatternPlan":
-        from lacunet.inference.plans.on_device import DevicePlan
-
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return DevicePlan(**(own | {"device": device}))
 
     @cached_property
     def places(self) -> IntArray:
         """Where the numbers of each block stand in a flat vector, (B, K)."""
         return np.asarray(self.positions[:, None] + np.arange(self.cells))
+
+    def hold(self, device: Device) -> RowsThere:
+        return device.hold(pack(self._fields(), self.counts, self.cells))
+
+    def to_blocks(self, flat: FloatArray) -> FloatArray:
+        return np.asarray(flat[..., self.places])
+
+    def from_blocks(self, counts: FloatArray, out: FloatArray) -> None:
+        out[..., self.places] += counts
+
+    def _fields(self) -> Sequence[Field]:
+        """Which block of each family a row has."""
+        family = np.repeat(np.arange(len(self.families) - 1), np.diff(self.families))[self.entries]
+        pattern = np.repeat(np.arange(self.patterns), np.diff(self.starts))
+        group = np.searchsorted(self.groups, pattern, side="right") - 1
+        found = []
+        for f, (first, last) in enumerate(pairwise(self.families)):
+            own = family == f
+            values = np.full(self.patterns, -1, dtype=np.int32)
+            values[pattern[own]] = self.entries[own] - first
+            found.append(Field(values[self.index[:, group[own][0]]], int(last - first)))
+        return found
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""
@@ -166,27 +183,22 @@ class PatternPlan(EStep):
         """Add what was gathered by pattern to the positions of a flat vector."""
         kernels.spread_table(self.arrays, table, out)
 
-    def expect_one(
-        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
-    ) -> float:
+    def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
         if len(self.pieces) == 1:
             return kernels.expect_all(self.arrays, self.counts, log_weights, out)
-        table = self.table(log_weights, padding=-np.inf)
-        parts, values = zip(
-            *executor.map(partial(self._expect_rows, table), self.pieces), strict=True
-        )
-        self._put_together(parts, out)
+        one = partial(self._expect_rows, self.table(log_weights, padding=-np.inf))
+        parts, values = zip(*executor.map(one, self.pieces), strict=True)
+        self._add_blocks(parts, out)
         return math.fsum(values)
 
-    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
+    def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         # Posteriors are made anew for each direction: kept, they would be larger than the data.
         table = self.table(log_weights, padding=-np.inf)
 
         def change(direction: FloatArray) -> FloatArray:
-            along = self.table(direction, padding=0.0)
-            one = partial(self._tangent_rows, table, along)
+            one = partial(self._tangent_rows, table, self.table(direction, padding=0.0))
             out = np.zeros(len(direction))
-            self._put_together(executor.map(one, self.pieces), out)
+            self._add_blocks(executor.map(one, self.pieces), out)
             return out
 
         return change
@@ -198,19 +210,19 @@ class PatternPlan(EStep):
         return self._by_block(expected), value
 
     def _tangent_rows(self, table: FloatArray, along: FloatArray, rows: slice) -> FloatArray:
-        """How the expected counts of the blocks move, (B, W), in some rows."""
+        """Changes of the expected counts of the blocks, (B, W), in some rows."""
         moved = np.zeros_like(along)
         kernels.tangent_rows(table, along, self.index[rows], self.counts[rows], moved)
         return self._by_block(moved)
 
     def _by_block(self, table: FloatArray) -> FloatArray:
-        """What was gathered by pattern, (P, W); by block it is less to be added up, one by one."""
+        """Sums of a table of patterns, (P, W), by block: fewer numbers to add up later."""
         blocks = np.zeros((len(self.positions), self.width))
         kernels.spread_patterns(self.starts, self.entries, table, blocks)
         return blocks
 
-    def _put_together(self, parts: Sequence[FloatArray], out: FloatArray) -> None:
-        """Add what pieces have of each block, in order, to the positions of a flat vector."""
+    def _add_blocks(self, parts: Sequence[FloatArray], out: FloatArray) -> None:
+        """Add the blocks of all pieces, in order, to the positions of a flat vector."""
         kernels.scatter_blocks(sum(parts[1:], parts[0]), self.positions, self.cells, out)
 
     def less_covariance(
@@ -219,9 +231,6 @@ class PatternPlan(EStep):
         with np.errstate(divide="ignore"):
             table = self.table(np.log(theta), padding=-np.inf)
         return less_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
-
-    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        numbers.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
@@ -238,35 +247,16 @@ class PatternPlan(EStep):
             kernels.put_posteriors(self.arrays, posterior, first, N)
         return N
 
+    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
+        numbers.draw_patterns(self.arrays, counts, log_weights, rng, out)
+
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         return particles.take_in_rows(self.arrays, cases, swarm, least, rng)
 
-    def pass_over(
-        self, cases: IntArray, drawn: int, beliefs: particles.PosteriorState, rng: Any
-    ) -> float:
-        return particles.pass_over_rows(self._written_out, cases, drawn, beliefs, rng)
-
-    @cached_property
-    def _written_out(self) -> particles.RowArrays:
-        """The blocks of all rows."""
-        length = np.diff(self.starts)[self.index]  # (m, G) blocks of each pattern of each row
-        ends = np.cumsum(length.reshape(-1))
-        within = np.arange(ends[-1]) - np.repeat(ends - length.reshape(-1), length.reshape(-1))
-        first = np.repeat(self.starts[self.index].reshape(-1), length.reshape(-1))
-        starts = np.concatenate([[0], np.cumsum(length.sum(axis=1))]).astype(np.int64)
-        blocks = self.positions[self.entries[first + within]]
-        return particles.RowArrays(starts, blocks, self.cells)
-
-    def sizes(self) -> IntArray:
-        return np.full(len(self.counts), self.cells)
-
     def choices(self) -> Iterator[JointStates]:
-        """A row's cells are neighbours in each of its blocks."""
         for patterns, w in zip(self.index, self.counts, strict=True):
-            blocks = np.concatenate(
-                [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
-            )
-            yield JointStates(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
+            blocks = [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
+            yield JointStates(int(w), self.places[np.concatenate(blocks)].T)
 
 
 def pattern_plan(
@@ -277,9 +267,8 @@ def pattern_plan(
     where: ComponentRows | None = None,
 ) -> PatternPlan:
     """Group the slots and list the patterns that occur."""
-    radix = np.array(
-        [s.blocks + s.holes for s in slots], dtype=np.int64
-    )  # a hole is one more value
+    # A hole is one more value.
+    radix = np.array([s.blocks + s.holes for s in slots], dtype=np.int64)
     block_start = np.concatenate([[0], np.cumsum([s.blocks for s in slots])])
     positions = np.concatenate([s.first + cells * np.arange(s.blocks) for s in slots])
     groups = choose_groups(radix, len(counts), cells)

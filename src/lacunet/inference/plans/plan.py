@@ -1,25 +1,24 @@
-"""Free coordinates: which positions of a flat vector vary, and what makes up for each.
+"""The contract of inference: E steps over components, and sums over their completions.
 
 θ basis: θ_ijk without one reference state per parent configuration. The most probable state is
 eliminated: log |A| does not depend on the choice, its rounding errors do. φ basis: the same
 positions, with φ of the reference held.
-
-What an E step, a draw or a sum asks of components, whatever shape they have: the one contract.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.inference.devices.device import Device
-from lacunet.inference.kernels.particles import ParticleState, PosteriorState
+from lacunet.inference.kernels.particles import ParticleState
 from lacunet.models import conjugacy
 from lacunet.models.layout import Cells, Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
@@ -35,16 +34,16 @@ class FreeCoordinates:
 
 
 def free_coordinates(layout: Layout, theta: FloatArray) -> FreeCoordinates:
-    """Ask every family which of its parameters are free at θ."""
+    """Free parameters of every family at θ."""
     return FreeCoordinates(*conjugacy.free(theta, layout))
 
 
 T = TypeVar("T")
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 
-# An E step that takes longer is done in pieces, side by side; a piece must be worth its own table.
-# Where it is cut depends on the data alone, and pieces are added in order, so that sums do not
-# depend on the number of threads.
+# A longer E step is done in parallel pieces; a piece must be worth a table of its own. The cuts
+# depend on the data alone, and pieces are added in order, so that sums do not depend on the number
+# of threads.
 LONG = 8e6  # nanoseconds, about
 PIECE = 2e6  # so that sixteen cores have enough of them
 
@@ -68,6 +67,19 @@ class ComponentRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class FeatureCovariance:
+    """Covariance of expected statistics. K classes, F features."""
+
+    matrix: FloatArray  # (K·F, K·F)
+    read: Callable[[FloatArray], FloatArray]  # weights of features in a flat vector, → (K·F,)
+
+    def along(self, directions: Iterable[FloatArray]) -> FloatArray:
+        """Covariance of the changes of log weights along some directions, (d, d)."""
+        R = np.stack([self.read(direction) for direction in directions])
+        return np.asarray(R @ self.matrix @ R.T)
+
+
+@dataclass(frozen=True, eq=False)
 class JointStates:
     """A distinct component: each of its cases takes one of K joint hidden cells."""
 
@@ -75,21 +87,27 @@ class JointStates:
     cells: IntArray  # (K, F) positions of a flat vector that each cell adds a case to
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureCovariance:
-    """Covariance of expected statistics. K classes, F features."""
+class CompletionSampler(ABC):
+    """Completions of m distinct components: drawn, sampled case by case, or listed."""
 
-    matrix: FloatArray  # (K·F, K·F)
-    read: Callable[[FloatArray], FloatArray]  # what features weigh in a flat vector, → (K·F,)
+    @abstractmethod
+    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
+        """Draw the hidden cells of `counts` cases of each component, and add them to `out`."""
 
-    def along(self, directions: Iterable[FloatArray]) -> FloatArray:
-        """Covariance of how log weights move along some directions, (d, d)."""
-        R = np.stack([self.read(direction) for direction in directions])
-        return np.asarray(R @ self.matrix @ R.T)
+    @abstractmethod
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
+        """Update particles case by case until fewer than `least` are effective; return how many.
+
+        Only for tabular layouts, in which each cell has a parameter of its own.
+        """
+
+    @abstractmethod
+    def choices(self) -> Iterator[JointStates]:
+        """Joint states of every component: the cells that each of them adds a case to."""
 
 
 class EStep(ABC):
-    """Distinct components of one shape, m of them."""
+    """Expectations over m distinct components of one shape, and their derivatives."""
 
     pace: ClassVar[float] = 1.0  # nanoseconds for a cell that is touched, about
     counts: FloatArray  # (m,) how often each stands in the data
@@ -100,25 +118,31 @@ class EStep(ABC):
     def members(self) -> tuple[int, ...]:
         """Variables that some component hides."""
 
+    @property
+    @abstractmethod
+    def completions(self) -> CompletionSampler:
+        """The sampler of the same components; an `OptionError` where rows are held elsewhere."""
+
     @abstractmethod
     def touched(self) -> FloatArray:
-        """How many cells each component touches, (m,): what a sweep over it costs."""
+        """How many cells each component touches, (m,): the cost of a sweep over it."""
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Joint hidden cells of each component, (m,), without writing them out."""
 
     @abstractmethod
     def weighted(self, counts: FloatArray) -> "EStep":
-        """Give the same components with other counts, (m,); those that count 0 may be left out."""
+        """The same components with other counts, (m,); those that count 0 may be left out."""
 
-    def on(self, device: Device) -> "EStep":  # noqa: ARG002
-        """Give the same components with E steps on a device; an `OptionError` if it has none."""
+    def on(self, device: Device | None) -> "EStep":
+        """Move E steps to a device (None: the processor); an `OptionError` if it has no kernel."""
+        if device is None:
+            return self
         raise OptionError(
             "--device cuda is for models in which each row leaves one variable open: latent "
             "classes. In this one several open variables hang together. Use --device cpu."
         )
-
-    @property
-    def here(self) -> "EStep":
-        """The same components with E steps here."""
-        return self
 
     def by_part(self, function: Callable[["EStep"], T]) -> list[T]:
         """Apply to the plan; if it is one of parts, to those of each part, where they are."""
@@ -149,7 +173,7 @@ class EStep(ABC):
 
     @abstractmethod
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """Give the map from a direction of the log weights, (cells,), to the change of E[N]."""
+        """The map from a direction of the log weights, (cells,), to the change of E[N]."""
 
     def missing_numbers(self, log_weights: FloatArray) -> float:  # noqa: ARG002
         """Add up ½ (d + log |C|) over rows, C the covariance of the d numbers that one lacks.
@@ -159,7 +183,7 @@ class EStep(ABC):
         return 0.0
 
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:  # noqa: ARG002
-        """Covariance of its expected statistics at once; None: only along one direction a time."""
+        """Covariance of the expected statistics; None: only along one direction at a time."""
         return None
 
     @abstractmethod
@@ -169,36 +193,19 @@ class EStep(ABC):
         """Subtract the covariance of the complete-data score in free θ, lower triangle only."""
 
     @abstractmethod
-    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        """Draw the hidden cells of `counts` cases of each component, and add them to `out`."""
-
-    @abstractmethod
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
         """Log-likelihood of each component, (m,), and its E[N] in families first to last."""
 
-    @abstractmethod
-    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
-        """Let particles draw case by case until fewer than `least` of them count; return how many.
 
-        Only for tabular layouts, in which each cell has a parameter of its own.
-        """
+class SampledEStep(EStep, CompletionSampler):
+    """A plan that is both: components in the memory of this process."""
 
-    @abstractmethod
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: PosteriorState, rng: Any) -> float:
-        """Predict each case from those before it, and learn from it; return Σ log predictions.
-
-        The hidden values of the first `drawn` cases are drawn.
-        """
-
-    @abstractmethod
-    def sizes(self) -> IntArray:
-        """Joint hidden cells of each component, (m,), without writing them out."""
-
-    @abstractmethod
-    def choices(self) -> Iterator[JointStates]:
-        """Write every component out: the cells that each of its joint states adds a case to."""
+    @property
+    def completions(self) -> CompletionSampler:
+        """The plan itself."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +213,8 @@ class Components:
     """Everything that the data say about θ, with equal components merged."""
 
     seen: FloatArray  # (cells,) N of the families that were seen whole; never touched again
-    plans: tuple[EStep, ...]  # what is hidden, barren variables apart
-    cells: Cells  # what the cells of all these are
+    plans: tuple[EStep, ...]  # of the hidden components, barren variables apart
+    cells: Cells  # the meaning of all these cells
 
     @property
     def hidden(self) -> bool:
@@ -230,30 +237,16 @@ class Components:
         return frozenset(v for plan in self.plans for v in plan.members)
 
     def on(self, device: Device | None) -> "Components":
-        """Give the same with E steps on a device; None is the processor."""
-        if device is None:
-            return self
+        """The same with E steps on a device; None is the processor."""
         return replace(self, plans=tuple(plan.on(device) for plan in self.plans))
-
-    @property
-    def here(self) -> "Components":
-        """The same with E steps here."""
-        return replace(self, plans=tuple(plan.here for plan in self.plans))
 
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
         """Add the expected counts of all components to `out`, (cells,); their log-likelihood."""
-        log_lik = 0.0
-        for plan in self.plans:
-            log_lik += plan.expect_one(log_weights, out, executor)
-        return log_lik
+        return sum((plan.expect_one(log_weights, out, executor) for plan in self.plans), 0.0)
 
     def missing_numbers(self, log_weights: FloatArray) -> float:
-        """Add up what plans say of missing numbers of which rows show others."""
-        each = partial(_missing_numbers, log_weights)
+        """Sum over plans of `EStep.missing_numbers`."""
+        each = methodcaller("missing_numbers", log_weights)
         return math.fsum(found for plan in self.plans for found in plan.by_part(each))
-
-
-def _missing_numbers(log_weights: FloatArray, plan: EStep) -> float:
-    return plan.missing_numbers(log_weights)

@@ -33,10 +33,10 @@ from lacunet.inference.plans.clique_trees import (
 from lacunet.inference.plans.decompose import totals
 from lacunet.inference.plans.plan import (
     ComponentRows,
-    EStep,
     FreeCoordinates,
     JointStates,
     LinearMap,
+    SampledEStep,
 )
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
@@ -263,7 +263,7 @@ class ShapedKinds:
 
 
 @dataclass(frozen=True, eq=False)
-class TreePlan(EStep):
+class TreePlan(SampledEStep):
     """All components that are no single column of hidden cells."""
 
     pace: ClassVar[float] = 14.0
@@ -351,12 +351,6 @@ class TreePlan(EStep):
         self, cases: IntArray, swarm: particles.ParticleState, least: float, rng: Any
     ) -> int:
         return particles.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
-
-    def pass_over(
-        self, cases: IntArray, drawn: int, beliefs: particles.PosteriorState, rng: Any
-    ) -> float:
-        scratch = self.scratch()
-        return particles.pass_over_trees(self.arrays, cases, drawn, beliefs, scratch, rng)
 
     def sizes(self) -> IntArray:
         cells = np.array([shape.cells for shape in self.shapes], dtype=object)

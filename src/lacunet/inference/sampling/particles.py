@@ -79,7 +79,7 @@ class Draws:
         cells = components.cells.weights(natural)
         N = np.zeros_like(cells)
         for plan, often in zip(components.plans, counts or components.counts, strict=True):
-            plan.draw(cells, often, self.rng, N)
+            plan.completions.draw(cells, often, self.rng, N)
         return components.cells.statistics(N)
 
     def natural(self, hyper: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ class Particles:
         if self.written:
             taken = self.written[plan].take_in(cases, self.swarm, least, self.rng)
         else:
-            own = self.problem.components.plans[plan]
+            own = self.problem.components.plans[plan].completions
             taken = own.take_in(cases, self.swarm, least, self.rng)
         np.add.at(self.so_far[plan], cases[:taken], 1.0)
         return taken

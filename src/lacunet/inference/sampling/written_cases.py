@@ -210,7 +210,7 @@ def written_cases(problem: Problem) -> Iterator[WrittenCases]:
 
 
 def _of_plan(network: Network, plan: EStep) -> WrittenCases:
-    choices = list(plan.choices())
+    choices = list(plan.completions.choices())
     return WrittenCases(network.layout, lambda case: written(network, choices[case].cells))
 
 
