@@ -1,13 +1,10 @@
-"""Equal labellings, added exactly: the parameter space cut into as many equal regions.
+"""Regions of the parameter space, one for each equal labelling, whose masses add up exactly.
 
-A sample belongs to the region in which everything hidden stands as in a reference: of all
-relabellings that change nothing (`symmetry.py`) the one that fits the reference best, an assignment
-problem for each block of variables in each context, is the identity. Mass inside that region is one
-part in their number of the whole, exactly, whether or not chains change labels.
-
-With several references (modes that are no relabellings of each other) the space is cut further, by
-which of them fits best; masses of all parts add up to the whole. Where nothing can be relabelled
-there is one reference and one region: everything.
+A sample belongs to the region in which all hidden variables are labelled as in a reference: of all
+symmetries (`symmetry.py`) the one that fits the reference best, an assignment problem for each
+block of variables in each context, is the identity. The mass of that region is the whole over their
+number, whether or not chains change labels. With several references (modes that are no relabellings
+of each other) the space is cut further, by which of them fits best.
 """
 
 import math
@@ -15,7 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -26,38 +23,32 @@ from lacunet.models.known import Chain, Relabelling
 from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
-# What tells the states of a hidden variable apart: numbers of a flat vector, gathered.
-
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The families around a hidden variable in a context, its own first; K states, f numbers each.
+    """Numbers of a flat vector that tell the K states of a hidden variable apart in a context.
 
-    Other hidden variables are summed out, so that relabelling them changes nothing; and the numbers
-    of another variable of its block stand in the same order.
+    They are those of the families around it, its own first; other hidden variables are summed out.
     """
 
     families: tuple[int, ...]
-    tables: tuple[IntArray, ...]  # of each family, (K, numbers, addends): positions
+    tables: tuple[IntArray, ...]  # of each family, (K, numbers, terms): positions
 
     @cached_property
-    def _positions(self) -> IntArray:
-        """All positions, state by state."""
-        states = len(self.tables[0])
-        return np.hstack([table.reshape(states, -1) for table in self.tables]).reshape(-1)
-
-    @cached_property
-    def _starts(self) -> IntArray | None:
-        """Where the addends of each number begin among them; nothing, if each has one."""
-        each = [np.full(table.shape[1], table.shape[2]) for table in self.tables]
-        addends = np.tile(np.concatenate(each), len(self.tables[0]))
-        return None if (addends == 1).all() else np.cumsum(addends) - addends
+    def _positions(self) -> tuple[IntArray, IntArray | None]:
+        """All positions, state by state; where the terms of each number begin, if some have two."""
+        K = len(self.tables[0])
+        positions = np.hstack([table.reshape(K, -1) for table in self.tables]).reshape(-1)
+        terms = np.concatenate([np.full(table.shape[1], table.shape[2]) for table in self.tables])
+        terms = np.tile(terms, K)
+        return positions, None if (terms == 1).all() else np.cumsum(terms) - terms
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """Gather them from a flat vector, (K, f)."""
-        found = x[self._positions]
-        if self._starts is not None:
-            found = np.add.reduceat(found, self._starts)
+        positions, starts = self._positions
+        found = x[positions]
+        if starts is not None:
+            found = np.add.reduceat(found, starts)
         return found.reshape(len(self.tables[0]), -1)
 
     def by_family(self, x: FloatArray) -> list[FloatArray]:
@@ -66,23 +57,20 @@ class Features:
 
 
 def features_of(layout: Layout, h: int, within: Context, hidden: AbstractSet[int]) -> Features:
-    """Find out where the numbers stand that tell the states of h apart in a context."""
+    """Find where the numbers stand that tell the states of h apart in a context."""
     around = [i for i, family in enumerate(layout.families) if h in family and layout.widths[i]]
     around.sort(key=lambda i: (i != h, i))
-    return Features(tuple(around), tuple(_table(layout, h, i, within, hidden) for i in around))
-
-
-def _table(layout: Layout, h: int, i: int, within: Context, hidden: AbstractSet[int]) -> IntArray:
-    """Positions of one family, (K, numbers, addends)."""
-    family = layout.families[i]
-    where = tuple(within.get(v, slice(None)) for v in family)
-    table = layout.table(np.arange(layout.size), i)[where]
-    left = [v for v in family if v not in within]
-    away = [v for v in left if v in hidden and v != h]
-    kept = sorted((v for v in left if v not in away), key=lambda v: (v != h, v == i, v))
-    turned = np.transpose(table, [left.index(v) for v in (*kept, *away)])
-    addends = math.prod(turned.shape[len(kept) :])
-    return turned.reshape(len(turned), -1, addends)
+    tables = []
+    for i in around:
+        family = layout.families[i]
+        where = tuple(within.get(v, slice(None)) for v in family)
+        left = [v for v in family if v not in within]
+        away = [v for v in left if v in hidden and v != h]
+        kept = sorted((v for v in left if v not in away), key=lambda v: (v != h, v == i, v))
+        table = layout.table(np.arange(layout.size), i)[where]
+        table = np.transpose(table, [left.index(v) for v in (*kept, *away)])
+        tables.append(table.reshape(len(table), -1, math.prod(table.shape[len(kept) :])))
+    return Features(tuple(around), tuple(tables))
 
 
 JITTER = 0.05  # relative noise of a reference's profiles
@@ -106,15 +94,19 @@ class Regions:
     ) -> None:
         """Take references by their exponents, each (size,).
 
-        Two states that a reference has alike (both empty, say) must not tie: `noise` near 1.
+        `noise`, near 1, keeps two states that a reference has alike (both empty, say) from tying.
         """
         self.symmetries = symmetries
         if noise is None:
             normal = np.random.default_rng(0).standard_normal(symmetries.layout.size)
             noise = np.exp(JITTER * normal)
         self.noise = noise
+        layout, hidden = symmetries.layout, symmetries.hidden
         self.features = [
-            [{h: self._features(h, within) for h in block.variables} for within in block.contexts]
+            [
+                {h: features_of(layout, h, within, hidden) for h in block.variables}
+                for within in block.contexts
+            ]
             for block in symmetries.blocks
         ]
         self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
@@ -124,12 +116,12 @@ class Regions:
         """Which samples (chains, size), expected counts as θ and N give them, are in a region."""
         if not self.symmetries.blocks:
             return np.ones(len(samples), dtype=np.bool_)
-        return np.array([self._is_home(own, x) for x in samples], dtype=np.bool_)
-
-    def _is_home(self, own: int, x: FloatArray) -> bool:
-        found = [self._best(x, profiles) for profiles in self.profiles]
-        best = max(range(len(found)), key=lambda m: found[m][0])
-        return best == own and found[best][1].trivial
+        home = np.zeros(len(samples), dtype=np.bool_)
+        for n, x in enumerate(samples):
+            found = [self._best(x, profiles) for profiles in self.profiles]
+            best = max(range(len(found)), key=lambda m: found[m][0])
+            home[n] = best == own and found[best][1].trivial
+        return home
 
     def bring_home(self, x: FloatArray) -> Chain:
         """The relabelling after which a sample fits the first reference best."""
@@ -146,9 +138,6 @@ class Regions:
         """The reference, (chains,), that each sample fits best, whatever its labels."""
         fits = [[self._best(x, profiles)[0] for profiles in self.profiles] for x in samples]
         return np.asarray(np.argmax(fits, axis=1))
-
-    def _features(self, h: int, within: Context) -> Features:
-        return features_of(self.symmetries.layout, h, within, self.symmetries.hidden)
 
     def _profiles(self, x: FloatArray) -> Profiles:
         return [
@@ -202,28 +191,19 @@ class Regions:
         features = [self.features[b][n][h](x) for h in members]
         found = [[_states(own @ profile[h].T, block.kinds[n]) for own in features] for h in members]
         values = np.array([[value for value, _ in row] for row in found])
+        rows, columns = ALONE if len(values) == 1 else linear_sum_assignment(values, maximize=True)
         total, places, orders = 0.0, {}, {}
-        for h, other in zip(*_assigned(values), strict=True):
+        for h, other in zip(rows, columns, strict=True):
             value, order = found[h][other]
             total += value
             places[members[h]], orders[members[h]] = members[other], order
-        return total, self._relabelling(places, orders, within)
-
-    def _relabelling(self, *named: Mapping[int, Any]) -> Relabelling:
+        named = (places, orders, within)
         key = tuple(str(sorted(names.items())) for names in named)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known[key] = Relabelling(self.symmetries.layout, *named)
-        return self._known[key]
-
-
-def _assigned(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """Who goes where, so that the sum is largest; mostly there is nothing to choose."""
-    if len(values) == 1:
-        return ALONE
-    rows, columns = linear_sum_assignment(values, maximize=True)
-    return rows, columns
+        return total, self._known[key]
 
 
 def _states(agreement: FloatArray, kinds: Sequence[int]) -> tuple[float, list[int]]:

@@ -1,22 +1,16 @@
-"""Symmetries: what is hidden can be relabelled without changing network and prior.
+"""Symmetries: relabellings of hidden variables and states that change neither network nor prior.
 
-Where the prior does not tell the states of a hidden variable apart, renumbering them changes
-nothing; nor does it when hidden variables at equal places of the graph, with equal priors, change
-places. So the posterior has as many equal copies of everything: Π k! orders of states, times the
-number of exchanges. They are found here, from the structure.
-
-Any two variables of one *block* can change places, so a block of m has m! exchanges, and nothing
-need be listed. Variables that are parents of a block and of all its children are its *context*:
-given their states, each of which has parameters of its own, all of this can be done by itself, so
-that everything counts once for each state of the context (`contexts.py`). Other exchanges move
-several variables at once: a hidden parent with its own hidden child, say. They take blocks to
-blocks, and are tried one by one.
+The posterior has as many equal copies of everything. Any two variables of one *block* can change
+places, so a block of m has m! exchanges. Variables that are parents of a block and of all its
+children are its *context*: given their states, which have parameters of their own, everything can
+be relabelled separately. Exchanges that move several variables at once (a hidden parent with its
+own hidden child) take blocks to blocks, and are tried one by one.
 """
 
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -29,9 +23,10 @@ from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.rows import in_passing
 
-# Contexts: variables given which what is hidden can be relabelled by itself.
-
 MOST_CONTEXTS = 64  # states of one context that are told apart
+# Exchanges of blocks that are tried. Where there may be more, none is looked for: each region is
+# then still exact, and only the number of labellings is too small.
+MOST_TRIED = 5040
 
 Context: TypeAlias = Mapping[int, int]  # the state of each variable of a context
 
@@ -39,21 +34,18 @@ Context: TypeAlias = Mapping[int, int]  # the state of each variable of a contex
 def contexts_of(problem: Problem, block: Sequence[int]) -> tuple[Context, ...]:
     """States of the context of hidden variables that have the same parents and children.
 
-    Those of seen variables that no row can have are left out: there is nothing to be labelled. If
-    there are too many states, there is no context: what is left is a group by itself.
+    States of seen variables that no row can have are left out. With too many states there is no
+    context: the relabellings that remain are a group by themselves.
     """
     around = context_variables(problem, block)
     seen = [v for v in around if v not in problem.network.hidden]
     hidden = [v for v in around if v in problem.network.hidden]
-    rows = _rows(problem, seen)
-    cards = problem.layout.cards
+    rows, cards = _rows(problem, seen), problem.layout.cards
     if len(rows) * math.prod(cards[v] for v in hidden) > MOST_CONTEXTS:
         return ({},)
     states = list(itertools.product(*(range(cards[v]) for v in hidden)))
     return tuple(
-        {**dict(zip(seen, row, strict=True)), **dict(zip(hidden, state, strict=True))}
-        for row in rows
-        for state in states
+        dict(zip((*seen, *hidden), (*row, *state), strict=True)) for row in rows for state in states
     )
 
 
@@ -118,40 +110,27 @@ def _may_change(problem: Problem, h: int, pair: tuple[int, int], within: Context
 
 def more_than_found(problem: Problem, told: AbstractSet[int], exchanged: AbstractSet[int]) -> bool:
     """Whether there may be relabellings beyond blocks, contexts and exchanges that were tried."""
-    parents = problem.network.parents
     for h in sorted(told):
-        around = context_variables(problem, (h,))
-        if around and (h in exchanged or contexts_of(problem, (h,)) == ({},)):
+        if context_variables(problem, (h,)) and (
+            h in exchanged or contexts_of(problem, (h,)) == ({},)
+        ):
             return True
-        if _held_by_ties(problem, h):  # states of several variables may change places together
+        parents = problem.network.parents[h]
+        if _turned_prior(problem, h) or any(_one_variable(problem, g, h) for g in parents):
             return True
-        if _turned_prior(problem, h) or any(_one_variable(problem, g, h) for g in parents[h]):
-            return True
-    return False
-
-
-def _held_by_ties(problem: Problem, h: int) -> bool:
-    """Whether states of h that are alike cannot change places by themselves, for a tie."""
-    if not problem.layout.leaders:
-        return False
-    for within in contexts_of(problem, (h,)):
-        tables = slices(problem, h, within)
-        for pair in itertools.combinations(range(problem.layout.cards[h]), 2):
-            s, t = pair
-            if all((own[s] == own[t]).all() for own in tables) and not _may_change(
-                problem, h, pair, within
-            ):
-                return True
     return False
 
 
 def _turned_prior(problem: Problem, h: int) -> bool:
-    """Whether states of h have the same exponents in another order: others may make up for it."""
+    """Whether states of h of two kinds have the same exponents in some order.
+
+    Other variables may make up for that; where tables are tied, their states may have to change
+    places together.
+    """
     for within in contexts_of(problem, (h,)):
-        kinds = kinds_of_states(problem, h, within)
         tables = slices(problem, h, within)
-        first = sorted(set(kinds))
-        for s, t in itertools.combinations(first, 2):
+        kinds = sorted(set(kinds_of_states(problem, h, within)))
+        for s, t in itertools.combinations(kinds, 2):
             if all(np.array_equal(np.sort(own[s], None), np.sort(own[t], None)) for own in tables):
                 return True
     return False
@@ -175,11 +154,6 @@ def _one_variable(problem: Problem, g: int, h: int) -> bool:
     family = layout.families[h][:-1]
     turned = np.transpose(joint, [family.index(v) for v in layout.families[g]])
     return bool(np.allclose(turned, layout.table(problem.alpha, g), rtol=1e-12))
-
-
-# Exchanges of blocks that are tried. Where there may be more, none is looked for: what is left is
-# a group by itself, so that regions stay exact, and only the number of labellings is too small.
-MOST_TRIED = 5040
 
 
 def log_orders(things: int) -> float:
@@ -211,9 +185,8 @@ class Symmetries:
 
     layout: Layout
     hidden: frozenset[int]  # all hidden variables
-    blocks: tuple[
-        ExchangeableBlock, ...
-    ]  # all that anything moves; contexts before what they are contexts of
+    # All that anything moves; contexts before the blocks that they are contexts of.
+    blocks: tuple[ExchangeableBlock, ...]
     exchanges: tuple[Relabelling, ...]  # of blocks, in the order of their variables; none first
     whole: bool  # whether it is known that there are no others
 
@@ -252,18 +225,13 @@ def symmetries_of(problem: Problem) -> Symmetries:
 
 def interchangeable(problem: Problem) -> tuple[int, ...]:
     """Hidden variables whose states the prior does not tell apart: any numbering is as good."""
-    return tuple(h for h in problem.network.hidden if _alike(problem, h))
-
-
-def _alike(problem: Problem, h: int) -> bool:
-    return set(kinds_of_states(problem, h, {})) == {0}
+    return tuple(h for h in problem.network.hidden if set(kinds_of_states(problem, h, {})) == {0})
 
 
 def _colours(problem: Problem) -> dict[int, Hashable]:
-    """Give hidden variables a colour, so that only those of one colour may change places.
+    """Colour hidden variables (colour refinement): only those of one colour may change places.
 
-    They differ by their states and priors, and by who their parents and children are; as long as
-    those are hidden themselves, by the colours of these, again and again.
+    The first colours are states and priors; then those of parents and children are added.
     """
     layout, parents = problem.layout, problem.network.parents
     hidden = problem.network.hidden
@@ -276,14 +244,9 @@ def _colours(problem: Problem) -> dict[int, Hashable]:
         kinds = list(dict.fromkeys(colours.values()))
         # Below all variables that can be seen, each of which has a number of its own.
         number = {h: kinds.index(colour) - len(kinds) for h, colour in colours.items()}
+        near = {h: (parents[h], children[h]) for h in hidden}
         colours = {
-            h: (
-                number[h],
-                *(
-                    tuple(sorted(number.get(v, v) for v in near))
-                    for near in (parents[h], children[h])
-                ),
-            )
+            h: (number[h], *(tuple(sorted(number.get(v, v) for v in vs)) for vs in near[h]))
             for h in hidden
         }
     return colours
@@ -305,30 +268,22 @@ def _blocks(problem: Problem, colours: Mapping[int, Hashable]) -> list[tuple[int
 
 def _exchanges(
     problem: Problem, colours: Mapping[int, Hashable], blocks: Sequence[tuple[int, ...]]
-) -> tuple[bool, Iterator[dict[int, int]]]:
-    """Whether all are tried, and ways to put blocks into each other's places; first, all stay."""
+) -> tuple[bool, list[dict[int, int]]]:
+    """Whether all are tried, and permutations of blocks that change nothing; the identity first."""
     alike: dict[Hashable, list[tuple[int, ...]]] = defaultdict(list)
     for block in blocks:
         alike[colours[block[0]], len(block)].append(block)
     groups = list(alike.values())
-    if math.prod(math.factorial(len(group)) for group in groups) > MOST_TRIED:
-        return False, _kept(problem, [[block] for block in blocks])
-    return True, _kept(problem, groups)
-
-
-def _kept(
-    problem: Problem, groups: Sequence[Sequence[tuple[int, ...]]]
-) -> Iterator[dict[int, int]]:
-    """Orders of the blocks of each group that change nothing."""
+    tried = math.prod(math.factorial(len(group)) for group in groups) <= MOST_TRIED
+    groups = groups if tried else [[block] for block in blocks]
+    before = [v for group in groups for block in group for v in block]
+    found = []
     for orders in itertools.product(*(itertools.permutations(group) for group in groups)):
-        places = {
-            new: old
-            for group, order in zip(groups, orders, strict=True)
-            for block, other in zip(group, order, strict=True)
-            for new, old in zip(block, other, strict=True)
-        }
+        after = [v for order in orders for block in order for v in block]
+        places = dict(zip(before, after, strict=True))
         if _keeps(problem, places):
-            yield places
+            found.append(places)
+    return tried, found
 
 
 def _keeps(problem: Problem, places: Mapping[int, int]) -> bool:

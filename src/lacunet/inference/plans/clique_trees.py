@@ -1,10 +1,9 @@
-"""Cut hidden variables into a tree of cliques. Held to what a clique tree is in the tests."""
+"""Clique trees over hidden variables, and the components that have them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,19 +20,6 @@ class CliqueCut(NamedTuple):
 
     within: BoolArray  # (Q, k) which members each has
     parent: IntArray  # (Q,) the clique that it sends its message to; -1 for the root
-
-
-@kernel
-def neighbours_of(scopes: BoolArray) -> BoolArray:
-    """Which members are together in a scope, (k, k); nobody is a neighbour of itself."""
-    k = scopes.shape[1]
-    near = np.zeros((k, k), dtype=np.bool_)
-    for scope in scopes:
-        for u in np.flatnonzero(scope):
-            near[u] |= scope
-    for v in range(k):
-        near[v, v] = False
-    return near
 
 
 @kernel
@@ -56,7 +42,11 @@ def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[In
     Gives their order, (k,), and the clique that each one leaves in, (k, k).
     """
     k = scopes.shape[1]
-    near, left = neighbours_of(scopes), np.ones(k, dtype=np.bool_)
+    near, left = np.zeros((k, k), dtype=np.bool_), np.ones(k, dtype=np.bool_)
+    for scope in scopes:
+        for member in np.flatnonzero(scope):
+            near[member] |= scope
+            near[member, member] = False
     order, cliques = np.empty(k, dtype=np.int64), np.zeros((k, k), dtype=np.bool_)
     absent, size = np.empty(k), np.empty(k)
     stale = np.ones(k, dtype=np.bool_)
@@ -87,10 +77,7 @@ def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[In
 @kernel
 def is_within(items: IntArray, clique: BoolArray) -> bool:
     """Whether all of a list are in a clique."""
-    outside = False
-    for v in items:
-        outside = outside or not clique[v]
-    return not outside
+    return bool(clique[items].all())
 
 
 @kernel
@@ -140,14 +127,11 @@ def cut_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) ->
     return connect(cliques[kept])
 
 
-# A clique tree over hidden variables, by eliminating first what adds the smallest edges.
-
 ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
 LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused
 
 
-@dataclass(frozen=True)
-class Clique:
+class Clique(NamedTuple):
     """Variables whose joint states are enumerated together."""
 
     variables: tuple[int, ...]
@@ -171,9 +155,9 @@ def check_clique(
     """Refuse a joint table that would not fit into memory, before it is made."""
     size = math.prod(cards[v] for v in clique)
     if size > LARGEST:
-        who = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
+        variables = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
         raise ModelError(
-            f"{why}: {who}. Their joint table would have {size:,} cells "
+            f"{why}: {variables}. Their joint table would have {size:,} cells "
             f"({8 * size / 2**30:,.1f} GiB); at most {LARGEST:,} are allowed. {advice}"
         )
 
@@ -202,8 +186,7 @@ def _as_arrays(
     return within, np.array([cards[v] for v in members], dtype=np.float64)
 
 
-# Kinds of components written out, and their instances: rows that agree in all that is around
-# them.
+# Kinds of components, and their instances: rows that agree in all families around one.
 
 LARGEST_KEY = np.iinfo(np.int64).max
 

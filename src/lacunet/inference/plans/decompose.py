@@ -1,13 +1,11 @@
-"""Take rows apart: which components of hidden cells does each pattern of holes leave?
+"""Decompose rows by their patterns of missing values into components of hidden cells.
 
-What happens to a row depends only on *which* of its cells are missing. Unobserved variables without
-observed descendants are barren: they change no likelihood and are left out. The others fall into
-components, two of them being connected when they share a family. Components with the same members
-and the same families around them are of one kind.
+Unobserved variables without observed descendants are barren: they change no likelihood and are left
+out. The others fall into components, two of them being connected when they share a family.
+Components with the same members and the same families around them are of one kind.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +40,7 @@ def distinct(
 PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(NamedTuple):
     """How patterns of holes fall apart. P patterns, n variables, C components in all."""
 
     barren: BoolArray  # (P, n) unobserved, without observed descendants
@@ -83,15 +80,6 @@ class RaggedGraph(NamedTuple):
     fill: bool  # whether only variables without any children count as barren
 
 
-class Described(NamedTuple):
-    """What `Parts` has of each component."""
-
-    pattern: IntArray
-    seed: IntArray
-    size: IntArray
-    signature: IntArray
-
-
 def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) -> Parts:
     """Take patterns of holes, (P, n) over all variables, apart.
 
@@ -102,11 +90,10 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     barren = np.zeros((len(unobserved), n), dtype=np.bool_)
     label = np.full((len(unobserved), n), -1, dtype=np.int32)
     number = _count_components(graph, unobserved, barren, label)
-    pattern, seed, size = (np.empty(number, dtype=np.int64) for _ in range(3))
-    described = Described(pattern, seed, size, np.empty((number, 2), dtype=np.int64))
-    random = np.random.default_rng(0).integers(0, 2**62, (2, n, 2))
-    _describe_components(graph, barren, label, random, described)
-    return Parts(barren, label, *described)
+    pattern, seed, size = (np.zeros(number, dtype=np.int64) for _ in range(3))
+    parts = Parts(barren, label, pattern, seed, size, np.zeros((number, 2), dtype=np.int64))
+    _describe_components(graph, parts, np.random.default_rng(0).integers(0, 2**62, (2, n, 2)))
+    return parts
 
 
 def graph_of(network: Network, *, fill: bool = False) -> RaggedGraph:
@@ -167,26 +154,21 @@ def _count_components(
 
 
 @kernel
-def _describe_components(
-    graph: RaggedGraph, barren: BoolArray, label: IndexArray, random: IntArray, out: Described
-) -> None:
-    """Write each component's place, size and signature."""
-    child_start, child, fill = graph.child_start, graph.child, graph.fill
-    pattern, seed, size, signature = out
+def _describe_components(graph: RaggedGraph, parts: Parts, random: IntArray) -> None:
+    """Write each component's pattern, first member, size and signature."""
+    child_start, child = graph.child_start, graph.child
+    barren, label, pattern, seed, size, signature = parts
     patterns, n = label.shape
-    place = np.empty(n, dtype=np.int64)
-    counted = np.empty(n, dtype=np.int64)
+    place, counted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     found = 0
     for p in range(patterns):
-        for v in range(n):
-            counted[v] = -1  # the component that a family was last counted for
+        counted[:] = -1  # the component that a family was last counted for
         for v in range(n):
             if label[p, v] < 0:
                 continue
             if label[p, v] == v:
                 place[v] = found
-                pattern[found], seed[found], size[found] = p, v, 0
-                signature[found, 0] = signature[found, 1] = 0
+                pattern[found], seed[found] = p, v
                 found += 1
             c = place[label[p, v]]
             size[c] += 1
@@ -194,7 +176,7 @@ def _describe_components(
             signature[c, 1] += random[0, v, 1]
             for e in range(child_start[v] - 1, child_start[v + 1]):
                 f = v if e < child_start[v] else child[e]
-                if counted[f] != c and (fill or not barren[p, f]):
+                if counted[f] != c and (graph.fill or not barren[p, f]):
                     # Families of a component are counted once, at their first member.
                     counted[f] = c
                     # A barren child makes another kind than an observed one.

@@ -1,4 +1,4 @@
-"""Components of any shape as index arrays: what the clique-tree kernels read.
+"""Components of any shape as clique trees, written as index arrays.
 
 Structure is data. Each kind of component is a clique tree (mostly of one clique); each clique has
 slots, one for each family that it takes in, with a map from the clique's joint states to positions
@@ -38,173 +38,118 @@ from lacunet.inference.plans.plan import (
     LinearMap,
     SampledEStep,
 )
-from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.jit import kernel
 
-# Writes kinds of components into the flat arrays of cliques and slots that tree kernels read.
 
+class MapLists(NamedTuple):
+    """Maps from joint states to positions, each as a list of (states, step) by variable."""
 
-class Forest(NamedTuple):
-    """A clique tree for each kind. T kinds, Q cliques, S families of kinds."""
-
-    kind_cliques: IntArray  # (T + 1,)
-    starts: IntArray  # (Q + 1,) variables of each clique in the next
-    variable: IntArray  # by their places among the members of the kind
-    parent: IntArray  # (Q,) place in the same tree; -1 for a root
-    home: IntArray  # (S,) place in the tree of the clique that takes a family in
+    starts: IntArray  # (lists + 1,) where each begins in the next
+    items: IntArray
 
 
 class WrittenTrees(NamedTuple):
-    """What `TreeArrays` has of cliques and slots; maps are still lists of (states, step)."""
+    """The columns of `TreeArrays` about cliques and slots; maps are numbers of lists."""
 
-    cells: IntArray  # (Q,)
-    first: IntArray  # (Q,)
-    parent: IntArray  # (Q,)
-    separator: IntArray  # (Q,)
-    separator_first: IntArray  # (Q,)
-    up: IntArray  # (Q,) number of its list
-    down: IntArray  # (Q,)
+    kind_cliques: IntArray  # (T + 1,)
+    cliques: IntArray  # (7, Q) cells, first, parent, separator, its first, up, down
     slots: IntArray  # (Q + 1,)
     slot_family: IntArray  # (S,)
     slot_map: IntArray  # (S,) number of its list
-    map_starts: IntArray  # (2 Q + S + 1,) where each list begins in the next
-    map_items: IntArray  # states and step of each variable of a clique, in turn
+    maps: MapLists
 
 
 @kernel
-def plant(
+def put_map(maps: MapLists, at: int, states: IntArray, steps: IntArray) -> MapLists:
+    """Write the list of a map: a clique's numbers of states, and how far each of them leads."""
+    first = maps.starts[at]
+    items = with_room(maps.items, first + 2 * states.shape[0])
+    for i in range(states.shape[0]):
+        items[first + 2 * i] = states[i]
+        items[first + 2 * i + 1] = steps[i]
+    maps.starts[at + 1] = first + 2 * states.shape[0]
+    return MapLists(maps.starts, items)
+
+
+@kernel
+def homes(scopes: BoolArray, cliques: BoolArray) -> IntArray:
+    """The first clique that contains each scope, (F,)."""
+    home = np.zeros(scopes.shape[0], dtype=np.int64)
+    for f in range(scopes.shape[0]):
+        scope = np.flatnonzero(scopes[f])
+        while not is_within(scope, cliques[home[f]]):
+            home[f] += 1
+    return home
+
+
+@kernel
+def separator_steps(mine: IntArray, over: IntArray, cards: IntArray) -> tuple[IntArray, int]:
+    """Steps of members in the separator of two cliques, the last fastest, and its joint states."""
+    step, size = np.zeros(cards.shape[0], dtype=np.int64), 1
+    for i in range(mine.shape[0] - 1, -1, -1):
+        if (over == mine[i]).any():
+            step[mine[i]] = size
+            size *= cards[mine[i]]
+    return step, size
+
+
+@kernel
+def write_trees(
     kinds: ComponentKinds,
     collectors: Collectors,
     cards: IntArray,
     enumerated: float,
     largest: float,
-) -> tuple[Forest, int]:
-    """Cut every kind into cliques; also give the first kind with one that is too large, or -1."""
-    number = kinds.member_starts.shape[0] - 1
-    kind_cliques, starts = np.zeros(number + 1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    variable, parent = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
-    home = np.empty(kinds.family.shape[0], dtype=np.int64)
+) -> tuple[WrittenTrees, int]:
+    """Cut every kind into cliques and write them; also the first that is too large, or -1."""
+    number, most, families = kinds.member_starts.shape[0] - 1, len(kinds.member), len(kinds.family)
+    kind_cliques, slots = np.zeros(number + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
+    cliques, of_slots = np.zeros((7, most), dtype=np.int64), np.empty((2, families), dtype=np.int64)
+    starts = np.zeros(2 * most + families + 1, dtype=np.int64)
+    maps, lists, slot = MapLists(starts, np.empty(256, dtype=np.int64)), 0, 0
+    too_large = -1
     for t in range(number):
-        scopes = steps_of(kinds, t, collectors) > 0
-        members = kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
-        states = cards[members].astype(np.float64)
-        cut = cut_into_cliques(scopes, states, enumerated)
-        base, found = kind_cliques[t], cut.parent.shape[0]
-        kind_cliques[t + 1] = base + found
-        starts, parent = with_room(starts, base + found + 1), with_room(parent, base + found)
-        parent[base : base + found] = cut.parent
-        for q in range(found):
-            mine = np.flatnonzero(cut.within[q])
-            if states[mine].prod() > largest:
-                return Forest(kind_cliques, starts, variable, parent, home), t
-            end = starts[base + q] + mine.shape[0]
-            variable = with_room(variable, end)
-            variable[starts[base + q] : end] = mine
-            starts[base + q + 1] = end
-        for f in range(scopes.shape[0]):
-            scope, q = np.flatnonzero(scopes[f]), 0
-            while not is_within(scope, cut.within[q]):
-                q += 1
-            home[kinds.family_starts[t] + f] = q
-    cliques = kind_cliques[-1]
-    starts = starts[: cliques + 1]
-    return Forest(kind_cliques, starts, variable[: starts[-1]], parent[:cliques], home), -1
-
-
-@kernel
-def room_for_maps(kinds: ComponentKinds, forest: Forest) -> int:
-    """How many variables the maps of all cliques and slots have together."""
-    room = 0
-    for t in range(forest.kind_cliques.shape[0] - 1):
-        base = forest.kind_cliques[t]
-        for q in range(base, forest.kind_cliques[t + 1]):
-            room += forest.starts[q + 1] - forest.starts[q]
-            if forest.parent[q] >= 0:
-                above = base + forest.parent[q]
-                room += forest.starts[above + 1] - forest.starts[above]
-        for s in range(kinds.family_starts[t], kinds.family_starts[t + 1]):
-            q = base + forest.home[s]
-            room += forest.starts[q + 1] - forest.starts[q]
-    return room
-
-
-@kernel
-def put_map(written: WrittenTrees, at: int, states: IntArray, steps: IntArray) -> None:
-    """Write the list of a map: a clique's numbers of states, and how far each of them leads."""
-    place = written.map_starts[at]
-    for i in range(states.shape[0]):
-        written.map_items[place + 2 * i] = states[i]
-        written.map_items[place + 2 * i + 1] = steps[i]
-    written.map_starts[at + 1] = place + 2 * states.shape[0]
-
-
-@kernel
-def write_clique(
-    written: WrittenTrees, q: int, above: int, mine: IntArray, over: IntArray, cards: IntArray
-) -> int:
-    """Write a clique with members `mine` under one with members `over`; give its separator's size.
-
-    `cards` are those of the members; the joint states of what both have are numbered, the last
-    fastest.
-    """
-    step = np.zeros(cards.shape[0], dtype=np.int64)
-    size = 1
-    for i in range(mine.shape[0] - 1, -1, -1):
-        if (over == mine[i]).any():
-            step[mine[i]] = size
-            size *= cards[mine[i]]
-    written.cells[q] = cards[mine].prod()
-    written.parent[q] = above
-    written.separator[q] = size
-    lists = 2 * q + written.slots[q]
-    put_map(written, lists, cards[mine], step[mine])
-    put_map(written, lists + 1, cards[over], step[over])
-    written.up[q], written.down[q] = lists, lists + 1
-    return size
-
-
-@kernel
-def write_trees(
-    kinds: ComponentKinds, collectors: Collectors, cards: IntArray, forest: Forest
-) -> WrittenTrees:
-    """Write every clique of every kind, and its slots: one for each family that it takes in."""
-    cliques, families = forest.parent.shape[0], kinds.family.shape[0]
-    of_cliques = np.zeros((7, cliques), dtype=np.int64)
-    of_slots = np.empty((2, families), dtype=np.int64)
-    items = np.empty(2 * room_for_maps(kinds, forest), dtype=np.int64)
-    written = WrittenTrees(
-        of_cliques[0], of_cliques[1], of_cliques[2], of_cliques[3], of_cliques[4], of_cliques[5],
-        of_cliques[6], np.zeros(cliques + 1, dtype=np.int64), of_slots[0], of_slots[1],
-        np.zeros(2 * cliques + families + 1, dtype=np.int64), items,
-    )  # fmt: skip
-    for t in range(forest.kind_cliques.shape[0] - 1):
         steps = steps_of(kinds, t, collectors)
         own = cards[kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]]
-        base, first, separator_first = forest.kind_cliques[t], 0, 0
-        for q in range(base, forest.kind_cliques[t + 1]):
-            mine, over = forest.variable[forest.starts[q] : forest.starts[q + 1]], own[:0]
-            above = -1
-            if forest.parent[q] >= 0:
-                above = base + forest.parent[q]
-                over = forest.variable[forest.starts[above] : forest.starts[above + 1]]
-            size = write_clique(written, q, above, mine, over, own)
-            written.first[q], written.separator_first[q] = first, separator_first
-            first, separator_first = first + written.cells[q], separator_first + size
-            slot = written.slots[q]
-            for f in range(steps.shape[0]):
-                if base + forest.home[kinds.family_starts[t] + f] == q:
-                    lists = 2 * (q + 1) + slot
-                    written.slot_family[slot], written.slot_map[slot] = f, lists
-                    put_map(written, lists, own[mine], steps[f][mine])
-                    slot += 1
-            written.slots[q + 1] = slot
-    return written
+        cut = cut_into_cliques(steps > 0, own.astype(np.float64), enumerated)
+        home, base = homes(steps > 0, cut.within), kind_cliques[t]
+        kind_cliques[t + 1] = base + cut.parent.shape[0]
+        first, separator_first = 0, 0
+        for q in range(base, kind_cliques[t + 1]):
+            mine, above = np.flatnonzero(cut.within[q - base]), cut.parent[q - base]
+            if own[mine].astype(np.float64).prod() > largest:
+                too_large = t
+                break
+            over = np.flatnonzero(cut.within[above]) if above >= 0 else mine[:0]
+            step, size = separator_steps(mine, over, own)
+            maps = put_map(maps, lists, own[mine], step[mine])
+            maps = put_map(maps, lists + 1, own[over], step[over])
+            cliques[0, q], cliques[1, q] = own[mine].prod(), first
+            cliques[2, q] = base + above if above >= 0 else -1
+            cliques[3, q], cliques[4, q] = size, separator_first
+            cliques[5, q], cliques[6, q] = lists, lists + 1
+            first, separator_first, lists = first + cliques[0, q], separator_first + size, lists + 2
+            for f in np.flatnonzero(home == q - base):
+                maps = put_map(maps, lists, own[mine], steps[f][mine])
+                of_slots[0, slot], of_slots[1, slot] = f, lists
+                slot, lists = slot + 1, lists + 1
+            slots[q + 1] = slot
+        if too_large >= 0:
+            break
+    found = kind_cliques[-1]
+    maps = MapLists(starts[: lists + 1], maps.items)
+    written = WrittenTrees(
+        kind_cliques, cliques[:, :found], slots[: found + 1], of_slots[0], of_slots[1], maps
+    )
+    return written, too_large
 
 
 @kernel
-def fill_maps(starts: IntArray, items: IntArray, chosen: IntArray) -> tuple[IndexArray, IntArray]:
+def fill_maps(lists: MapLists, chosen: IntArray) -> tuple[IndexArray, IntArray]:
     """Write the maps Σ state · step over all joint states; also give where each begins."""
+    starts, items = lists
     begin = np.zeros(chosen.shape[0] + 1, dtype=np.int64)
     for m in range(chosen.shape[0]):
         begin[m + 1] = begin[m] + items[starts[chosen[m]] : starts[chosen[m] + 1] : 2].prod()
@@ -220,34 +165,15 @@ def fill_maps(starts: IntArray, items: IntArray, chosen: IntArray) -> tuple[Inde
     return maps, begin[:-1]
 
 
-def joined_maps(written: WrittenTrees) -> tuple[IndexArray, IntArray]:
-    """All maps, each distinct one once, and where that of each list begins."""
-    number, chosen = number_lists(written.map_starts, written.map_items)
-    maps, begin = fill_maps(written.map_starts, written.map_items, chosen)
-    return maps, begin[number]
-
-
-@dataclass(frozen=True, eq=False)
-class ComponentShape:
+class ComponentShape(NamedTuple):
     """A kind of component: the joint states of its members, and where they stand in a family."""
 
     members: tuple[int, ...]
     cards: tuple[int, ...]  # states of each member
     strides: IntArray  # (families, members) how far states of each member are apart
 
-    @property
-    def cells(self) -> int:
-        """Joint states."""
-        return math.prod(self.cards)
 
-    def steps(self) -> IntArray:
-        """How far each joint state is from the first, in each family: (cells, families)."""
-        states = np.indices(self.cards).reshape(len(self.cards), -1)
-        return (self.strides @ states).T
-
-
-@dataclass(frozen=True, eq=False)
-class ShapedKinds:
+class ShapedKinds(NamedTuple):
     """Kinds of components, and what their shapes are read from."""
 
     kinds: ComponentKinds
@@ -255,7 +181,7 @@ class ShapedKinds:
     cards: IntArray  # (n,) states of each variable
 
     def shape(self, t: int) -> ComponentShape:
-        """Give the shape of a kind."""
+        """The shape of a kind."""
         first, last = self.kinds.member_starts[t : t + 2]
         members = self.kinds.member[first:last]
         strides = steps_of(self.kinds, t, self.collectors)
@@ -264,7 +190,7 @@ class ShapedKinds:
 
 @dataclass(frozen=True, eq=False)
 class TreePlan(SampledEStep):
-    """All components that are no single column of hidden cells."""
+    """All components that are not a single column of hidden cells."""
 
     pace: ClassVar[float] = 14.0
     arrays: trees.TreeArrays
@@ -282,12 +208,10 @@ class TreePlan(SampledEStep):
         return [self.shaped.shape(t) for t in range(len(self.arrays.kind_width))]
 
     def scratch(self, dtype: type = np.float64) -> trees.TreeScratch:
-        """Make room for the tables and the messages of the largest kind of component."""
+        """Room for the tables and the messages of the largest kind of component."""
         a = self.arrays
         cells, separators = (a.first + a.cells).max(), (a.separator_first + a.separator).max()
-        return trees.TreeScratch(
-            *(np.empty(room, dtype) for room in (cells, separators, separators))
-        )
+        return trees.TreeScratch(*(np.empty(n, dtype) for n in (cells, separators, separators)))
 
     def touched(self) -> FloatArray:
         a = self.arrays
@@ -353,14 +277,14 @@ class TreePlan(SampledEStep):
         return particles.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
 
     def sizes(self) -> IntArray:
-        cells = np.array([shape.cells for shape in self.shapes], dtype=object)
+        cells = np.array([math.prod(shape.cards) for shape in self.shapes], dtype=object)
         return np.repeat(cells, np.diff(self.arrays.kind_instances))
 
     def choices(self) -> Iterator[JointStates]:
-        """The joint states of the members, without cliques."""
         a = self.arrays
         for t, shape in enumerate(self.shapes):
-            steps = shape.steps()
+            states = np.indices(shape.cards).reshape(len(shape.cards), -1)
+            steps = (shape.strides @ states).T  # (cells, families)
             counts = self.counts[a.kind_instances[t] : a.kind_instances[t + 1]]
             offsets = a.offsets[a.kind_offsets[t] :][: len(counts) * steps.shape[1]]
             for w, row in zip(counts, offsets.reshape(len(counts), -1), strict=True):
@@ -376,42 +300,41 @@ def tree_plan(
     keep_rows: bool = False,
 ) -> TreePlan:
     """Build the plan of kinds of components, given the rows that have one of each."""
-    kinds, collectors, cards = shaped.kinds, shaped.collectors, shaped.cards
-    forest, too_large = plant(
-        kinds, collectors, cards, clique_trees.ENUMERATED, clique_trees.LARGEST
-    )
+    enumerated, largest = clique_trees.ENUMERATED, clique_trees.LARGEST
+    written, too_large = write_trees(*shaped, enumerated, largest)
     if too_large >= 0:
         _refuse(shaped.shape(too_large), names)
-    written = write_trees(kinds, collectors, cards, forest)
-    maps, begin = joined_maps(written)
-    merged = merge_rows(kinds, collectors, table, pairs.starts, pairs.rows)
-    offsets, kind_offsets = point_to(kinds, collectors, table, merged)
-    counts = totals(merged.instance, pairs.counts, len(merged.first))
+    number, chosen = number_lists(*written.maps)
+    maps, begin = fill_maps(written.maps, chosen)
+    begin = begin[number]  # of each list; each distinct map stands there once
+    merged = merge_rows(*shaped[:2], table, pairs.starts, pairs.rows)
+    offsets, kind_offsets = point_to(*shaped[:2], table, merged)
+    cells, first, parent, separator, separator_first, up, down = written.cliques
     arrays = trees.TreeArrays(
-        kind_cliques=forest.kind_cliques,
+        kind_cliques=written.kind_cliques,
         kind_instances=merged.starts,
         kind_offsets=kind_offsets[:-1],
-        kind_width=np.diff(kinds.family_starts),
+        kind_width=np.diff(shaped.kinds.family_starts),
         offsets=offsets,
-        counts=counts,
-        cells=written.cells,
-        first=written.first,
-        parent=written.parent,
-        separator=written.separator,
-        separator_first=written.separator_first,
-        up=begin[written.up],
-        down=begin[written.down],
+        counts=totals(merged.instance, pairs.counts, len(merged.first)),
+        cells=cells,
+        first=first,
+        parent=parent,
+        separator=separator,
+        separator_first=separator_first,
+        up=begin[up],
+        down=begin[down],
         slots=written.slots,
         slot_family=written.slot_family,
         slot_map=begin[written.slot_map],
         maps=maps,
     )
     where = ComponentRows(pairs.rows, merged.instance) if keep_rows else None
-    return TreePlan(arrays, shaped, counts, where)
+    return TreePlan(arrays, shaped, arrays.counts, where)
 
 
 def _refuse(shape: ComponentShape, names: Sequence[str]) -> None:
-    """Say which of its cliques is too large."""
+    """Raise the error about its clique that is too large."""
     cards = dict(zip(shape.members, shape.cards, strict=True))
     scopes = [frozenset(compress(shape.members, row)) for row in shape.strides]
     for clique in clique_trees.clique_tree(shape.members, scopes, cards):
