@@ -1,9 +1,7 @@
-"""Gibbs moves: hidden values given parameters, parameters given counts.
+"""Gibbs moves (hidden values given parameters, parameters given counts), and particles.
 
-What a chain has to remember of its hidden values are their statistics: how often each θ_ijk was
-used. Drawing them is an E step with draws in place of expectations, on the same plans.
-
-Particles that take in the cases of a problem one after the other.
+A chain remembers its hidden values by their statistics: how often each θ_ijk was used. Drawing them
+is an E step with draws in place of expectations, on the same plans.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,17 +61,9 @@ class Draws:
         self.problem, self.layout, self.rng = problem, problem.layout, rng
 
     def hidden(self, natural: FloatArray, counts: Sequence[FloatArray] = ()) -> FloatArray:
-        """Draw hidden values ∝ exp(η), and give their statistics (what was seen is not among them).
+        """Draw hidden values ∝ exp(η), (chains, size), and return their statistics.
 
-        Parameters
-        ----------
-        natural : (chains, size)
-        counts
-            How often each component counts, by plan (default: as often as the data have it).
-
-        Returns
-        -------
-        N : (chains, size)
+        `counts` say how often each component counts, by plan (default: as in the data).
         """
         components = self.problem.components
         cells = components.cells.weights(natural)
@@ -114,7 +104,12 @@ class Particles:
             problem = problem.by_value  # cases are looked up one by one
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
-        self.written = _written(problem)
+        # Updates by listed joint states, one for each plan; none where kernels have them.
+        self.written: list[WrittenCases] = []
+        if not problem.case_by_case:
+            self.written = list(block_cases(problem))
+        elif is_written_out(problem):
+            self.written = list(written_cases(problem))
         # Exponents before the swarm.
         self.renewed: FloatArray = np.tile(problem.prior, (particles, 1))
         self.swarm = self._swarm(self.renewed)
@@ -164,10 +159,3 @@ class Particles:
             A = np.where(layout.learned, A, COUNTLESS * np.nan_to_num(layout.given))
         A_ij = np.stack([layout.sum_k(x) for x in A])
         return particles.ParticleState(A, A_ij, np.zeros(len(A)), layout.ij)
-
-
-def _written(problem: Problem) -> list[WrittenCases]:
-    """What takes in the cases of each plan, if they are written out; nothing where kernels do."""
-    if not problem.case_by_case:
-        return list(block_cases(problem))
-    return list(written_cases(problem)) if is_written_out(problem) else []

@@ -1,15 +1,15 @@
-"""Taking in cases whose joint states are written out: known tables, tied tables, and numbers.
+"""Particle updates by cases whose joint states are listed: known or tied tables, and numbers.
 
-Kernels take in cases of categories whose tables are all learned, each by itself. Here a case is an
-*urn*, the tables that each of its joint states touches, and *numbers*, whose density given a
-particle is an integral that their family has. Tied tables may be touched several times by one case:
-each family counts for those that follow (Pólya's urn). Numbers of known tables are as they are.
+Kernels do this for categories whose tables are all learned separately. Here a case is an *urn*, the
+tables that each of its joint states touches, and *numbers*, whose predictive density their family
+has. Tied tables may be touched several times by one case: each family counts for those that follow
+(Pólya's urn). Numbers of known tables stay as they are.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
@@ -24,7 +24,7 @@ from lacunet.models.latent_class import classes_of
 from lacunet.models.layout import Layout
 from lacunet.models.network import Network, Variable
 from lacunet.models.surgery import members
-from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]
 LARGEST = 1 << 14  # joint hidden cells of one component that are written out
@@ -42,30 +42,9 @@ def can_take_in(problem: Problem) -> bool:
     return all(int(max(plan.sizes(), default=0)) <= LARGEST for plan in plans)
 
 
-def check_can_take_in(problem: Problem) -> None:
-    """Refuse components that are too large, before they are written out."""
-    if not can_take_in(problem):
-        raise OptionError(
-            "particles write out what a row hides where tables are tied or columns are numbers, at "
-            f"most {LARGEST:,} joint states, and a row has more. Use --method ais."
-        )
-
-
-class CaseNumbers(Protocol):
-    """Numbers of one case in each of its K joint states."""
-
-    def log_predictive(self, A: FloatArray) -> FloatArray:
-        """Log density given hyperparameters, parameters integrated out, (particles, K)."""
-        ...
-
-    def added(self, A: FloatArray, drawn: IntArray, rng: Any, /) -> tuple[IntArray, FloatArray]:
-        """Positions and statistics that the case adds to each particle, (particles, width) each."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class TouchedFamily:
-    """One family of numbers that a case touches."""
+class CaseNumber:
+    """A number of one case in each of its K joint states."""
 
     family: Likelihood
     block: IntArray  # (q, width) positions of all its configurations
@@ -86,12 +65,42 @@ class TouchedFamily:
         return own.reshape(len(A), *self.block.shape)[:, self.which]
 
     def log_predictive(self, A: FloatArray) -> FloatArray:
-        """Log density given hyperparameters, (particles, K)."""
+        """Log density given hyperparameters, parameters integrated out, (particles, K)."""
         return with_prior(self.family).log_predictive(self.hyper(A), self.T)
 
-    def added(self, _: FloatArray, drawn: IntArray, __: Any) -> tuple[IntArray, FloatArray]:
-        """Positions and statistics, which are the same for all particles in a joint state."""
+    def added(
+        self,
+        A: FloatArray,  # noqa: ARG002
+        drawn: IntArray,
+        rng: Any,  # noqa: ARG002
+    ) -> tuple[IntArray, FloatArray]:
+        """Positions and statistics that the case adds to each particle, (particles, width) each."""
         return self.places[drawn], self.T[drawn]
+
+
+@dataclass(frozen=True, eq=False)
+class CaseBlock(CaseNumber):
+    """Several numbers with one joint distribution, some of which the case may not show."""
+
+    x: FloatArray  # (o,) the numbers that it shows
+    shown: IntArray  # (o,) which they are
+    missing: IntArray  # (d − o,) and which are missing
+
+    def log_predictive(self, A: FloatArray) -> FloatArray:
+        """Log density of the numbers that are shown, (particles, K)."""
+        hyper, d = self.hyper(A), len(self.shown) + len(self.missing)
+        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), d)
+        return spread.log_density(self.x[None], self.shown).reshape(hyper.shape[:2])
+
+    def added(self, A: FloatArray, drawn: IntArray, rng: Any) -> tuple[IntArray, FloatArray]:
+        """Positions and statistics, missing numbers drawn for each particle."""
+        d = len(self.shown) + len(self.missing)
+        whole = np.empty((len(A), d))
+        whole[:, self.shown] = self.x
+        if len(self.missing):
+            spread = BlockSpread.over(self.hyper(A)[np.arange(len(A)), drawn], d)
+            whole[:, self.missing] = spread.draw_given(self.x, self.shown, self.missing, rng)
+        return self.places[drawn], joint_statistics(whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +113,7 @@ class Urn:
     learned: BoolArray  # (K, F) whether it is a parameter, not a known number
     before: IntArray  # (K, F) how often earlier families of the case use the same parameter,
     before_row: IntArray  # (K, F) and one of the same configuration
-    log_known: FloatArray  # (K,) what known numbers say
+    log_known: FloatArray  # (K,) log weight of the known numbers
 
     @classmethod
     def of(cls, layout: Layout, cells: IntArray) -> "Urn":
@@ -136,7 +145,7 @@ class WrittenCase:
     """A case with its joint states written out."""
 
     urn: Urn
-    numbers: Sequence[CaseNumbers]
+    numbers: Sequence[CaseNumber]
 
 
 class WrittenCases:
@@ -144,30 +153,25 @@ class WrittenCases:
 
     def __init__(self, layout: Layout, write: Callable[[int], WrittenCase]) -> None:
         self.layout, self.write = layout, write
-        self._written: dict[int, WrittenCase] = {}
-
-    def case(self, number: int) -> WrittenCase:
-        """A case; equal ones are written out once."""
-        if number not in self._written:
-            self._written[number] = self.write(number)
-        return self._written[number]
+        self._written: dict[int, WrittenCase] = {}  # equal cases are written out once
 
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         """Take in cases until fewer than `least` particles count; return how many."""
-        everyone = np.arange(len(swarm.A))[:, None]
-        own, sums = self._pooled(swarm.A)
+        everyone, A = np.arange(len(swarm.A))[:, None], swarm.A
+        own, sums = self.pooled(A)
         for n, number in enumerate(cases.tolist()):
-            case = self.case(number)
-            urn, A = case.urn, swarm.A
+            if number not in self._written:
+                self._written[number] = self.write(number)
+            urn, numbers = self._written[number].urn, self._written[number].numbers
             log_p = urn.log_predictive(own, sums)  # (particles, K)
-            for one in case.numbers:
+            for one in numbers:
                 log_p += one.log_predictive(A)
             total = logsumexp(log_p, axis=1)
             np.add(swarm.log_weights, total, out=swarm.log_weights)
             cumulative = np.cumsum(np.exp(log_p - total[:, None]), axis=1)
             u = rng.random(len(log_p)) * cumulative[:, -1]
             drawn = np.sum(u[:, None] >= cumulative, axis=1)
-            added = [one.added(A, drawn, rng) for one in case.numbers]
+            added = [one.added(A, drawn, rng) for one in numbers]
             A[everyone, urn.cells[drawn]] += 1.0
             for places, T in added:
                 A[everyone, places] += T
@@ -177,23 +181,19 @@ class WrittenCases:
                 return n + 1
         return len(cases)
 
-    def _pooled(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def pooled(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Exponents of every slot, (particles, size), and their sums, (…, configurations)."""
         learned = np.where(self.layout.learned, A, 0.0)
         own, sums = np.zeros_like(A), np.zeros((len(A), self.layout.configurations))
-        order, starts, used = self._by_slot
+        (order, starts, used), by_row = self._groups
         own[:, used] = np.add.reduceat(learned[:, order], starts, axis=1)
-        order, starts, used = self._by_row
+        order, starts, used = by_row
         sums[:, used] = np.add.reduceat(own[:, order], starts, axis=1)
         return own, sums
 
     @cached_property
-    def _by_slot(self) -> Grouped:
-        return _grouped(self.layout.slots)
-
-    @cached_property
-    def _by_row(self) -> Grouped:
-        return _grouped(self.layout.ij)
+    def _groups(self) -> tuple[Grouped, Grouped]:
+        return _grouped(self.layout.slots), _grouped(self.layout.ij)
 
 
 def _grouped(x: IntArray | IndexArray) -> Grouped:
@@ -205,20 +205,25 @@ def _grouped(x: IntArray | IndexArray) -> Grouped:
 
 def written_cases(problem: Problem) -> Iterator[WrittenCases]:
     """One for each plan of a problem."""
-    check_can_take_in(problem)
-    yield from (_of_plan(problem.network, plan) for plan in problem.components.plans)
+    if not can_take_in(problem):
+        raise OptionError(
+            "particles write out what a row hides where tables are tied or columns are numbers, at "
+            f"most {LARGEST:,} joint states, and a row has more. Use --method ais."
+        )
+    for plan in problem.components.plans:
+        cells = [choice.cells for choice in plan.completions.choices()]
+        yield WrittenCases(problem.layout, partial(_write_choice, problem.network, cells))
 
 
-def _of_plan(network: Network, plan: EStep) -> WrittenCases:
-    choices = list(plan.completions.choices())
-    return WrittenCases(network.layout, lambda case: written(network, choices[case].cells))
+def _write_choice(network: Network, cells: Sequence[IntArray], case: int) -> WrittenCase:
+    return written(network, cells[case])
 
 
 def written(network: Network, cells: IntArray) -> WrittenCase:
     """Write out joint states, (K, F) cells by value."""
     layout, places = network.layout, np.arange(network.layout.size)
     tables: list[IntArray] = []
-    numbers: list[CaseNumbers] = []
+    numbers: list[CaseNumber] = []
     for positions in cells.T:
         i = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
         first = network.cells.ij[network.cells.offsets[i]]  # a block begins with its first
@@ -228,19 +233,16 @@ def written(network: Network, cells: IntArray) -> WrittenCase:
         if v.family.tabular:
             tables.append(block[which, value])
         else:
-            numbers.append(TouchedFamily(v.family, block, which, v.statistics[value]))
+            numbers.append(CaseNumber(v.family, block, which, v.statistics[value]))
     own = np.stack(tables, axis=1) if tables else np.zeros((len(cells), 0), dtype=np.int64)
     return WrittenCase(Urn.of(layout, own), numbers)
 
 
 def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArray:
     """Log probability of each joint state (K, F) given hyperparameters, (particles, K)."""
-    layout, case = network.layout, written(network, cells)
-    own, sums = WrittenCases(layout, lambda _: case)._pooled(A)  # noqa: SLF001
+    case = written(network, cells)
+    own, sums = WrittenCases(network.layout, lambda _: case).pooled(A)
     return case.urn.log_predictive(own, sums) + sum(one.log_predictive(A) for one in case.numbers)
-
-
-# Writing out cases of latent classes with numbers that vary together.
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,103 +254,47 @@ class NumberLeaf:
     columns: IntArray  # (d,) of the codes of a row
     places: IntArray  # (K, width) positions of each class
 
-    def hyper(self, A: FloatArray) -> FloatArray:
-        """Hyperparameters of each class by itself, (particles, K, width)."""
-        own = A[:, self.places.reshape(-1)]
-        if not self.family.apart:
-            at = Segment.of_table(self.family, *self.places.shape)
-            own = self.family.by_configuration(own, at)
-        return own.reshape(len(A), *self.places.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class ShownLeaf:
-    """What a row shows of a leaf."""
-
-    leaf: NumberLeaf
-    codes: CodeArray  # (d,)
-
-    def log_predictive(self, A: FloatArray) -> FloatArray:
-        """Log density of what is shown, (particles, K)."""
-        leaf, hyper = self.leaf, self.leaf.hyper(A)
-        if len(leaf.variables) == 1:
-            return with_prior(leaf.family).log_predictive(
-                hyper, np.broadcast_to(self._one, hyper.shape)
-            )
-        x, shown, _ = self._values()
-        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(leaf.variables))
-        return spread.log_density(x[None], shown).reshape(hyper.shape[:2])
-
-    def added(self, A: FloatArray, drawn: IntArray, rng: Any) -> tuple[IntArray, FloatArray]:
-        """Positions and statistics in the class that the case has in each particle."""
-        leaf = self.leaf
-        places = leaf.places[drawn]
-        if len(leaf.variables) == 1:
-            return places, np.broadcast_to(self._one, places.shape)
-        x, shown, missing = self._values()
-        whole = np.empty((len(A), len(leaf.variables)))
-        whole[:, shown] = x
-        if len(missing):
-            own = leaf.hyper(A)[np.arange(len(A)), drawn]
-            spread = BlockSpread.over(own, len(leaf.variables))
-            whole[:, missing] = spread.draw_given(x, shown, missing, rng)
-        return places, joint_statistics(whole)
-
-    @property
-    def _one(self) -> FloatArray:
-        own: FloatArray = self.leaf.variables[0].statistics[self.codes[0]]
-        return own
-
-    def _values(self) -> tuple[FloatArray, IntArray, IntArray]:
-        """Numbers that the row shows, which they are, and which others there are."""
-        told = self.codes >= 0
-        shown = np.flatnonzero(told)
-        x = [float(self.leaf.variables[k].values_of(self.codes[k])) for k in shown]
-        return np.array(x), shown, np.flatnonzero(~told)
+    def of(self, codes: IntArray) -> CaseNumber | None:
+        """What a row, (columns,), shows of it, if anything."""
+        own, classes = codes[self.columns], np.arange(len(self.places))
+        shown = np.flatnonzero(own >= 0)
+        if not len(shown):
+            return None
+        if len(own) == 1:
+            T = np.broadcast_to(self.variables[0].statistics[own[0]], self.places.shape)
+            return CaseNumber(self.family, self.places, classes, T)
+        x = np.array([float(self.variables[k].values_of(own[k])) for k in shown])
+        missing = np.flatnonzero(own < 0)
+        nothing = np.zeros(self.places.shape)
+        return CaseBlock(self.family, self.places, classes, nothing, x, shown, missing)
 
 
 def block_cases(problem: Problem) -> Iterator[WrittenCases]:
-    """One for each plan of a latent class model; its cases are rows."""
-    rows = _Rows.of(problem)
+    """One for each plan of a latent class model with joint numbers; its cases are rows."""
+    network, classes, layout = problem.network, classes_of(problem.network), problem.layout
+    positions = np.arange(layout.size)
+    tables, leaves = [], []
+    for i in classes.leaves:
+        family, places, around = (
+            network.variables[i].family,
+            layout.table(positions, i),
+            members(network, i),
+        )
+        columns = np.array([network.observed.index(j) for j in around])
+        if family.tabular:
+            tables.append((int(columns[0]), places))
+        elif around:
+            variables = tuple(network.variables[j] for j in around)
+            leaves.append(NumberLeaf(family, variables, columns, places))
+    root = layout.table(positions, classes.root)
+
+    def write(plan: EStep, case: int) -> WrittenCase:
+        assert plan.rows is not None
+        codes = problem.codes[int(plan.rows.rows[case])]
+        shown = [places[:, codes[j]] for j, places in tables if codes[j] >= 0]
+        numbers = [leaf.of(codes) for leaf in leaves]
+        urn = Urn.of(layout, np.stack([root, *shown], axis=1))
+        return WrittenCase(urn, [one for one in numbers if one is not None])
+
     for plan in problem.components.plans:
-        yield WrittenCases(problem.layout, partial(_write, rows, plan))
-
-
-def _write(rows: "_Rows", plan: EStep, case: int) -> WrittenCase:
-    assert plan.rows is not None
-    return rows.written(int(plan.rows.rows[case]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a latent class model, as particles take them in."""
-
-    problem: Problem
-    root: IntArray  # (K,) positions of the class sizes
-    tables: tuple[tuple[int, IntArray], ...]  # the column of each category, and (K, states) places
-    leaves: tuple[NumberLeaf, ...]
-
-    @classmethod
-    def of(cls, problem: Problem) -> "_Rows":
-        network, classes = problem.network, classes_of(problem.network)
-        positions = np.arange(problem.layout.size)
-        tables, leaves = [], []
-        for i in classes.leaves:
-            family, places = network.variables[i].family, problem.layout.table(positions, i)
-            around = members(network, i)
-            columns = np.array([network.observed.index(j) for j in around])
-            if family.tabular:
-                tables.append((int(columns[0]), places))
-            elif around:
-                variables = tuple(network.variables[j] for j in around)
-                leaves.append(NumberLeaf(family, variables, columns, places))
-        root = problem.layout.table(positions, classes.root)
-        return cls(problem, root, tuple(tables), tuple(leaves))
-
-    def written(self, row: int) -> WrittenCase:
-        """Write out one row, a joint state for each class."""
-        codes = self.problem.codes[row]
-        shown = [places[:, codes[j]] for j, places in self.tables if codes[j] >= 0]
-        urn = Urn.of(self.problem.layout, np.stack([self.root, *shown], axis=1))
-        numbers = [ShownLeaf(leaf, codes[leaf.columns]) for leaf in self.leaves]
-        return WrittenCase(urn, [one for one in numbers if (one.codes >= 0).any()])
+        yield WrittenCases(layout, partial(write, plan))
