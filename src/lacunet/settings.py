@@ -19,8 +19,8 @@ from lacunet.evidence.estimate import Method
 from lacunet.fitting.fit import DEFAULT_STARTS, Options
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
+from lacunet.inference.covariates import COEFFICIENT_SD, MissingCovariates
 from lacunet.inference.devices.device import DeviceName, open_device
-from lacunet.inference.regression.design import COEFFICIENT_SD, MissingCovariates
 from lacunet.models.number_prior import (
     DIAGONAL,
     USUAL_NUMBERS,

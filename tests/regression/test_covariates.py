@@ -7,7 +7,7 @@ from class_worlds import people
 import lacunet
 from lacunet.errors import OptionError
 from lacunet.flags import Kind
-from lacunet.models.predictors import Term, understand_terms
+from lacunet.models.predictors import CovariateTerm, understand_terms
 
 QUICK = {"starts": 2, "threads": 1}
 NAMES = ["age", "sex", "age, in years"]
@@ -21,11 +21,11 @@ def frame():
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        ("age,sex", (Term("age"), Term("sex"))),
-        ("~ age + C(sex)", (Term("age"), Term("sex", True))),
-        (["age", "C(sex, ref='f')"], (Term("age"), Term("sex", True, "f"))),
-        ("~ C(sex, reference=m)", (Term("sex", True, "m"),)),
-        ("age, in years", (Term("age, in years"),)),
+        ("age,sex", (CovariateTerm("age"), CovariateTerm("sex"))),
+        ("~ age + C(sex)", (CovariateTerm("age"), CovariateTerm("sex", True))),
+        (["age", "C(sex, ref='f')"], (CovariateTerm("age"), CovariateTerm("sex", True, "f"))),
+        ("~ C(sex, reference=m)", (CovariateTerm("sex", True, "m"),)),
+        ("age, in years", (CovariateTerm("age, in years"),)),
         ("~ 1", ()),
         ([], ()),
     ],

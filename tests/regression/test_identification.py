@@ -13,8 +13,8 @@ import lacunet
 from lacunet.flags import Kind
 from lacunet.report.documents import to_json
 from lacunet.report.more_documents import three_step_document
+from lacunet.summaries.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
 from lacunet.summaries.identification import Why
-from lacunet.summaries.regression.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
 from lacunet.summaries.three_step.first_step import Correction
 
 QUICK = {"starts": 4, "threads": 1}

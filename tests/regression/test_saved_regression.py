@@ -15,8 +15,8 @@ import lacunet
 from lacunet.api.fitting import parameters_for
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.fitting.regression import climb_on
+from lacunet.inference.covariates import build_class_problem
 from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.regression.classes import build_class_problem
 from lacunet.settings import DEFAULTS
 from lacunet.summaries.three_step.first_step import Assigning, assign_rows
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import lacunet
-from lacunet.summaries.regression.coefficients import wald
+from lacunet.summaries.coefficients import wald
 from surveys import clustered, spread_of
 
 ITEMS = list("ABCDE")

@@ -18,9 +18,9 @@ from lacunet.api.options import (
     with_options,
 )
 from lacunet.fitting.fit import Fit
-from lacunet.fitting.logit import ClassParameters
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.prepare import prepare
+from lacunet.fitting.regression import ClassFit
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models.ensemble import ModelLike, check_kind
@@ -36,11 +36,11 @@ from lacunet.summaries.em_traces import Traces
 from lacunet.summaries.em_traces import em_traces as traces_of
 from lacunet.summaries.intervals import Intervals, hessian_intervals
 from lacunet.summaries.matching import matched, matched_fit
-from lacunet.summaries.regression.coefficients import predicted_statistics
-from lacunet.summaries.regression.precision import (
+from lacunet.summaries.regression import (
     check_at_maximum,
     class_precision,
     class_replicates,
+    predicted_statistics,
 )
 from lacunet.summaries.statistics import FitStatistics
 from lacunet.summaries.statistics import fit_statistics as statistics_of
@@ -111,7 +111,7 @@ def _of_problem(
         return bootstrap_intervals(problem, model, *asked, executor=engine.executor)
 
 
-def _of_parameters(fit: ClassParameters, settings: Settings, listener: Listener) -> Intervals:
+def _of_parameters(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
     """Do the same where covariates predict the classes."""
     with at_work(settings, listener) as engine:
         prepare(engine.executor, fit.given.plain.network)

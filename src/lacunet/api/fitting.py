@@ -37,22 +37,22 @@ from lacunet.data.table import Table
 from lacunet.data.transform import missing_as_state, with_missing_states
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, learn, learn_posterior
-from lacunet.fitting.logit import ClassParameters, parameters_of
 from lacunet.fitting.prepare import prepare
+from lacunet.fitting.regression import ClassFit, parameters_of
+from lacunet.inference.covariates import (
+    MissingCovariates,
+    class_problem_of,
+    with_covariates,
+    without_covariates,
+)
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.most_probable import effective_dimension
-from lacunet.inference.regression.classes import class_problem_of
-from lacunet.inference.regression.design import (
-    MissingCovariates,
-    with_covariates,
-    without_covariates,
-)
 from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.latent_class import classes_of
 from lacunet.models.network import Model, Network
-from lacunet.models.predictors import CovariatesLike, Term, understand_terms
+from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
@@ -60,10 +60,10 @@ from lacunet.scores import ScoreInput, applicable
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.effects import DirectEffects, Workshop, direct_effects
 from lacunet.selection.evaluating import latent_classes
-from lacunet.selection.regression import ClassRegression, Recipe, worth_of_covariates
+from lacunet.selection.regression import ClassRegression, CovariateModels
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.predictive_checks import misfit_flags
-from lacunet.summaries.regression.precision import check_replicates_of, class_replicates
+from lacunet.summaries.regression import check_replicates_of, class_replicates
 
 
 @with_options
@@ -114,7 +114,7 @@ def class_regression(
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates_of(plain, settings.bootstrap)
     root = classes_of(proposal.network).root
-    recipe = Recipe(
+    models = CovariateModels(
         table,
         plain,
         exponent=float(plain.layout.table(alpha, root)[0]),
@@ -125,8 +125,8 @@ def class_regression(
     with at_work(settings, listener) as engine:
         executor = engine.executor
         prepare(executor, proposal.network)
-        whole = recipe.weighed(terms, executor=executor)
-        worth = worth_of_covariates(recipe, whole, executor)
+        whole = models.model(terms, executor=executor)
+        worth = models.worth(whole, executor)
         drawn, replicates = None, settings.bootstrap
         if replicates:
             drawn = class_replicates(whole.fit, settings.options, replicates, executor=executor)
@@ -135,7 +135,7 @@ def class_regression(
 
 def parameters_for(
     data: object, model: Model, settings: Settings, reading: ReadOptions, also: Sequence[str] = ()
-) -> tuple[Table, ClassParameters]:
+) -> tuple[Table, ClassFit]:
     """Join a model with predictors and data: the rows that were used, and its parameters there."""
     known = model.predictors
     assert known is not None
@@ -150,7 +150,7 @@ def parameters_for(
 
 def read_covariates(
     data: object, covariates: CovariatesLike, reading: ReadOptions
-) -> tuple[tuple[Term, ...], Table]:
+) -> tuple[tuple[CovariateTerm, ...], Table]:
     """Read a table with its items and covariates, and what is said of these."""
     terms = understand_terms(covariates, names_in(data))
     if isinstance(data, Table):
@@ -163,7 +163,7 @@ def read_covariates(
     return terms, as_table(data, cast(ReadOptions, asked), numbers=True)
 
 
-def covariate_kinds(kinds: KindsLike, terms: Sequence[Term]) -> Kinds:
+def covariate_kinds(kinds: KindsLike, terms: Sequence[CovariateTerm]) -> Kinds:
     """Say what columns of covariates are, beside what a person says."""
     categories = {term.name: "categorical" for term in terms if term.categories}
     told = understand_kinds(kinds)

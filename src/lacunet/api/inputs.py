@@ -18,8 +18,8 @@ from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean, numbers_refused
+from lacunet.inference.covariates import check_shown, design_of_rows, kinds_of_covariates
 from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
-from lacunet.inference.regression.classes import check_shown, design_of_rows, kinds_of_covariates
 from lacunet.models.ensemble import (
     Ensemble,
     ModelLike,

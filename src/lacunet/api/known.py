@@ -15,9 +15,9 @@ from lacunet.api.inputs import asked_speaker, check_ordered, rows_for
 from lacunet.api.options import AnomalyOptions, divide, with_options
 from lacunet.data import Column
 from lacunet.errors import OptionError
+from lacunet.inference.covariates import design_of
 from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.inference.queries.most_probable import CaseEvidence, take_evidence
-from lacunet.inference.regression.design import design_of
 from lacunet.models.ensemble import SpeakerLike
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.predictors import Covariate

@@ -13,17 +13,17 @@ from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_opti
 from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError, did_you_mean
 from lacunet.fitting.objective import Estimate, Objective
-from lacunet.inference.leaves import with_values
-from lacunet.inference.problem import build_problem
-from lacunet.inference.regression.design import (
+from lacunet.inference.covariates import (
     MissingCovariates,
     build_design,
     shows_all,
     with_covariates,
 )
+from lacunet.inference.leaves import with_values
+from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import named_apart
 from lacunet.models.network import Model
-from lacunet.models.predictors import CovariatesLike, Term, understand_terms
+from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.three_step.first_step import (
     AssignedRows,
@@ -145,7 +145,7 @@ class Asked(NamedTuple):
 
 
 def _asked(
-    data: object, reading: ReadOptions, terms: Sequence[Term], outcomes: Sequence[str]
+    data: object, reading: ReadOptions, terms: Sequence[CovariateTerm], outcomes: Sequence[str]
 ) -> Asked:
     """Say that covariates and outcomes are read, and as what; unless all is read already."""
     also = list(dict.fromkeys([*outcomes, *_names(terms)]))
@@ -156,13 +156,13 @@ def _asked(
     return Asked(cast(ReadOptions, asked), also)
 
 
-def _names(terms: Sequence[Term]) -> list[str]:
+def _names(terms: Sequence[CovariateTerm]) -> list[str]:
     return [term.name for term in terms]
 
 
 def _understood(
     data: object, model: Model, outcomes: str | Sequence[str], covariates: CovariatesLike
-) -> tuple[tuple[Term, ...], list[str]]:
+) -> tuple[tuple[CovariateTerm, ...], list[str]]:
     """Check what classes are to be related to: covariates, and the names of outcomes."""
     network, predictors = model.network, covariates_of(model).names
     if len(network.hidden) != 1:

@@ -36,7 +36,7 @@ from lacunet.data.reading import Rows, Unseen, code_rows, empty_columns
 from lacunet.data.transform import put_missing_states
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.inference.regression.classes import kinds_of_covariates
+from lacunet.inference.covariates import kinds_of_covariates
 from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import cores

@@ -1,8 +1,8 @@
-"""The evidence of classes that covariates predict: at the mode, and measured.
+"""The evidence of classes that covariates predict: approximated at the mode, and measured.
 
-Which order of the classes parameters are nearest to: K! parts of the space, of equal mass.
-CSL with covariates: Cheeseman–Stutz for items, Laplace for coefficients, and A of both.
-Measured: chains from the Gaussian at the mode to the posterior, weighed as they go (AIS).
+CSL: Cheeseman–Stutz for items, Laplace for coefficients, and the curvature of both together.
+Measured: annealed importance sampling from the Gaussian at the mode, by Langevin steps. The K!
+orders of the classes are parts of the space of equal mass; draws in the order of the mode count.
 """
 
 import math
@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -19,65 +18,25 @@ from scipy.special import gammaln
 
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import Clock
-from lacunet.evidence.estimate import (
-    RELIABLE_SPREAD,
-    LogMean,
-    Measurement,
-    Method,
-    Verdict,
-    log_mean,
-)
+from lacunet.evidence.estimate import RELIABLE_SPREAD, Measurement, Method, Verdict, log_mean
 from lacunet.fitting.ascent import Outcome
-from lacunet.fitting.logit import ClassPoint
 from lacunet.fitting.objective import Estimate
-from lacunet.fitting.regression import ClassFit, climb_on
+from lacunet.fitting.regression import ClassFit, ClassPoint, climb_on
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import dot
-from lacunet.inference.regression.classes import ClassProblem
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
-from lacunet.scores.softmax import Factor, factorise
-
-
-@dataclass(frozen=True, eq=False)
-class OwnOrder:
-    """Tells whether classes stand as they do at a fit.
-
-    Any measure of how unlike two classes are would do: parameters whose best order is σ are those
-    whose best order is the fit's own, relabelled.
-    """
-
-    given: ClassProblem
-    profiles: FloatArray  # (K, numbers) of the classes at the fit
-
-    @classmethod
-    def at(cls, fit: ClassFit) -> Self:
-        """Take the classes of a fit."""
-        return cls(fit.given, _profiles(fit.given, fit.point.theta))
-
-    def __call__(self, theta: FloatArray) -> bool:
-        """Whether the order that fits best is the fit's own."""
-        own = _profiles(self.given, theta)
-        apart = ((own[:, None, :] - self.profiles[None, :, :]) ** 2).sum(axis=2)
-        _, order = linear_sum_assignment(apart)
-        return bool((order == np.arange(len(order))).all())
-
-
-def _profiles(given: ClassProblem, theta: FloatArray) -> FloatArray:
-    """What tells classes apart: parameters of items, on a scale of roots."""
-    tables = [
-        given.layout.table(theta, i).reshape(given.states, -1)
-        for i in classes_of(given.plain.network).leaves
-    ]
-    every = np.hstack(tables)
-    return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
-
+from lacunet.scores.softmax import CholeskyFactor, factorise
 
 NAME = "csl"
 DRAWS = 400  # from the Gaussian: how much of it has the order of its mode
+CHAINS = 50  # in a round
+TEMPERATURES = 25  # of the first round; more where weights vary too much
+MOST = 3200
+STRIDE = 1.3  # length of a Langevin step in u, times d^(−1/6) (Roberts & Rosenthal 1998)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +49,8 @@ class ClassMode:
     complete: FloatArray  # (d, d) A′, as if classes had been seen
 
     @cached_property
-    def factor(self) -> Factor | None:
-        """Cholesky's factor of A; None where it is no maximum."""
+    def factor(self) -> CholeskyFactor | None:
+        """Cholesky's factor of A; None where it is not a maximum."""
         return factorise(np.array(self.A, order="F"))
 
     @property
@@ -108,12 +67,34 @@ class ClassMode:
         stopped = (Flag(Kind.NOT_CONVERGED, detail={"outcome": outcome}),)
         return (*(stopped if outcome is not Outcome.CONVERGED else ()), *self.factor.flags)
 
+    @cached_property
+    def profiles(self) -> FloatArray:
+        """(K, numbers) parameters of items by class, on a scale of roots."""
+        return self._profiles(self.fit.point.theta)
+
+    def _profiles(self, theta: FloatArray) -> FloatArray:
+        given = self.fit.given
+        leaves = classes_of(given.plain.network).leaves
+        tables = [given.layout.table(theta, i).reshape(given.states, -1) for i in leaves]
+        every = np.hstack(tables)
+        return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
+
+    def has_own_order(self, theta: FloatArray) -> bool:
+        """Whether the order of the classes that fits the mode best is that of the mode.
+
+        Any measure of how unlike two classes are would do: parameters whose best order is σ are
+        those whose best order is the mode's own, relabelled.
+        """
+        own = self._profiles(theta)
+        apart = ((own[:, None, :] - self.profiles[None, :, :]) ** 2).sum(axis=2)
+        _, order = linear_sum_assignment(apart)
+        return bool((order == np.arange(len(order))).all())
+
 
 def mode_of(fit: ClassFit) -> ClassMode:
     """Climb from a fit to the mode of (β, φ) that is uphill."""
     found = climb_on(fit.given, fit.point, Estimate.SOFTMAX)
-    objective, point = found.objective, found.point
-    free = objective.free(point.theta)
+    objective, point, free = found.objective, found.point, found.free
     complete = objective.complete(point, free)
     return ClassMode(found, free, objective.negative_hessian(point, free), complete)
 
@@ -123,7 +104,7 @@ def csl_of(mode: ClassMode) -> Evidence:
     if mode.factor is None:
         return Evidence(NAME, {}, mode.flags)
     given, objective, point = mode.fit.given, mode.fit.objective, mode.fit.point
-    layout, items, free = given.layout, given.of_items, given.free
+    layout, free = given.layout, given.free
     leaves = list(classes_of(given.plain.network).leaves)
     marginals = conjugacy.log_marginal(point.N, given.problem.alpha, layout)[leaves]
     natural = conjugacy.natural(point.theta, layout)
@@ -131,30 +112,28 @@ def csl_of(mode: ClassMode) -> Evidence:
     of_beta, of_all = _log_det(mode.complete[:free, :free]), _log_det(mode.complete)
     terms = {
         "log p(items of D′|S)": float(marginals.sum()),
-        "−log p(items of D′|φ)": -dot(np.where(items, point.N, 0.0), natural),
+        "−log p(items of D′|φ)": -dot(np.where(given.of_items, point.N, 0.0), natural),
         "log p(D|β, φ)": point.log_lik,
         "log p(β)": (_log_det(objective.precision) - free * math.log(2 * math.pi) - quadratic) / 2,
         "dβ/2 log 2π": free / 2 * math.log(2 * math.pi),
         "½ log|A′ of items|": (of_all - of_beta) / 2,
         "−½ log|A|": -mode.factor.log_det / 2,
         "log K!": mode.log_labellings,
-        "log of the part with its own order": _log_own(mode),
+        "log of the part with its own order": _log_own_order(mode, mode.factor),
     }
     return Evidence(NAME, terms, mode.flags)
 
 
-def _log_own(mode: ClassMode) -> float:
+def _log_own_order(mode: ClassMode, factor: CholeskyFactor) -> float:
     """Log of the part of the Gaussian in which classes have the order of the mode, by draws."""
-    assert mode.factor is not None
-    fit, d = mode.fit, len(mode.A)
-    order, rng = OwnOrder.at(fit), np.random.default_rng(d)
-    u = rng.standard_normal((DRAWS, d))
-    moves: FloatArray = solve_triangular(np.tril(mode.factor.L), u.T, trans="T", lower=True)
+    given, theta, d = mode.fit.given, mode.fit.point.theta, len(mode.A)
+    u = np.random.default_rng(d).standard_normal((DRAWS, d))
+    moves: FloatArray = solve_triangular(np.tril(factor.L), u.T, trans="T", lower=True)
     own = 0
     for move in moves.T:
-        along = np.zeros(fit.given.layout.size)
-        along[mode.free] = move[fit.given.free :]
-        own += order(conjugacy.moved(fit.point.theta, along, fit.given.layout))
+        along = np.zeros(given.layout.size)
+        along[mode.free] = move[given.free :]
+        own += mode.has_own_order(conjugacy.moved(theta, along, given.layout))
     return math.log(max(own, 1) / DRAWS)
 
 
@@ -162,14 +141,8 @@ def _log_det(A: FloatArray) -> float:
     return float(np.linalg.slogdet(A)[1]) if len(A) else 0.0
 
 
-CHAINS = 50  # in a round
-TEMPERATURES = 25  # of the first round; more where weights vary too much
-MOST = 3200
-STRIDE = 1.3  # length of a Langevin step in u, times d^(−1/6) (Roberts & Rosenthal 1998)
-
-
 @dataclass(frozen=True, eq=False)
-class Place:
+class LangevinState:
     """Where a chain is."""
 
     u: FloatArray  # (d,)
@@ -177,16 +150,21 @@ class Place:
     slope: FloatArray  # (d,) its gradient
     point: ClassPoint
 
+    @property
+    def log_gauss(self) -> float:
+        """Log density of the Gaussian."""
+        d = len(self.u)
+        return -(float(self.u @ self.u) + d * float(np.log(2.0 * np.pi))) / 2.0
+
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class LangevinPath:
     """From the Gaussian at a mode to the posterior."""
 
     mode: ClassMode
     L: FloatArray  # (d, d) Cholesky's factor of A: u = Lᵀ x
-    order: OwnOrder
 
-    def at(self, u: FloatArray) -> Place:
+    def at(self, u: FloatArray) -> LangevinState:
         """Look at a point."""
         objective, free = self.mode.fit.objective, self.mode.free
         x = solve_triangular(self.L, u, trans="T", lower=True)
@@ -195,41 +173,36 @@ class Path:
             slope = objective.gradient(point, free)
         log_f = point.g - float(np.log(self.L.diagonal()).sum())
         if not (np.isfinite(log_f) and np.isfinite(slope).all()):  # far out, where nothing is
-            return Place(u, -np.inf, np.zeros_like(u), point)
-        return Place(u, log_f, solve_triangular(self.L, slope, lower=True), point)
+            return LangevinState(u, -np.inf, np.zeros_like(u), point)
+        return LangevinState(u, log_f, solve_triangular(self.L, slope, lower=True), point)
 
     def chain(self, temperatures: int, seed: int, index: int) -> float:
         """Give the log weight of one chain; −inf if it ended in another order of the classes."""
         rng = np.random.default_rng([seed, temperatures, index])
-        d = len(self.L)
-        place = self.at(rng.standard_normal(d))
+        state = self.at(rng.standard_normal(len(self.L)))
         total = 0.0
         for before, t in pairwise(np.linspace(0.0, 1.0, temperatures + 1).tolist()):
-            total += (t - before) * (place.log_f - _log_gauss(place.u))
+            total += (t - before) * (state.log_f - state.log_gauss)
             if t < 1.0:
-                place = self._step(place, t, rng)
-        return total if self.order(place.point.theta) else -np.inf
+                state = self._step(state, t, rng)
+        return total if self.mode.has_own_order(state.point.theta) else -np.inf
 
-    def _step(self, place: Place, t: float, rng: np.random.Generator) -> Place:
+    def _step(self, state: LangevinState, t: float, rng: np.random.Generator) -> LangevinState:
         """One Langevin step that leaves q^(1−t) f^t as it is."""
-        stride = STRIDE * max(1, len(place.u)) ** (-1 / 6)
+        stride = STRIDE * max(1, len(state.u)) ** (-1 / 6)
 
-        def drift(at: Place) -> FloatArray:
+        def drift(at: LangevinState) -> FloatArray:
             return np.asarray(at.u + stride**2 / 2.0 * (t * at.slope - (1.0 - t) * at.u))
 
-        proposed = self.at(drift(place) + stride * rng.standard_normal(len(place.u)))
-        there = float(((proposed.u - drift(place)) ** 2).sum())
-        back = float(((place.u - drift(proposed)) ** 2).sum())
+        proposed = self.at(drift(state) + stride * rng.standard_normal(len(state.u)))
+        there = float(((proposed.u - drift(state)) ** 2).sum())
+        back = float(((state.u - drift(proposed)) ** 2).sum())
         gain = (
-            t * (proposed.log_f - place.log_f)
-            + (1.0 - t) * (_log_gauss(proposed.u) - _log_gauss(place.u))
+            t * (proposed.log_f - state.log_f)
+            + (1.0 - t) * (proposed.log_gauss - state.log_gauss)
             + (there - back) / (2.0 * stride**2)
         )
-        return proposed if np.log(rng.random()) < gain else place
-
-
-def _log_gauss(u: FloatArray) -> float:
-    return -(float(u @ u) + len(u) * float(np.log(2.0 * np.pi))) / 2.0
+        return proposed if np.log(rng.random()) < gain else state
 
 
 def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIAL) -> Measurement:
@@ -242,7 +215,7 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
             "the evidence cannot be measured: the search ended at no maximum. Raise --starts, or "
             "take fewer classes."
         )
-    path = Path(mode, np.tril(mode.factor.L), OwnOrder.at(mode.fit))
+    path, target = LangevinPath(mode, np.tril(mode.factor.L)), clock.goal.target
     temperatures, weights, last = TEMPERATURES, np.empty(0), 0.0
     while True:
         began = time.perf_counter()
@@ -250,18 +223,13 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
         more = executor.map(chain, range(len(weights), len(weights) + CHAINS))
         weights, last = np.append(weights, more), time.perf_counter() - began
         found = log_mean(weights)
-        executor.say("evidence", min(1.0, clock.goal.target / max(found.stderr, 1e-9)))
-        done = found.stderr <= clock.goal.target and found.verdict is Verdict.RELIABLE
-        if done or not clock.allows(last):
+        executor.say("evidence", min(1.0, target / max(found.stderr, 1e-9)))
+        sure = found.verdict is Verdict.RELIABLE
+        if (found.stderr <= target and sure) or not clock.allows(last):
             break
-        wide = found.spread > RELIABLE_SPREAD or found.stderr > 4.0 * clock.goal.target
+        wide = found.spread > RELIABLE_SPREAD or found.stderr > 4.0 * target
         if wide and temperatures < MOST and clock.allows(2.0 * last):
             temperatures, weights = 2 * temperatures, np.empty(0)
-    return _measured(mode, found, temperatures, clock.spent)
-
-
-def _measured(mode: ClassMode, found: LogMean, temperatures: int, seconds: float) -> Measurement:
-    sure = found.verdict is Verdict.RELIABLE
     return Measurement(
         found.value + mode.log_labellings,
         found.value,
@@ -269,7 +237,7 @@ def _measured(mode: ClassMode, found: LogMean, temperatures: int, seconds: float
         found.size,
         found.verdict,
         Method.AIS,
-        seconds,
+        clock.spent,
         {},
         {"chains": found.chains, "temperatures": temperatures},
     )

@@ -1,10 +1,7 @@
-"""What predicts the class of a latent class model: covariates, and the log odds that they give.
+"""Covariates that predict the class of a latent class model, and how a person names them.
 
-A model with predictors is asked about rows that show their covariates, and then has the class sizes
-that these give (`surgery.predicted`). The class sizes among its parameters are those over the rows
-that it was fitted to: what is true where nothing is known of the covariates.
-
-What a person says of covariates: columns, and which of them are categories.
+Rows that show their covariates have the class sizes that these give (`surgery.predicted`); the
+class sizes among the parameters are those over the rows that the model was fitted to.
 """
 
 from __future__ import annotations
@@ -59,16 +56,11 @@ class Covariate:
         """(values, columns) what values are as columns; NaN of a state that was never shown."""
         if self.number:
             return (np.array(values, dtype=np.float64)[:, None] - self.centre) / self.scale
-        each = dict(zip(self.labels, _contrasts(len(self.shown)), strict=True))
+        contrasts = np.eye(len(self.shown))[:, 1:]  # of states against the first
+        each = dict(zip(self.labels, contrasts, strict=True))
         unknown = np.full(len(self.shown) - 1, np.nan)
-        return np.array([each.get(label(value), unknown) for value in values]).reshape(
-            len(values), -1
-        )
-
-
-def _contrasts(states: int) -> FloatArray:
-    """(states, states − 1) of states against the first."""
-    return np.eye(states)[:, 1:]
+        rows = [each.get(label(value), unknown) for value in values]
+        return np.array(rows).reshape(len(values), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +111,7 @@ class Predictors(Covariates):
 
     @property
     def predictive(self) -> Self:
-        """The same for whoever asks about rows."""
+        """The same with the coefficients for posterior predictive queries."""
         return replace(self, coefficients=self.asked)
 
     @property
@@ -151,7 +143,7 @@ ARITHMETIC = re.compile(r"[*:^|()]|\*\*|^-|^0$")
 
 
 @dataclass(frozen=True)
-class Term:
+class CovariateTerm:
     """One covariate."""
 
     name: str  # of its column
@@ -159,7 +151,7 @@ class Term:
     reference: str | None = None  # state that the others are held against; None: the first
 
 
-def understand_terms(given: CovariatesLike, names: Sequence[str]) -> tuple[Term, ...]:
+def understand_terms(given: CovariatesLike, names: Sequence[str]) -> tuple[CovariateTerm, ...]:
     """Read covariates; a text that is one of `names`, those of the columns, is taken whole.
 
     >>> understand_terms("~ age + C(region, ref=North)", ["age", "region"])[1].reference
@@ -190,16 +182,16 @@ def _parts(text: str, names: Sequence[str]) -> list[str]:
     return parts
 
 
-def _term(text: str, names: Sequence[str]) -> Term:
+def _term(text: str, names: Sequence[str]) -> CovariateTerm:
     """Read one covariate."""
     if text in names:
-        return Term(text)
+        return CovariateTerm(text)
     if found := CATEGORIES.fullmatch(text):
         reference = found["ref"]
-        return Term(found["name"], True, reference and reference.strip("'\""))
+        return CovariateTerm(found["name"], True, reference and reference.strip("'\""))
     if ARITHMETIC.search(text):
         raise OptionError(
             f"--covariates: '{text}' is more than the name of a column. Names and C(name) are "
             "understood; for products, powers and logarithms put a column into the table."
         )
-    return Term(text)  # whoever reads the table says that it has no such column
+    return CovariateTerm(text)  # the reader of the table says that it has no such column

@@ -22,9 +22,9 @@ from lacunet.selection.groups import Level
 from lacunet.selection.hole_readings import MissingComparison
 from lacunet.selection.paper_tables import Criteria
 from lacunet.selection.regression import ClassRegression
+from lacunet.summaries.coefficients import Coefficients, WaldTest
 from lacunet.summaries.intervals import Interval, Intervals
 from lacunet.summaries.ratio_tests import LikelihoodRatio, RatioTest
-from lacunet.summaries.regression.coefficients import Coefficients, WaldTest
 from lacunet.summaries.statistics import LOWER, Classification, FitStatistics
 from lacunet.summaries.three_step.outcome import Outcome
 from lacunet.summaries.three_step.three_steps import ThreeStep

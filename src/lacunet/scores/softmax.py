@@ -206,7 +206,7 @@ WIDEST = 2.0  # variance in any direction, as a multiple of the prior's (docs: l
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class CholeskyFactor:
     """The Cholesky factor of A, a negative Hessian."""
 
     L: FloatArray  # (d, d) lower triangle; what is above it has no meaning
@@ -223,7 +223,7 @@ class Factor:
         return 2.0 * float(np.sum(np.log(self.pivots)))
 
 
-def factorise(A: FloatArray) -> Factor | None:
+def factorise(A: FloatArray) -> CholeskyFactor | None:
     """Factor A, which is overwritten; None where it is not positive definite.
 
     Only its lower triangle is read. Two negative curvatures would hide from a determinant's sign,
@@ -235,7 +235,7 @@ def factorise(A: FloatArray) -> Factor | None:
         return None
     pivots = L.diagonal()
     doubtful = len(A) and (pivots**2 / curvature).min() < NEARLY_SINGULAR
-    return Factor(L, (Flag(Kind.NEARLY_SINGULAR),) if doubtful else ())
+    return CholeskyFactor(L, (Flag(Kind.NEARLY_SINGULAR),) if doubtful else ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Covariates that predict classes: fitted, and compared with models that leave some out.
-
-What each covariate adds: the evidence with it, against the evidence without it.
-The result of fitting classes together with what predicts them.
-"""
+"""Covariates that predict classes: fitted, and compared with models that leave some out."""
 
 from __future__ import annotations
 
@@ -22,29 +18,33 @@ from lacunet.fitting.diagnose import diagnose
 from lacunet.fitting.fit import Options
 from lacunet.fitting.regression import ClassFit, fit_classes, model_of
 from lacunet.flags import Flag, Kind
+from lacunet.inference.covariates import CovariateDesign, build_class_problem, build_design
 from lacunet.inference.problem import Problem
-from lacunet.inference.regression.classes import build_class_problem
-from lacunet.inference.regression.design import Design, build_design
 from lacunet.models.display import profile_grid
 from lacunet.models.network import Model
-from lacunet.models.predictors import Term
+from lacunet.models.predictors import CovariateTerm
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
+from lacunet.summaries.coefficients import Coefficients
 from lacunet.summaries.identification import Why
 from lacunet.summaries.intervals import Intervals
-from lacunet.summaries.regression.coefficients import Coefficients, predicted_statistics
-from lacunet.summaries.regression.precision import ClassPrecision, ClassReplicates, class_precision
+from lacunet.summaries.regression import (
+    ClassPrecision,
+    ClassReplicates,
+    class_precision,
+    predicted_statistics,
+)
 from lacunet.summaries.statistics import Classification, FitStatistics, classify, criteria
 from lacunet.tabular import Columns, Grid, Printable, number
 from lacunet.wording import worded
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class CovariateModel:
     """A model with some covariates, and its evidence."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[CovariateTerm, ...]
     fit: ClassFit
     mode: ClassFit  # of (β, φ), near it
     approximated: Evidence
@@ -57,7 +57,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Worth:
+class CovariateWorth:
     """How many nats a covariate adds to the evidence."""
 
     name: str
@@ -66,8 +66,8 @@ class Worth:
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
-    """How models are fitted and weighed, whatever their covariates."""
+class CovariateModels:
+    """Models of the same rows with any of the covariates: how they are fitted and measured."""
 
     table: Table  # rows with items and covariates
     plain: Problem  # the same rows without covariates
@@ -76,9 +76,12 @@ class Recipe:
     options: Options
     goal: Goal | None  # of measuring; None: the approximation alone
 
-    def weighed(
-        self, terms: Sequence[Term], near: ClassFit | None = None, executor: Executor = SERIAL
-    ) -> Weighed:
+    def model(
+        self,
+        terms: Sequence[CovariateTerm],
+        near: ClassFit | None = None,
+        executor: Executor = SERIAL,
+    ) -> CovariateModel:
         """Fit the model with these covariates, also from the items of one that is near."""
         design = build_design(self.table, terms)
         given = build_class_problem(self.plain, design, self.exponent, self.coefficient_sd)
@@ -88,32 +91,26 @@ class Recipe:
         measured = None
         if self.goal is not None:
             measured = measure(mode, Clock(self.goal), self.options.seed, executor)
-        return Weighed(tuple(terms), fit, mode.fit, csl_of(mode), measured)
+        return CovariateModel(tuple(terms), fit, mode.fit, csl_of(mode), measured)
 
-
-def worth_of_covariates(
-    recipe: Recipe, whole: Weighed, executor: Executor = SERIAL
-) -> tuple[Worth, ...]:
-    """Leave out each covariate by itself, and all of them."""
-    return tuple(
-        _worth(name, whole, recipe.weighed(terms, whole.fit, executor))
-        for name, terms in _left_out(whole.terms)
-    )
-
-
-def _left_out(terms: Sequence[Term]) -> Iterator[tuple[str, tuple[Term, ...]]]:
-    if len(terms) > 1:
-        for one in terms:
-            yield one.name, tuple(t for t in terms if t is not one)
-    if terms:
-        yield "all of them" if len(terms) > 1 else terms[0].name, ()
-
-
-def _worth(name: str, whole: Weighed, part: Weighed) -> Worth:
-    errors = [m.stderr for m in (whole.measured, part.measured) if m is not None]
-    known = len(errors) == 2 and None not in errors
-    stderr = sum(e**2 for e in errors if e is not None) ** 0.5 if known else None
-    return Worth(name, whole.log_evidence - part.log_evidence, stderr)
+    def worth(
+        self, whole: CovariateModel, executor: Executor = SERIAL
+    ) -> tuple[CovariateWorth, ...]:
+        """Leave out each covariate by itself, and all of them."""
+        terms = whole.terms
+        each = [(one.name, tuple(t for t in terms if t is not one)) for one in terms]
+        if len(terms) > 1:
+            each.append(("all of them", ()))
+        found = []
+        for name, kept in each:
+            part = self.model(kept, whole.fit, executor)
+            errors = [
+                m.stderr for m in (whole.measured, part.measured) if m and m.stderr is not None
+            ]
+            stderr = sum(e**2 for e in errors) ** 0.5 if len(errors) == 2 else None
+            nats = whole.log_evidence - part.log_evidence
+            found.append(CovariateWorth(name, nats, stderr))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,8 +118,8 @@ class ClassRegression(Printable):
     """Classes, what they answer, and how covariates predict them."""
 
     table: Table  # rows that were used, with items and covariates
-    weighed: Weighed  # the fit, and its evidence
-    worth: tuple[Worth, ...]  # of each covariate, and of all of them
+    weighed: CovariateModel  # the fit, and its evidence
+    worth: tuple[CovariateWorth, ...]  # of each covariate, and of all of them
     level: float  # of confidence
     replicates: ClassReplicates | None = None  # of a bootstrap, if errors are from one
 
@@ -132,7 +129,7 @@ class ClassRegression(Printable):
         return self.weighed.fit
 
     @property
-    def design(self) -> Design:
+    def design(self) -> CovariateDesign:
         """The covariates as columns of numbers."""
         return self.fit.given.design
 
@@ -149,7 +146,7 @@ class ClassRegression(Printable):
     def coefficients(self) -> Coefficients:
         """Log odds of classes, against the first (`against` gives others)."""
         found = self._precision.coefficients(self.level)
-        return found if self.replicates is None else self.replicates.told(found)
+        return found if self.replicates is None else self.replicates.of_coefficients(found)
 
     @cached_property
     def intervals(self) -> Intervals:

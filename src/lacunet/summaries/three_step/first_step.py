@@ -19,8 +19,8 @@ import numpy as np
 
 from lacunet.data.design import SamplingDesign
 from lacunet.errors import ModelError
-from lacunet.fitting.logit import ClassParameters
 from lacunet.fitting.objective import Objective
+from lacunet.fitting.regression import ClassFit
 from lacunet.flags import Flag, Kind
 from lacunet.inference.hessian import softmax_hessian
 from lacunet.inference.information import NOTHING, root_of_inverse, row_scores, spread_of_scores
@@ -31,7 +31,7 @@ from lacunet.models.network import Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.identification import listed
 from lacunet.summaries.intervals import HELD, NOT_A_MAXIMUM, linearised_words, on_boundary
-from lacunet.summaries.regression.precision import class_row_scores, inside_of
+from lacunet.summaries.regression import class_row_scores, inside_of
 
 SINGULAR = 1e-6  # least singular value of p(given | class), below which it has no inverse
 
@@ -321,7 +321,7 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
     return FirstStep(assigned, slopes @ _inverse(A))
 
 
-def predicted_first_step(fit: ClassParameters, how: Assigning) -> FirstStep | None:
+def predicted_first_step(fit: ClassFit, how: Assigning) -> FirstStep | None:
     """Do the same where covariates predict the classes: by coefficients, then by φ of items."""
     objective, point, problem = fit.objective, fit.point, fit.given.problem
     if not objective.steepest(point) <= NOT_A_MAXIMUM:

@@ -17,8 +17,8 @@ from scipy.stats import t as student
 
 from lacunet.flags import Flag
 from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.summaries.coefficients import WaldTest, tests_grid
 from lacunet.summaries.identification import Identified, Why
-from lacunet.summaries.regression.coefficients import WaldTest, tests_grid
 from lacunet.summaries.three_step.first_step import Correction
 from lacunet.tabular import (
     Columns,

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.summaries.coefficients import WaldTest, wald
 from lacunet.summaries.identification import Identified, Why, without_end
 from lacunet.summaries.intervals import HELD
-from lacunet.summaries.regression.coefficients import WaldTest, wald
 from lacunet.summaries.three_step.first_step import (
     AssignedRows,
     Correction,

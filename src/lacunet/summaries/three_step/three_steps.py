@@ -13,12 +13,12 @@ from scipy.special import softmax
 from lacunet.data.table import Table
 from lacunet.errors import DataError, ModelError
 from lacunet.fitting.logit import logit_information, maximize_logit, whole
-from lacunet.inference.regression.design import Design
+from lacunet.inference.covariates import CovariateDesign
 from lacunet.likelihoods.unit import unit_of_squares
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.summaries.coefficients import Coefficients, WaldTest, wald
 from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
-from lacunet.summaries.regression.coefficients import Coefficients, WaldTest, wald
-from lacunet.summaries.regression.precision import class_direction, free_directions
+from lacunet.summaries.regression import class_direction, free_directions
 from lacunet.summaries.three_step.first_step import (
     AssignedRows,
     Assigning,
@@ -192,7 +192,7 @@ class LogitStep:
 
 def predict_classes(
     rows: AssignedRows,
-    design: Design,
+    design: CovariateDesign,
     shown: BoolArray,
     correction: Correction,
     level: float,

@@ -1,7 +1,4 @@
-"""Coefficients of a multinomial logit of classes: standard errors, odds ratios, Wald tests.
-
-Fit statistics of classes that covariates predict: all of them are given the covariates.
-"""
+"""Coefficients of a multinomial logit of classes: standard errors, odds ratios, Wald tests."""
 
 from __future__ import annotations
 
@@ -17,22 +14,9 @@ from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 from lacunet.errors import OptionError, did_you_mean
-from lacunet.fitting.logit import ClassParameters
-from lacunet.fitting.regression import model_of
 from lacunet.flags import Flag
-from lacunet.inference.regression.classes import ClassProblem
-from lacunet.models.network import Model
-from lacunet.models.surgery import predicted
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.identification import TOUCHED, Free, Identified, Why
-from lacunet.summaries.residuals import (
-    PairResidual,
-    bivariate_residuals,
-    goodness_of_fit,
-    pair_residual,
-    worst_first,
-)
-from lacunet.summaries.statistics import FitStatistics, classify, criteria, few_pairs
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
 
 ODDS = ("odds ratio", "low", "high")
@@ -178,19 +162,11 @@ class Coefficients(Printable):
 
     def _rows(self) -> Iterator[tuple[str, str, float, float, float, float, float, float]]:
         """Class, covariate, coefficient, s.e., p, odds ratio and its ends."""
-        low, high = map(_odds_ratio, self.interval)
+        numbers = [self.estimate, self.stderr, self.p_values, self.odds_ratios]
+        numbers += map(_odds_ratio, self.interval)
         for c in (c for c in range(len(self.classes)) if c != self.reference):
             for j, title in enumerate(self.titles):
-                yield (
-                    self.classes[c],
-                    title,
-                    float(self.estimate[c, j]),
-                    float(self.stderr[c, j]),
-                    float(self.p_values[c, j]),
-                    float(self.odds_ratios[c, j]),
-                    float(low[c, j]),
-                    float(high[c, j]),
-                )
+                yield (self.classes[c], title, *(float(x[c, j]) for x in numbers))  # type: ignore[misc]
 
     def tidy(self) -> Columns:
         """Give a row for each class and column."""
@@ -258,20 +234,23 @@ def wald(
     >>> wald("x", np.array([1.96, np.nan]), np.eye(2)).why
     'no test: it is about estimates that do not exist, or have no standard error'
     """
-    df, none = len(values), (math.nan, len(values), math.nan)
+    df = len(values)
+
+    def none(why: str) -> WaldTest:
+        return WaldTest(name, math.nan, df, math.nan, why)
+
     if not df:
-        return WaldTest(name, *none, NOTHING_TO_TEST)
-    if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
-        return WaldTest(name, *none, NO_ESTIMATES)
+        return none(NOTHING_TO_TEST)
     deviation = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    if not (deviation > 0).all():
-        return WaldTest(name, *none, NO_ESTIMATES)
+    finite = np.isfinite(values).all() and np.isfinite(covariance).all()
+    if not (finite and (deviation > 0).all()):
+        return none(NO_ESTIMATES)
     eigenvalues, vectors = np.linalg.eigh(
         (covariance + covariance.T) / 2.0 / np.outer(deviation, deviation)
     )
     alive = int((eigenvalues > SINGULAR).sum())
     if alive < df:
-        return WaldTest(name, *none, FEW_DIRECTIONS.format(alive=alive, df=df))
+        return none(FEW_DIRECTIONS.format(alive=alive, df=df))
     along = vectors.T @ (values / deviation)
     statistic = float((along**2 / eigenvalues).sum())
     left = degrees - df + 1.0
@@ -283,53 +262,3 @@ def wald(
     else:
         p = float(fisher.sf(statistic * left / (degrees * df), df, left))
     return WaldTest(name, statistic, df, p, why)
-
-
-def predicted_statistics(fit: ClassParameters) -> FitStatistics:
-    """Work out all fit statistics at some parameters.
-
-    Rows are compared with others of the same covariates. Pairs of columns are compared over all
-    rows, each with the class sizes that its covariates give; so are answers with covariates that
-    are categories, which should go together by the classes alone.
-    """
-    given, point, model = fit.given, fit.point, model_of(fit)
-    problem, plain = given.problem, given.plain
-    conditional = predicted(model, given.design.matrix)
-    sizes, pairs = given.class_table(point.theta)[given.design.pattern], list[PairResidual]()
-    if few_pairs(plain):
-        pairs = bivariate_residuals(model, plain.codes, plain.counts, sizes)
-        pairs = worst_first([*pairs, *_with_covariates(given, model, sizes)])
-    return FitStatistics(
-        model=model,
-        estimate=fit.objective.estimate,
-        log_lik=point.log_lik,
-        cases=problem.cases,
-        dimension=fit.dimension,
-        criteria=criteria(point.log_lik, fit.dimension, problem.cases),
-        classification=classify(problem, point.theta),
-        goodness=goodness_of_fit(conditional, problem.codes, problem.counts, fit.dimension),
-        residuals=tuple(pairs) if few_pairs(plain) else None,
-    )
-
-
-def _with_covariates(
-    given: ClassProblem, model: Model, sizes: FloatArray
-) -> Iterator[PairResidual]:
-    """Compare answers with each covariate that is categories, given it."""
-    design, plain = given.design, given.plain
-    for one, place in zip(design.covariates, design.places, strict=True):
-        if one.number:
-            continue
-        # The reference, and then a column for each state.
-        each = design.matrix[:, place]
-        states = np.column_stack([1.0 - each.sum(axis=1), each])[design.pattern]
-        for column, i in enumerate(plain.network.observed):
-            item = plain.network.variables[i]
-            if not item.family.tabular:
-                continue
-            seen = plain.codes[:, column] >= 0
-            weighted = plain.counts[seen, None] * states[seen]
-            table = plain.layout.table(model.theta, i)
-            expected = (sizes[seen] @ table).T @ weighted
-            answers = np.eye(len(item.states))[plain.codes[seen, column]]
-            yield pair_residual(item.name, one.name, answers.T @ weighted, expected)

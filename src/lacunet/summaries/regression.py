@@ -1,6 +1,7 @@
-"""How sure coefficients and items are: the inverse of the observed information of both together.
+"""How sure coefficients and items are, and how well they fit, where covariates predict classes.
 
-The bootstrap of classes that covariates predict: what refits to drawn data vary by.
+Errors come from the inverse of the observed information of both together, or from refits to drawn
+data (the bootstrap).
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from scipy.stats import t as student
 
 from lacunet.fitting.ascent import Outcome
 from lacunet.fitting.fit import Options
-from lacunet.fitting.logit import ClassParameters, whole
+from lacunet.fitting.logit import whole
 from lacunet.fitting.regression import ClassFit, climb_on, model_of
 from lacunet.flags import Flag, Kind
+from lacunet.inference.covariates import ClassProblem, CovariateDesign, build_class_problem
 from lacunet.inference.information import (
     NOTHING,
     root_of,
@@ -24,11 +26,10 @@ from lacunet.inference.information import (
     spread_of_scores,
 )
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.inference.regression.classes import ClassProblem, build_class_problem
-from lacunet.inference.regression.design import Design
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
-from lacunet.models.surgery import with_shown
+from lacunet.models.network import Model
+from lacunet.models.surgery import predicted, with_shown
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.summaries.bootstrap import (
@@ -39,6 +40,7 @@ from lacunet.summaries.bootstrap import (
     replicated,
     simulate_rows,
 )
+from lacunet.summaries.coefficients import Coefficients
 from lacunet.summaries.identification import TOUCHED, Free, Why, without_end
 from lacunet.summaries.intervals import (
     HELD,
@@ -50,10 +52,16 @@ from lacunet.summaries.intervals import (
     on_boundary,
 )
 from lacunet.summaries.matching import cheapest_order, profile_distances
-from lacunet.summaries.regression.coefficients import Coefficients
+from lacunet.summaries.residuals import (
+    PairResidual,
+    bivariate_residuals,
+    goodness_of_fit,
+    pair_residual,
+    worst_first,
+)
+from lacunet.summaries.statistics import FitStatistics, classify, criteria, few_pairs
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
-
 NO_ERROR = 1e-6  # standard error of a logit: 0, but for where the climb stopped
 
 
@@ -61,7 +69,7 @@ NO_ERROR = 1e-6  # standard error of a logit: 0, but for where the climb stopped
 class ClassPrecision:
     """The covariance of coefficients and of φ of items, at a maximum."""
 
-    fit: ClassParameters  # at a maximum
+    fit: ClassFit
     free: IntArray  # positions of items that vary and are not held at the boundary
     held: BoolArray  # (size,) probabilities at 0 or 1
     root: FloatArray  # (d, m) F with F Fᵀ the covariance, along what is determined
@@ -69,22 +77,17 @@ class ClassPrecision:
     separated: FloatArray  # (coefficients, s) directions in which the likelihood has no end
     maximum: bool
 
-    @property
-    def _coefficients(self) -> int:
-        return self.fit.given.free
-
     def coefficients(self, level: float) -> Coefficients:
         """Give coefficients in the units of the covariates, against the first class."""
         given, design = self.fit.given, self.fit.given.design
-        K, p = given.states, design.matrix.shape[1]
-        changes = _in_units(self.root[: self._coefficients], design, K)
+        changes = _in_units(self.root[: given.free], design, given.states)
         classes = classes_of(given.plain.network).variable
         return Coefficients(
             classes.name,
             classes.labels,
             design.titles,
             design.named_places,
-            whole(self.fit.point.beta, p) @ design.to_units.T,
+            _reached(self.fit),
             np.einsum("apm,bqm->apbq", changes, changes),
             0,
             level,
@@ -94,14 +97,15 @@ class ClassPrecision:
         )
 
     def _free_directions(self) -> Iterator[Free]:
-        """Where coefficients may go, and why nothing tells how far."""
-        n, design, K = self._coefficients, self.fit.given.design, self.fit.given.states
+        """Where coefficients may go, and why nothing shows how far."""
+        given, design = self.fit.given, self.fit.given.design
+        n, K = given.free, given.states
         if not self.maximum:
             yield from free_directions(np.eye(n), design, K, Why.NO_MAXIMUM)
-        cases, p = self.fit.given.class_table(self.fit.point.N).sum(axis=0), len(design.titles)
+        cases = given.class_table(self.fit.point.N).sum(axis=0)
         likelihood = not self.fit.objective.precision.any()  # the MAP has a prior for all of them
         for c in np.flatnonzero(likelihood & (cases < HELD)).tolist():
-            yield class_direction(c, K, p, Why.EMPTY_CLASS)
+            yield class_direction(c, K, len(design.titles), Why.EMPTY_CLASS)
         yield from free_directions(self.separated, design, K, Why.SEPARATED)
         yield from free_directions(self.flat[:n], design, K, Why.NOT_IDENTIFIED)
 
@@ -113,7 +117,6 @@ class ClassPrecision:
 
     @property
     def _how(self) -> str:
-        """Say how errors were found."""
         words, design = self.fit.objective.estimate.words, self.fit.given.plain.design
         if design is None:
             return HOW.format(words)
@@ -125,26 +128,24 @@ class ClassPrecision:
         given, model, layout = self.fit.given, model_of(self.fit), self.fit.given.plain.layout
         scaled = np.sqrt((self._changes(self.root) ** 2).sum(axis=1))
         unknown = np.abs(self._changes(self.flat)).max(axis=1, initial=0.0) > TOUCHED
-        kept = given.to_plain_layout(self.held.astype(np.float64)) > 0
-        # Where covariates tell the class of every row, nothing is left for its size to vary by.
-        told = (scaled < NO_ERROR) & bool(self.separated.shape[1])
-        scaled[kept | unknown | told] = np.nan
-        if not self.maximum:
-            scaled[:] = np.nan
+        kept = given.items_of(self.held.astype(np.float64)) > 0
+        # Where covariates determine the class of every row, its size does not vary.
+        certain = (scaled < NO_ERROR) & bool(self.separated.shape[1])
+        scaled[kept | unknown | certain | (not self.maximum)] = np.nan
         reach = float(student.ppf((1.0 + level) / 2.0, self._degrees)) * scaled
         ends = [conjugacy.off_scale(model.theta, sign * reach, layout) for sign in (-1.0, 1.0)]
         stderr = conjugacy.scale_slope(model.theta, layout) * scaled
         vague = layout.in_simplex & (stderr > LARGEST)
         stderr, low, high = (np.where(vague, np.nan, x) for x in (stderr, *ends))
-        words = self.fit.objective.estimate
         how = self._how + " Class sizes are those of the rows at hand."
         flags = (
             *self.flags,
-            *(self.coefficients(level).flags if told.any() else ()),
+            *(self.coefficients(level).flags if certain.any() else ()),
             *counted(Kind.NOT_IDENTIFIED, unknown & ~kept),
             *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
         )
-        return Intervals(model, words, level, how, stderr, low, high, flags)
+        estimate = self.fit.objective.estimate
+        return Intervals(model, estimate, level, how, stderr, low, high, flags)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -154,8 +155,8 @@ class ClassPrecision:
 
     def _changes(self, along: FloatArray) -> FloatArray:
         """(size of plain, m) how class sizes and items move, on the scale of intervals."""
-        given, theta, n = self.fit.given, self.fit.point.theta, self._coefficients
-        K, p = given.states, given.design.matrix.shape[1]
+        given, theta = self.fit.given, self.fit.point.theta
+        n, K, p = given.free, given.states, given.design.matrix.shape[1]
         phi = np.zeros((given.layout.size, along.shape[1]))
         phi[self.free] = along[n:]
         each = conjugacy.on_scale(phi, theta, given.layout)
@@ -164,17 +165,16 @@ class ClassPrecision:
         slopes[1:] = along[:n].reshape(K - 1, p, -1)
         logits = np.einsum("xp,cpm->xcm", given.design.matrix, slopes)
         moved = table[:, :, None] * (logits - np.einsum("xc,xcm->xm", table, logits)[:, None])
-        sizes = np.einsum("x,xcm->cm", share, moved)
-        mean = share @ table
+        sizes, mean = np.einsum("x,xcm->cm", share, moved), share @ table
         of_sizes = sizes / np.maximum(mean * (1.0 - mean), 1e-300)[:, None]
-        columns = [given.to_plain_layout(x, s) for x, s in zip(each.T, of_sizes.T, strict=True)]
+        columns = [given.items_of(x, s) for x, s in zip(each.T, of_sizes.T, strict=True)]
         return np.array(columns).reshape(len(columns), given.plain.layout.size).T
 
 
-def class_precision(fit: ClassParameters) -> ClassPrecision:
+def class_precision(fit: ClassFit) -> ClassPrecision:
     """Invert the observed information at a fit."""
     objective, point = fit.objective, fit.point
-    held, free = held_of(fit), inside_of(fit)
+    free = inside_of(fit)
     A, C = objective.negative_hessian(point, free), objective.complete(point, free)
     inside, separated = end_of_coefficients(fit, C)
     T = block_diag(inside, np.eye(len(free)))
@@ -187,11 +187,11 @@ def class_precision(fit: ClassParameters) -> ClassPrecision:
         root = root @ root_of(root.T @ G @ root)
     flat = T @ (flat / scale[:, None])
     flat = flat / np.maximum(np.abs(flat).max(axis=0, initial=0.0), 1e-300)
-    return ClassPrecision(fit, free, held, root, flat, separated, maximum=maximum)
+    return ClassPrecision(fit, free, held_of(fit), root, flat, separated, maximum=maximum)
 
 
 def end_of_coefficients(
-    fit: ClassParameters, complete: FloatArray | None = None
+    fit: ClassFit, complete: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Split the space of coefficients: what something holds, and where the likelihood has no end.
 
@@ -204,7 +204,13 @@ def end_of_coefficients(
     return without_end(complete[:n, :n], np.tile(reach, given.states - 1))
 
 
-def _in_units(along: FloatArray, design: Design, K: int) -> FloatArray:
+def _reached(fit: ClassFit) -> FloatArray:
+    """(K, p) coefficients in the units of covariates."""
+    to_units = fit.given.design.to_units
+    return np.asarray(whole(fit.point.beta, len(to_units)) @ to_units.T)
+
+
+def _in_units(along: FloatArray, design: CovariateDesign, K: int) -> FloatArray:
     """(K, p, m) of directions of free coefficients, (free, m), in the units of covariates."""
     p = design.matrix.shape[1]
     found = np.zeros((K, p, along.shape[1]))
@@ -217,32 +223,32 @@ def class_direction(c: int, K: int, p: int, why: Why) -> Free:
     return Free(why, np.outer(np.arange(K) == c, np.ones(p)))
 
 
-def free_directions(along: FloatArray, design: Design, K: int, why: Why) -> Iterator[Free]:
-    """Give directions of free coefficients, (free, m), that no data tell, one by one."""
+def free_directions(along: FloatArray, design: CovariateDesign, K: int, why: Why) -> Iterator[Free]:
+    """Give directions of free coefficients, (free, m), that no data determine, one by one."""
     if along.shape[1]:
         scale = 1.0 / design.to_units.diagonal()
         each = np.moveaxis(_in_units(along, design, K) * scale[:, None], 2, 0)
         yield from (Free(why, one / max(float(np.abs(one).max()), 1e-300)) for one in each)
 
 
-def check_at_maximum(fit: ClassParameters) -> None:
-    """Refuse parameters that are no maximum: there is no theory for them."""
-    check_flat(fit.objective.steepest(fit.point), fit.objective.estimate)
+def check_at_maximum(fit: ClassFit) -> None:
+    """Refuse parameters that are not a maximum: there is no theory for them."""
+    check_flat(fit.gradient, fit.objective.estimate)
 
 
-def held_of(fit: ClassParameters) -> BoolArray:
+def held_of(fit: ClassFit) -> BoolArray:
     """(size,) probabilities of items at 0 or 1, which nothing holds off it."""
     pseudo, layout = fit.objective.pseudo, fit.given.layout
     return on_boundary(fit.point.N, pseudo, layout) & fit.given.of_items
 
 
-def inside_of(fit: ClassParameters) -> IntArray:
+def inside_of(fit: ClassFit) -> IntArray:
     """Positions of items that vary, and are not held."""
     free = fit.free
     return np.asarray(free[~held_of(fit)[free]])
 
 
-def class_row_scores(fit: ClassParameters, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+def class_row_scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
     """Scores of rows by coefficients, and by φ of items at `free`."""
     given, theta = fit.given, fit.point.theta
     (posterior,) = given.problem.about_hidden(theta)
@@ -258,7 +264,7 @@ def class_row_scores(fit: ClassParameters, free: IntArray) -> Iterator[tuple[sli
 class ClassReplicates:
     """Refits to drawn data, their classes numbered as in the fit."""
 
-    fit: ClassParameters
+    fit: ClassFit
     thetas: FloatArray  # (B, size of plain) class sizes over all rows, and items
     coefficients: FloatArray  # (B, K, p) in the units of the covariates
     stopped: int  # refits that did not reach a maximum
@@ -266,67 +272,53 @@ class ClassReplicates:
 
     def intervals(self, level: float) -> Intervals:
         """Give class sizes over all rows, and items, with percentile intervals."""
-        given, plain = self.fit.given, self.fit.given.plain
-        held = given.to_plain_layout(held_of(self.fit).astype(np.float64)) > 0
-        return replicated(
-            plain,
-            model_of(self.fit),
-            self.fit.objective.estimate,
-            level,
-            self.thetas,
-            held,
-            stopped=self.stopped,
-            seed=self.seed,
-        )
+        given = self.fit.given
+        held = given.items_of(held_of(self.fit).astype(np.float64)) > 0
+        how = self.fit.objective.estimate, level, self.thetas, held
+        model, stopped = model_of(self.fit), self.stopped
+        return replicated(given.plain, model, *how, stopped=stopped, seed=self.seed)
 
-    def told(self, found: Coefficients) -> Coefficients:
+    def of_coefficients(self, found: Coefficients) -> Coefficients:
         """Give coefficients their errors and intervals by these refits."""
-        intervals = self.intervals(found.level)
-        how = f"{intervals.method} Coefficients: p-values by their standard deviations."
+        method = self.intervals(found.level).method
+        how = f"{method} Coefficients: p-values by their standard deviations."
         return replace(found, method=how, draws=self.coefficients)
 
 
 def check_replicates_of(plain: Problem, replicates: int) -> None:
-    """Refuse too few replicates, and weights of which nothing tells how rows were drawn."""
+    """Refuse too few replicates, and weights without a survey design."""
     if plain.design is None:
         check_replicates(plain.counts, replicates, FEWEST)
     check_number(replicates, FEWEST)
 
 
 def class_replicates(
-    fit: ClassParameters, options: Options, replicates: int, *, executor: Executor = SERIAL
+    fit: ClassFit, options: Options, replicates: int, *, executor: Executor = SERIAL
 ) -> ClassReplicates:
     """Refit drawn data, each time from the fit; the seed is that of the options."""
     check_replicates_of(fit.given.plain, replicates)
     executor = executor.if_worth(fit.given.problem.components.nanoseconds)
-    refits = executor.count(
-        partial(_refit, fit, options.seed), range(replicates), "bootstrap", 0, replicates
-    )
-    return ClassReplicates(
-        fit,
-        np.array([one.given.to_plain(one.point.theta) for one in refits]),
-        np.array([_coefficients(one) for one in refits]),
-        sum(one.outcome is not Outcome.CONVERGED for one in refits),
-        options.seed,
-    )
+    refit = partial(_refit, fit, options.seed)
+    refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
+    thetas = np.array([one.given.to_plain(one.point.theta) for one in refits])
+    coefficients = np.array([_with_infinities(one) for one in refits])
+    stopped = sum(one.outcome is not Outcome.CONVERGED for one in refits)
+    return ClassReplicates(fit, thetas, coefficients, stopped, options.seed)
 
 
-def _coefficients(refit: ClassFit) -> FloatArray:
+def _with_infinities(refit: ClassFit) -> FloatArray:
     """(K, p) in the units of covariates; infinite where the likelihood has no end."""
-    design, (_, separated) = refit.given.design, end_of_coefficients(refit)
-    found: FloatArray = whole(refit.point.beta, len(design.to_units)) @ design.to_units.T
-    for free in free_directions(separated, design, len(found), Why.SEPARATED):
+    found, (_, separated) = _reached(refit), end_of_coefficients(refit)
+    for free in free_directions(separated, refit.given.design, len(found), Why.SEPARATED):
         found = np.where(np.abs(free.along) > TOUCHED, np.inf, found)
     return found
 
 
-def _refit(fit: ClassParameters, seed: int, replicate: int) -> ClassFit:
+def _refit(fit: ClassFit, seed: int, replicate: int) -> ClassFit:
     """Climb from the fit to the maximum of a replicate, and number its classes as in the fit."""
-    given = fit.given
-    drawn = _drawn(given, fit.point.theta, seed, replicate)
+    drawn = _drawn(fit.given, fit.point.theta, seed, replicate)
     found = climb_on(drawn, fit.point, fit.objective.estimate)
-    root = classes_of(given.plain.network).root
-    apart = profile_distances(model_of(found), model_of(fit), root)
+    apart = profile_distances(model_of(found), model_of(fit), fit.given.root)
     return found.renumbered(cheapest_order(apart))
 
 
@@ -347,3 +339,53 @@ def _drawn(given: ClassProblem, theta: FloatArray, seed: int, replicate: int) ->
         pattern = drawn.codes[:, -1].astype(np.int64)
     kept = replace(design, pattern=pattern)
     return build_class_problem(problem_of_codes(*rows), kept, given.exponent, given.coefficient_sd)
+
+
+def predicted_statistics(fit: ClassFit) -> FitStatistics:
+    """Work out all fit statistics at some parameters.
+
+    Rows are compared with others of the same covariates. Pairs of columns are compared over all
+    rows, each with the class sizes that its covariates give; so are answers with covariates that
+    are categories, which should go together by the classes alone.
+    """
+    given, point, model = fit.given, fit.point, model_of(fit)
+    problem, plain = given.problem, given.plain
+    conditional = predicted(model, given.design.matrix)
+    sizes, pairs = given.class_table(point.theta)[given.design.pattern], list[PairResidual]()
+    if few_pairs(plain):
+        pairs = bivariate_residuals(model, plain.codes, plain.counts, sizes)
+        pairs = worst_first([*pairs, *_with_covariates(given, model, sizes)])
+    return FitStatistics(
+        model=model,
+        estimate=fit.objective.estimate,
+        log_lik=point.log_lik,
+        cases=problem.cases,
+        dimension=fit.dimension,
+        criteria=criteria(point.log_lik, fit.dimension, problem.cases),
+        classification=classify(problem, point.theta),
+        goodness=goodness_of_fit(conditional, problem.codes, problem.counts, fit.dimension),
+        residuals=tuple(pairs) if few_pairs(plain) else None,
+    )
+
+
+def _with_covariates(
+    given: ClassProblem, model: Model, sizes: FloatArray
+) -> Iterator[PairResidual]:
+    """Compare answers with each covariate that is categories, given it."""
+    design, plain = given.design, given.plain
+    for one, place in zip(design.covariates, design.places, strict=True):
+        if one.number:
+            continue
+        # The reference, and then a column for each state.
+        each = design.matrix[:, place]
+        states = np.column_stack([1.0 - each.sum(axis=1), each])[design.pattern]
+        for column, i in enumerate(plain.network.observed):
+            item = plain.network.variables[i]
+            if not item.family.tabular:
+                continue
+            seen = plain.codes[:, column] >= 0
+            weighted = plain.counts[seen, None] * states[seen]
+            table = plain.layout.table(model.theta, i)
+            expected = (sizes[seen] @ table).T @ weighted
+            answers = np.eye(len(item.states))[plain.codes[seen, column]]
+            yield pair_residual(item.name, one.name, answers.T @ weighted, expected)

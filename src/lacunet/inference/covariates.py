@@ -1,0 +1,374 @@
+"""Classes that covariates predict, as a problem like any other.
+
+Rows with the same covariates share a *pattern*, which is an observed parent of the class. So the
+class has a table with a row for each pattern, items are its children as ever, and E steps, holes,
+weights and families are those of any network. The logits of that table are the design times
+coefficients. The prior knows neither units nor references: before the data, each class c has a
+score a_c + Σ_numbers b_c (x − mean)/sd + Σ_categories u_c[state] with independent Gaussians of
+mean 0; log odds are differences of scores, and coefficients a linear map of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_softmax, polygamma
+
+from lacunet.data.kinds import ColumnKind, Kinds
+from lacunet.data.table import Column, Table
+from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.inference.problem import Problem, build_problem, problem_of_codes
+from lacunet.likelihoods.unit import unit_of_squares
+from lacunet.models.latent_class import classes_of
+from lacunet.models.layout import Layout
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.predictors import Covariate, Covariates, CovariateTerm
+from lacunet.models.surgery import COVARIATES, fresh_names
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+
+COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`
+DEPENDENT = 1e-9  # share of a column's variance that the others leave, below which it is none
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateDesign(Covariates):
+    """Covariates as columns of numbers, one row for each pattern of their values."""
+
+    matrix: FloatArray  # (patterns, p), the first column is 1
+    pattern: IntArray  # (rows of the table,) which pattern each has
+
+    def covariance(self, exponent: float, sd: float) -> FloatArray:
+        """(p, p) prior covariance of the coefficients of one class, before differences.
+
+        Scores a_c have the variance ψ′(α) of log γ, γ ~ Gamma(α): the log odds of two classes then
+        have mean and covariance as under the Dirichlet prior with exponent α. `sd` is that of a log
+        odds ratio of two classes for one standard deviation of a number, or between two states.
+        """
+        p = self.matrix.shape[1]
+        found = np.zeros((p, p))
+        found[0, 0] = float(polygamma(1, exponent))
+        for one, place in zip(self.covariates, self.places, strict=True):
+            if one.number:
+                found[place, place] = sd**2 / 2.0
+                continue
+            # u_ref is in the intercept, and with the opposite sign in every contrast.
+            of_state = sd**2 / 4.0
+            found[0, 0] += of_state
+            found[0, place] -= of_state
+            found[place, 0] -= of_state
+            found[place, place] += of_state * (1.0 + np.eye(len(one.titles)))
+        return found
+
+
+def build_design(table: Table, terms: Sequence[CovariateTerm]) -> CovariateDesign:
+    """Make the design of the rows of a table, in which no covariate is missing."""
+    places = [_column(table, term.name) for term in terms]
+    columns, codes = [table.columns[j] for j in places], table.codes[:, places]
+    each = zip(columns, terms, codes.T, strict=True)
+    known = Covariates(tuple(_covariate(*one, table.counts) for one in each))
+    design = design_of(known, columns, codes)
+    _check_independent(design, table.counts)
+    return design
+
+
+def design_of(known: Covariates, columns: Sequence[Column], codes: CodeArray) -> CovariateDesign:
+    """Make the design of rows, (rows, covariates), of columns that are these covariates.
+
+    None may be missing.
+    """
+    if not known.covariates:
+        return CovariateDesign((), np.ones((1, 1)), np.zeros(len(codes), dtype=np.int64))
+    patterns, pattern = np.unique(codes, axis=0, return_inverse=True)
+    parts = [np.ones((len(patterns), 1))]
+    for i, (one, column) in enumerate(zip(known.covariates, columns, strict=True)):
+        part = one.columns(column.states)[patterns[:, i]]
+        if np.isnan(part).any():
+            at = int(np.flatnonzero(np.isnan(part).any(axis=1))[0])
+            raise DataError(_unknown_words(one, column.labels[patterns[at, i]]))
+        parts.append(part)
+    matrix = np.hstack(parts)
+    return CovariateDesign(known.covariates, matrix, pattern.reshape(-1).astype(np.int64))
+
+
+def _unknown_words(one: Covariate, text: str) -> str:
+    return (
+        f"covariate '{one.name}': the model was fitted to no row with '{text}', and does not know "
+        f"its classes.{did_you_mean(text, one.labels)} It knows {', '.join(one.labels)}. Leave "
+        "such rows out, or fit the model with some of them."
+    )
+
+
+def shows_all(table: Table, names: Sequence[str]) -> BoolArray:
+    """(rows,) whether a row shows every covariate."""
+    columns = [_column(table, name) for name in names]
+    return np.asarray((table.codes[:, columns] >= 0).all(axis=1))
+
+
+def _column(table: Table, name: str) -> int:
+    names = [column.name for column in table.columns]
+    if name not in names:
+        raise OptionError(
+            f"--covariates: the data have no column '{name}'.{did_you_mean(name, names)} "
+            f"Their columns are {', '.join(repr(n) for n in names)}."
+        )
+    return names.index(name)
+
+
+def _covariate(
+    column: Column, term: CovariateTerm, codes: CodeArray, counts: FloatArray
+) -> Covariate:
+    """Find out what a covariate is like in the rows to learn from."""
+    seen = np.bincount(codes, counts, len(column.states))
+    used = np.flatnonzero(seen)
+    if len(used) < 2:
+        raise DataError(
+            f"covariate '{term.name}' has the same value in every row, so it cannot tell classes "
+            "apart. Leave it out."
+        )
+    # Columns of few whole numbers are numbers too, unless C() is said.
+    first = column.states[0]
+    numeric = column.kind.number or isinstance(first, int | float)
+    categories = term.categories or column.bins is not None or isinstance(first, bool)
+    if numeric and not categories:
+        unit = unit_of_squares(term.name, column.states, seen / seen.sum())
+        return Covariate(term.name, unit.origin, unit.size)
+    reference, shown = int(used[0]), [column.labels[k] for k in used]
+    if term.reference is not None:
+        if term.reference not in shown:
+            raise OptionError(
+                f"--covariates: '{term.reference}' is no state of '{term.name}' that the rows show."
+                f"{did_you_mean(term.reference, shown)} Choose from {', '.join(shown)}."
+            )
+        reference = column.labels.index(term.reference)
+    order = dict.fromkeys([reference, *used.tolist()])
+    return Covariate(term.name, states=tuple(column.states), shown=tuple(order), bins=column.bins)
+
+
+def _check_independent(design: CovariateDesign, counts: FloatArray) -> None:
+    """Refuse a covariate that the others determine: its coefficient could be anything."""
+    cases = np.bincount(design.pattern, counts, len(design.matrix))
+    weighted = np.sqrt(cases / cases.sum())[:, None] * design.matrix
+    for k, (name, place) in enumerate(design.named_places):
+        others, own = weighted[:, : place.start], weighted[:, place]
+        left = own - others @ np.linalg.lstsq(others, own, rcond=None)[0]
+        if np.linalg.eigvalsh(left.T @ left).min() < DEPENDENT:
+            before = ", ".join(f"'{other}'" for other in design.names[:k])
+            raise DataError(
+                f"covariate '{name}' is determined by {before or 'a constant'}: which "
+                "of them predicts a class cannot be told. Leave one of them out."
+            )
+
+
+class MissingCovariates(StrEnum):
+    """What is done about rows that do not show every covariate."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariates) -> Table:
+    """Give the rows that show every covariate; refuse to leave others out without being asked."""
+    shown = shows_all(table, names)
+    if shown.all():
+        return table
+    lost = float(table.counts[~shown].sum())
+    there = [c.name for c in table.columns]
+    each = ", ".join(
+        f"'{name}' in {table.counts[table.codes[:, there.index(name)] < 0].sum():,g}"
+        for name in names
+    )
+    lack = f"{lost:,g} of {table.weight:,g} cases lack a covariate ({each})"
+    if missing is MissingCovariates.REFUSE:
+        raise DataError(
+            f"{lack}. Classes are predicted from covariates, which are not modelled themselves, so "
+            "they cannot be missing. Give --missing-covariates drop to leave these cases out, or "
+            "let the column be an item like the others (leave it out of --covariates): holes of "
+            "items are no trouble."
+        )
+    if not shown.any():
+        raise DataError(f"{lack}: no row is left. Leave out the covariate that is never there.")
+    return replace(
+        table,
+        codes=table.codes[shown],
+        counts=table.counts[shown],
+        design=table.design and table.design.only(shown, 1.0 - lost / table.weight),
+        rows=table.rows - round(lost) if table.weights is None else table.rows,
+        notes=(*table.notes, f"{lack}: they are left out."),
+    )
+
+
+def without_covariates(table: Table, names: Sequence[str]) -> Table:
+    """Give the items of a table, row by row: none are merged."""
+    items = [j for j, column in enumerate(table.columns) if column.name not in names]
+    if not items:
+        raise DataError(
+            "every column is a covariate, so there is no item left to tell classes by. Leave some "
+            "of them out of --covariates."
+        )
+    columns = tuple(table.columns[j] for j in items)
+    return replace(table, columns=columns, codes=np.ascontiguousarray(table.codes[:, items]))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProblem:
+    """Rows, items below a class, and the design above it."""
+
+    problem: Problem  # pattern → class → items
+    plain: Problem  # class → items, without covariates: the same rows
+    design: CovariateDesign
+    exponent: float  # of the Dirichlet prior of class sizes that the Gaussian stands in for
+    coefficient_sd: float
+    precision: FloatArray  # (free, free) prior of the free coefficients: see `build_class_problem`
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of flat vectors."""
+        return self.problem.layout
+
+    @property
+    def root(self) -> int:
+        """Index of the class, in both networks."""
+        return classes_of(self.plain.network).root
+
+    @property
+    def states(self) -> int:
+        """K, the number of classes."""
+        return classes_of(self.plain.network).number
+
+    @property
+    def free(self) -> int:
+        """Free coefficients: those of every class but the first, class by class."""
+        return (self.states - 1) * len(self.design.titles)
+
+    @cached_property
+    def cases(self) -> FloatArray:
+        """(patterns,) weight of the rows with each pattern."""
+        counts, pattern = self.problem.counts, self.design.pattern
+        return np.bincount(pattern, counts, len(self.design.matrix)).astype(np.float64)
+
+    @cached_property
+    def of_items(self) -> BoolArray:
+        """(size,) positions of the tables and numbers of items."""
+        return np.isin(self.layout.owner, classes_of(self.plain.network).leaves)
+
+    def with_coefficients(self, theta: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """(size,) the same items, with class sizes that (K, p) coefficients give."""
+        moved, logits = theta.copy(), self.design.matrix @ coefficients.T
+        sizes = np.exp(log_softmax(logits, axis=1))
+        moved[self.layout.block(self.root)] = sizes.reshape(-1)
+        return moved
+
+    def class_table(self, x: FloatArray) -> FloatArray:
+        """(patterns, K) the class's table of a flat vector."""
+        return self.layout.table(x, self.root)
+
+    def from_plain(self, theta: FloatArray) -> FloatArray:
+        """(size,) parameters without covariates, with the same sizes for every pattern."""
+        tables = [self.plain.layout.table(theta, i) for i in range(len(self.plain.layout.cards))]
+        patterns = len(self.design.matrix)
+        tables[self.root] = np.tile(tables[self.root], (patterns, 1))
+        return self.layout.flat([*tables, np.full(patterns, 1.0 / patterns)])
+
+    def to_plain(self, theta: FloatArray) -> FloatArray:
+        """(size of plain,) the same without covariates: class sizes are those over all rows."""
+        return self.items_of(theta, self.cases @ self.class_table(theta) / self.cases.sum())
+
+    def to_plain_counts(self, N: FloatArray) -> FloatArray:
+        """(size of plain,) expected counts of all patterns together."""
+        return self.items_of(N, self.class_table(N).sum(axis=0))
+
+    def items_of(self, x: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
+        """(size of plain,) what a flat vector has for items; for classes `sizes`, (K,), or 0."""
+        tables = [self.layout.table(x, i) for i in range(len(self.plain.layout.cards))]
+        tables[self.root] = np.zeros(self.states) if sizes is None else sizes
+        return self.plain.layout.flat(tables)
+
+
+def build_class_problem(
+    plain: Problem, design: CovariateDesign, exponent: float, coefficient_sd: float
+) -> ClassProblem:
+    """Put covariates above the class of a latent class problem of the same rows.
+
+    Scores of classes are independent before the data, with covariance C, so that differences from
+    the first have (1 + 1[c = c′]) C: whichever class is the first, the prior is the same.
+    """
+    network, classes = plain.network, classes_of(plain.network)
+    patterns = len(design.matrix)
+    (name,) = fresh_names(network, COVARIATES, 1)
+    parents = [*network.parents, ()]
+    parents[classes.root] = (len(network.variables),)
+    whole = Network.build([*network.variables, Variable(name, tuple(range(patterns)))], parents)
+    codes: CodeArray = np.column_stack([plain.codes.astype(np.int32), design.pattern])
+    tables = [plain.layout.table(plain.alpha, i) for i in range(len(network.variables))]
+    tables[classes.root] = np.tile(tables[classes.root], (patterns, 1))
+    alpha = whole.layout.flat([*tables, np.ones(patterns)])
+    problem = problem_of_codes(codes, plain.counts, whole, alpha)
+    if plain.design is not None:
+        problem = replace(problem, design=plain.design)
+    across = np.eye(classes.number - 1) - 1.0 / classes.number  # inverse of 1 + 11ᵀ
+    precision = np.kron(across, np.linalg.inv(design.covariance(exponent, coefficient_sd)))
+    return ClassProblem(problem, plain, design, exponent, coefficient_sd, precision)
+
+
+def kinds_of_covariates(known: Covariates) -> Kinds:
+    """What the columns of covariates must be read as."""
+    binned = {one.name: one.bins for one in known.covariates if one.bins is not None}
+    kinds = {
+        one.name: ColumnKind.GAUSSIAN if one.number else ColumnKind.CATEGORICAL
+        for one in known.covariates
+        if one.name not in binned
+    }
+    anything = dict.fromkeys(known.names, (-np.inf, np.inf))  # nothing, too: holes have their words
+    return Kinds(kinds, bins=binned, ends=anything, wanted=frozenset(known.names))
+
+
+def check_shown(known: Covariates, there: Sequence[str]) -> None:
+    """Refuse data without a column for every covariate."""
+    absent = [repr(name) for name in known.names if name not in there]
+    if absent:
+        several = len(absent) > 1
+        raise DataError(
+            f"the data have no column{'s' * several} {', '.join(absent)}, from which the model "
+            f"predicts classes. Their columns are {', '.join(map(repr, there))}. Add "
+            f"{'them' if several else 'it'}, or take a model without covariates."
+        )
+
+
+def design_of_rows(
+    known: Covariates, columns: Sequence[Column], codes: CodeArray
+) -> CovariateDesign:
+    """Make the design of rows in their order, (rows, covariates); refuse holes by their place."""
+    holes = codes < 0
+    if holes.any():
+        row, j = np.argwhere(holes)[0].tolist()
+        lack = int(holes.any(axis=1).sum())
+        more = f" ({lack:,} of {len(codes):,} rows lack a covariate)" if lack > 1 else ""
+        raise DataError(
+            f"column {known.names[j]!r}, row {row + 1}: the cell is missing{more}. Classes are "
+            "predicted from covariates, which are not modelled themselves: fill it in, or leave "
+            "such rows out."
+        )
+    for j, (one, column) in enumerate(zip(known.covariates, columns, strict=True)):
+        unknown = np.isnan(one.columns(column.states)[codes[:, j]]).any(axis=1)
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            words = _unknown_words(one, column.labels[codes[row, j]])
+            raise DataError(f"row {row + 1}, {words}")
+    return design_of(known, columns, codes)
+
+
+def class_problem_of(model: Model, table: Table) -> ClassProblem:
+    """Join a model with predictors and a table that shows its items and all covariates."""
+    known = model.predictors
+    assert known is not None
+    names = [column.name for column in table.columns]
+    places = [names.index(name) for name in known.names]
+    design = design_of(known, [table.columns[j] for j in places], table.codes[:, places])
+    wanted = {model.network.variables[i].name for i in model.network.observed}
+    others = [name for name in names if name not in wanted]
+    plain = build_problem(without_covariates(table, others), model.network, model.alpha)
+    root = model.network.index(known.variable)
+    exponent = float(plain.layout.table(model.alpha, root)[0])
+    return build_class_problem(plain, design, exponent, known.coefficient_sd)

@@ -1,1 +1,0 @@
-"""What predicts classes: coefficients, odds ratios, and how sure they are."""
