@@ -72,9 +72,9 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return {_plain(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [_plain(v) for v in value]
-    return value
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def if_given(document: Callable[[T], dict[str, Any]], result: T | None) -> dict[str, Any] | None:
