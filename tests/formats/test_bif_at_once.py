@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lacunet.errors import ModelError
 from lacunet.models.conjugacy import random_theta
-from lacunet.models.formats import bif, bif_at_once
+from lacunet.models.formats import bif
 from lacunet.models.network import Model, Network, Variable
 
 TEXT = bif.write(ordinary())
@@ -22,14 +22,14 @@ def by_words(text):
 
 
 def test_what_programs_write_is_read_at_once():
-    model = bif_at_once.read(TEXT)
+    model = bif.read_at_once(TEXT)
     assert_same(model, bif.read_by_words(TEXT))
 
 
 @given(models())
 def test_both_readers_read_the_same(model):
     text = bif.write(model)
-    quick = bif_at_once.read(text)
+    quick = bif.read_at_once(text)
     if quick is not None:
         assert_same(quick, bif.read_by_words(text))
 
@@ -37,7 +37,7 @@ def test_both_readers_read_the_same(model):
 @given(st.integers(0, len(TEXT) - 1), st.sampled_from(["", " ", ",", ";", "(", "}", "/", "0", "a"]))
 def test_a_changed_character_never_makes_them_differ(place, char):
     text = TEXT[:place] + char + TEXT[place + 1 :]
-    quick = bif_at_once.read(text)
+    quick = bif.read_at_once(text)
     if quick is not None:
         slow = by_words(text)
         assert slow is not None
@@ -53,7 +53,7 @@ def test_a_changed_character_never_makes_them_differ(place, char):
     ],
 )
 def test_comments_and_other_blocks_are_no_hindrance(form):
-    assert bif_at_once.read(form.format(TEXT)) is not None
+    assert bif.read_at_once(form.format(TEXT)) is not None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_comments_and_other_blocks_are_no_hindrance(form):
     ],
 )
 def test_all_else_is_left_to_the_other(old, new):
-    assert bif_at_once.read(("// a comment\n" + TEXT).replace(old, new, 1)) is None
+    assert bif.read_at_once(("// a comment\n" + TEXT).replace(old, new, 1)) is None
 
 
 def test_rows_and_tables_of_a_large_network():
@@ -77,4 +77,4 @@ def test_rows_and_tables_of_a_large_network():
     network = Network.build(variables, parents)
     theta = random_theta(network.layout, rng)
     model = Model(network, theta, np.ones(network.layout.size))
-    assert np.array_equal(bif_at_once.read(bif.write(model)).theta, theta)
+    assert np.array_equal(bif.read_at_once(bif.write(model)).theta, theta)

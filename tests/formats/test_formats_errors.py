@@ -64,6 +64,7 @@ BROKEN_BIF = [
         "(yes, u) 0.25",
         r"line 14: .* \(yes, u\) names 2 states, but the parents are 'a'",
     ),
+    ("table 0.25, 0.75;", "( no ) 0.25, 0.75;", r"line 10: .* \(no\) names 1 states"),
     ("0.75, 0.0;", "0.75, x;", "line 14: .* 'x' is not a number. Write probabilities as"),
     (
         "0.75, 0.0;",
