@@ -1,8 +1,4 @@
-"""Several models of the same columns that speak together, each for a share of every row.
-
-Models and networks, and what holds one: a fit, a selection, a fitted estimator.
-A network or a model with its variables in another order: that of work, or that of people.
-"""
+"""Several models of the same columns, mixed; and the models that results hold."""
 
 import os
 from collections.abc import Sequence
@@ -92,17 +88,20 @@ def shown(network: Network) -> tuple[Variable, ...]:
 def sample_rows(
     speaker: Model | Ensemble, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
 ) -> Drawn:
-    """Draw rows of what can be seen; of an ensemble, first who speaks."""
+    """Draw rows of what can be seen; of an ensemble, first the member."""
     if isinstance(speaker, Model):
         return coded(shown(speaker.network), sample_shown(speaker, rows, rng, missing_rate))
     check_rows(rows)
     weights = speaker.weights
-    who = rng.choice(len(weights), size=rows, p=weights / weights.sum())
+    which = rng.choice(len(weights), size=rows, p=weights / weights.sum())
     cells = np.empty((rows, len(speaker.variables)))
-    for k in np.unique(who).tolist():
-        own = np.flatnonzero(who == k)
+    for k in np.unique(which).tolist():
+        own = np.flatnonzero(which == k)
         cells[own] = sample_shown(speaker.members[k].model, len(own), rng, missing_rate)
     return coded(speaker.variables, cells)
+
+
+# Models and networks, and what holds one: a fit, a selection, a fitted estimator
 
 
 class HoldsModel(Protocol):
@@ -110,7 +109,7 @@ class HoldsModel(Protocol):
 
     @property
     def model(self) -> Model:
-        """What was learned."""
+        """The model that was learned."""
 
 
 class HoldsFitted(Protocol):
@@ -118,7 +117,7 @@ class HoldsFitted(Protocol):
 
     @property
     def model_(self) -> Any:
-        """What it has learned."""
+        """The model that was learned."""
 
 
 class HoldsEnsemble(Protocol):
@@ -126,7 +125,7 @@ class HoldsEnsemble(Protocol):
 
     @property
     def ensemble(self) -> Ensemble:
-        """What was learned."""
+        """The ensemble that was learned."""
 
 
 class HoldsFittedEnsemble(Protocol):
@@ -134,54 +133,54 @@ class HoldsFittedEnsemble(Protocol):
 
     @property
     def ensemble_(self) -> Any:
-        """What it has learned."""
+        """The ensemble that was learned."""
 
 
 HeldModel: TypeAlias = Model | HoldsModel | HoldsFitted
 HeldEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
-Speaker: TypeAlias = Model | Ensemble  # whoever can be asked about rows
+Speaker: TypeAlias = Model | Ensemble  # what answers questions about rows
 ModelLike: TypeAlias = HeldModel | StrPath
 SpeakerLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
 NetworkLike: TypeAlias = Network | ModelLike
 
-HOLD_MODELS = ("model_", "model")
-HOLD_ENSEMBLES = ("ensemble_", "ensemble")
+HOLDERS = {
+    Model: ("model_", "model"),
+    Ensemble: ("ensemble_", "ensemble"),
+    Network: ("network",),
+}
 A_MODEL = "a model, a fit, a selection, a fitted estimator"
 T = TypeVar("T")
 
 
 def model_in(given: HeldModel) -> Model:
     """Give the model of whatever holds one."""
-    return cast("Model", _held(given, (Model,), HOLD_MODELS, f"no model. Give {A_MODEL}."))
+    return cast("Model", _held(given, f"no model. Give {A_MODEL}.", Model))
 
 
 def ensemble_in(given: HeldEnsemble) -> Ensemble:
     """Give the ensemble of whatever holds one."""
-    told = "no stack. Give what stack() returned, or its ensemble."
-    return cast("Ensemble", _held(given, (Ensemble,), HOLD_ENSEMBLES, told))
+    refusal = "no stack. Give what stack() returned, or its ensemble."
+    return cast("Ensemble", _held(given, refusal, Ensemble))
 
 
 def model_or_path(given: ModelLike) -> Model | StrPath:
     """Give the model, or the path that it is read from."""
-    told = f"no model. Give {A_MODEL}, or the path of a file."
-    return given if _is_path(given) else cast("Model", _held(given, (Model,), HOLD_MODELS, told))
+    refusal = f"no model. Give {A_MODEL}, or the path of a file."
+    return given if _is_path(given) else cast("Model", _held(given, refusal, Model))
 
 
 def speaker_or_path(given: SpeakerLike) -> Speaker | StrPath:
     """Give the model or the ensemble, or the path that it is read from."""
-    if _is_path(given):
-        return given
-    told = f"no model. Give {A_MODEL}, a stack, or the path of a file."
-    found = _held(given, (Model, Ensemble), (*HOLD_MODELS, *HOLD_ENSEMBLES), told)
-    return cast("Speaker", found)
+    refusal = f"no model. Give {A_MODEL}, a stack, or the path of a file."
+    return given if _is_path(given) else cast("Speaker", _held(given, refusal, Model, Ensemble))
 
 
 def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
     """Give the network, or a model that has it, or the path that it is read from."""
+    refusal = "no network. Give a network, a model or what has one, or the path of a file."
     if _is_path(given):
         return given
-    told = "no network. Give a network, a model or what has one, or the path of a file."
-    return cast("Network | Model", _held(given, (Network, Model), (*HOLD_MODELS, "network"), told))
+    return cast("Network | Model", _held(given, refusal, Model, Network))
 
 
 def check_kind(given: object, kind: type[T], what: str, how: str) -> T:
@@ -195,18 +194,20 @@ def _is_path(given: object) -> TypeGuard[StrPath]:
     return isinstance(given, str | os.PathLike)
 
 
-def _held(given: object, wanted: tuple[type, ...], names: tuple[str, ...], refusal: str) -> object:
-    if isinstance(given, wanted):
-        return given
-    inside = (getattr(given, name, None) for name in names)
-    found = next((x for x in inside if isinstance(x, wanted)), None)
-    if found is None:
-        raise OptionError(f"{_named(given)} is {refusal}")
-    return found
+def _held(given: object, refusal: str, *wanted: type) -> object:
+    """Give what is of a kind that is wanted: the value itself, or an attribute that holds one."""
+    names = (name for kind in wanted for name in HOLDERS[kind])
+    for value in (given, *(getattr(given, name, None) for name in names)):
+        if isinstance(value, wanted):
+            return value
+    raise OptionError(f"{_named(given)} is {refusal}")
 
 
 def _named(given: object) -> str:
     return "None" if given is None else f"a value of the type {type(given).__name__}"
+
+
+# A network or a model with its variables in another order: that of work, or that of people
 
 
 def work_order(network: Network) -> list[int]:
@@ -229,13 +230,11 @@ def in_work_order(network: Network) -> Network:
 
 def model_in_work_order(model: Model) -> Model:
     """Do the same for a model; parents of a variable stay in their order, so do its numbers."""
-    order = work_order(model.network)
-    placed = replace(model, network=_placed(model.network))
-    return model if order == sorted(order) else _moved(placed, order)
+    return _in_order(replace(model, network=_placed(model.network)), work_order(model.network))
 
 
 def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
-    """Do the same for all that an ensemble speaks for."""
+    """Do the same for all members of an ensemble."""
     if isinstance(speaker, Model):
         return model_in_work_order(speaker)
     members = (replace(m, model=model_in_work_order(m.model)) for m in speaker.members)
@@ -244,8 +243,7 @@ def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
 
 def model_as_shown(model: Model) -> Model:
     """Give a model the order in which people see its variables."""
-    order = model.network.shown
-    return model if list(order) == sorted(order) else _moved(model, order)
+    return _in_order(model, model.network.shown)
 
 
 def _placed(network: Network) -> Network:
@@ -261,10 +259,8 @@ def _reordered(network: Network, order: Sequence[int]) -> Network:
     return Network(tuple(network.variables[i] for i in order), tuple(parents))
 
 
-def _moved(model: Model, order: Sequence[int]) -> Model:
+def _in_order(model: Model, order: Sequence[int]) -> Model:
+    if list(order) == sorted(order):
+        return model
     network, old = _reordered(model.network, order), model.network.layout
-
-    def moved(x: FloatArray) -> FloatArray:
-        return network.layout.flat([old.table(x, i) for i in order])
-
-    return model.moved(network, moved)
+    return model.moved(network, lambda x: network.layout.flat([old.table(x, i) for i in order]))

@@ -1,16 +1,14 @@
-"""Graphs with the same independences, as one partially directed graph (CPDAG).
+"""Graphs with the same independences, as one partially directed graph (CPDAG); d-separation.
 
 Data tell graphs without hidden variables apart only as far as this goes (Verma & Pearl 1990).
 Background knowledge orients more edges: the graph is then the maximally oriented one (Meek 1995).
-
-d-separation: which independences a graph implies, whatever its parameters are.
-A graph as a short text, without tables: ``class[3] -> A B C; A -> B``.
+A graph may also be a short text, without tables: ``class[3] -> A B C; A -> B``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 from typing import TypeAlias
@@ -67,15 +65,11 @@ def equivalence_class(network: Network, turnable: BoolArray | None = None) -> Eq
     numbers = np.array([not v.family.tabular for v in network.variables])  # have no children
     free = np.ones_like(edge) if turnable is None else turnable
     compelled = find_compelled(edge, free & ~numbers[None, :])
-    order = [(int(u), int(v)) for u, v in np.argwhere(edge)]
+    loose = edge & ~compelled
     return EquivalenceClass(
         names,
-        tuple((names[u], names[v]) for u, v in order if compelled[u, v]),
-        tuple(
-            (names[min(u, v)], names[max(u, v)])
-            for u, v in sorted(order, key=lambda e: (min(e), max(e)))
-            if not compelled[u, v]
-        ),
+        tuple((names[u], names[v]) for u, v in np.argwhere(edge & compelled)),
+        tuple((names[u], names[v]) for u, v in np.argwhere(np.triu(loose | loose.T))),
     )
 
 
@@ -112,8 +106,7 @@ def find_compelled(edge: BoolArray, turnable: BoolArray | None = None) -> BoolAr
 
 def structural_hamming_distance(one: EquivalenceClass, other: EquivalenceClass) -> int:
     """Count the pairs of variables between which the two differ: no edge, →, ←, or —."""
-    first, second = _by_pair(one), _by_pair(other)
-    _check_same_names(one, other)
+    first, second = _by_pair(one, other)
     return sum(first.get(pair) != second.get(pair) for pair in {*first, *second})
 
 
@@ -122,29 +115,24 @@ def edge_f1(found: EquivalenceClass, true: EquivalenceClass) -> float:
 
     An edge is found if it is there, and is the same: →, ← or —.
     """
-    first, second = _by_pair(found), _by_pair(true)
-    _check_same_names(found, true)
-    if not first and not second:
-        return 1.0
+    first, second = _by_pair(found, true)
     hits = sum(first.get(pair) == edge for pair, edge in second.items())
-    return 2.0 * hits / (len(first) + len(second))
+    return 2.0 * hits / (len(first) + len(second)) if first or second else 1.0
 
 
-def _by_pair(graph: EquivalenceClass) -> dict[frozenset[str], str]:
-    """Say which way the edge between two variables points."""
-    return {
-        **{frozenset(edge): f"→ {edge[1]}" for edge in graph.compelled},
-        **{frozenset(edge): "—" for edge in graph.reversible},
-    }
-
-
-def _check_same_names(one: EquivalenceClass, other: EquivalenceClass) -> None:
-    different = sorted({*one.names} ^ {*other.names})
+def _by_pair(*graphs: EquivalenceClass) -> list[dict[frozenset[str], str]]:
+    """Say which way the edge between two variables points, in graphs over the same variables."""
+    different = sorted({*graphs[0].names} ^ {*graphs[1].names})
     if different:
         raise ModelError(
             f"'{different[0]}' is a variable of only one of the two graphs. Compare graphs over "
             "the same variables."
         )
+    return [
+        {frozenset(edge): f"→ {edge[1]}" for edge in graph.compelled}
+        | {frozenset(edge): "—" for edge in graph.reversible}
+        for graph in graphs
+    ]
 
 
 def d_separated(
@@ -167,10 +155,14 @@ def connected(network: Network, start: Iterable[int], given: Collection[int]) ->
     A path goes on through a variable that is not given, unless two arrows meet there; where they
     meet it goes on if the variable, or a descendant of it, is given.
     """
-    children = [
-        [i for i, pa in enumerate(network.parents) if v in pa] for v in range(len(network.parents))
-    ]
-    opening = _with_ancestors(network, given)
+    parents = network.parents
+    children = [[i for i, pa in enumerate(parents) if v in pa] for v in range(len(parents))]
+    opening, ancestors = set[int](), list(given)
+    while ancestors:
+        v = ancestors.pop()
+        if v not in opening:
+            opening.add(v)
+            ancestors += parents[v]
     todo = [(v, True) for v in start]  # a variable, and whether it was come to from a child
     seen: set[tuple[int, bool]] = set()
     while todo:
@@ -180,20 +172,9 @@ def connected(network: Network, start: Iterable[int], given: Collection[int]) ->
         seen.add(step)
         if v not in given:
             todo += [(c, False) for c in children[v]]
-        if (upwards and v not in given) or (not upwards and v in opening):
-            todo += [(p, True) for p in network.parents[v]]
+        if v not in given if upwards else v in opening:
+            todo += [(p, True) for p in parents[v]]
     return {v for v, _ in seen if v not in given}
-
-
-def _with_ancestors(network: Network, variables: Iterable[int]) -> set[int]:
-    found: set[int] = set()
-    todo = list(variables)
-    while todo:
-        v = todo.pop()
-        if v not in found:
-            found.add(v)
-            todo += network.parents[v]
-    return found
 
 
 ARROWS = ("->", "→")
@@ -210,11 +191,11 @@ class Sketch:
     """Names and arrows; what is no column of the data is hidden."""
 
     names: tuple[str, ...]  # in the order in which they occur
-    edges: tuple[tuple[str, str], ...]  # parent and child, each once
+    edges: tuple[Edge, ...]  # parent and child, each once
     sizes: Mapping[str, int] = field(default_factory=dict)  # states, where they are told
 
     def parents_of(self, name: str) -> list[str]:
-        """What leads to a variable."""
+        """The parents of a variable."""
         return [u for u, v in self.edges if v == name]
 
 
@@ -232,63 +213,54 @@ def read_sketch(text: str) -> Sketch:
     >>> found.edges
     (('class', 'A'), ('class', 'mood today'), ('A', 'B'), ('B', 'C'))
     """
-    reader = _Reader(_COMMENT.sub("", text))
-    return reader.read()
+    text = _COMMENT.sub("", text)
 
+    def wrong(what: str) -> ModelError:
+        return ModelError(f"graph '{' '.join(text.split())[:80]}': {what}. {EXAMPLE}")
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.names: dict[str, None] = {}
-        self.edges: dict[tuple[str, str], None] = {}
-        self.sizes: dict[str, int] = {}
-        self.groups: list[list[str]] = [[]]  # of one statement, with an arrow between
-
-    def read(self) -> Sketch:
-        at = 0
-        while rest := self.text[at:].lstrip(" \t\r,"):
-            at = len(self.text) - len(rest)
-            found = _TOKEN.match(self.text, at)
-            if found is None:
-                raise self._wrong(f"'{rest[0]}' is not understood")
-            self._take(found)
-            at = found.end()
-        self._end()
-        if not self.edges:
-            raise self._wrong("it has no arrow")
-        return Sketch(tuple(self.names), tuple(self.edges), self.sizes)
-
-    def _take(self, found: re.Match[str]) -> None:
-        name = found["double"] or found["single"] or found["plain"]
-        if name:
-            self.names[name] = None
-            self.groups[-1].append(name)
-        elif found["size"]:
-            self._size(int(found["size"]))
-        elif found["arrow"]:
-            self.groups.append([])
+    names, edges, sizes = dict[str, None](), dict[Edge, None](), dict[str, int]()
+    groups: list[list[str]] = [[]]  # of one statement, with an arrow between
+    for token in _sketch_tokens(text, wrong):
+        last = groups[-1]
+        if name := token["double"] or token["single"] or token["plain"]:
+            names[name] = None
+            last.append(name)
+        elif token["size"]:
+            size = int(token["size"])
+            if not last:
+                raise wrong(f"[{size}] stands behind no name")
+            if size < 1:
+                raise wrong(f"'{last[-1]}' would have no state")
+            if (known := sizes.setdefault(last[-1], size)) != size:
+                raise wrong(f"'{last[-1]}' has {known} states in one place, {size} later")
+        elif token["arrow"]:
+            groups.append([])
         else:
-            self._end()
+            edges |= dict.fromkeys(_statement(groups, wrong))
+            groups = [[]]
+    if not edges:
+        raise wrong("it has no arrow")
+    return Sketch(tuple(names), tuple(edges), sizes)
 
-    def _size(self, size: int) -> None:
-        if not self.groups[-1]:
-            raise self._wrong(f"[{size}] stands behind no name")
-        name = self.groups[-1][-1]
-        if size < 1:
-            raise self._wrong(f"'{name}' would have no state")
-        if self.sizes.setdefault(name, size) != size:
-            raise self._wrong(f"'{name}' has {self.sizes[name]} states in one place, {size} later")
 
-    def _end(self) -> None:
-        if len(self.groups) > 1 and not all(self.groups):
-            raise self._wrong("an arrow has no name on one of its sides")
-        for before, behind in pairwise(self.groups):
-            for u, v in product(before, behind):
-                if u == v:
-                    raise self._wrong(f"an arrow leads from '{u}' to itself")
-                self.edges[u, v] = None
-        self.groups = [[]]
+def _sketch_tokens(text: str, wrong: Callable[[str], ModelError]) -> Iterator[re.Match[str]]:
+    """The tokens of a text, which ends its last statement."""
+    text, at = text + "\n", 0
+    while rest := text[at:].lstrip(" \t\r,"):
+        at = len(text) - len(rest)
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise wrong(f"'{rest[0]}' is not understood")
+        yield token
+        at = token.end()
 
-    def _wrong(self, what: str) -> ModelError:
-        short = " ".join(self.text.split())
-        return ModelError(f"graph '{short[:80]}': {what}. {EXAMPLE}")
+
+def _statement(groups: list[list[str]], wrong: Callable[[str], ModelError]) -> Iterator[Edge]:
+    """The edges of a statement: from each name before an arrow to each behind it."""
+    if len(groups) > 1 and not all(groups):
+        raise wrong("an arrow has no name on one of its sides")
+    for before, behind in pairwise(groups):
+        for u, v in product(before, behind):
+            if u == v:
+                raise wrong(f"an arrow leads from '{u}' to itself")
+            yield u, v
