@@ -40,7 +40,7 @@ from lacunet.errors import ModelError, OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.prepare import prepare
 from lacunet.models.ensemble import NetworkLike, check_kind
-from lacunet.models.equivalence import Sketch, is_sketch
+from lacunet.models.equivalence import GraphSketch, is_sketch
 from lacunet.models.latent_class import find_classes, read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
@@ -248,11 +248,13 @@ def _name(text: str) -> str:
     return " ".join(text.split()) if is_sketch(text) else Path(text).name
 
 
-def _variables(given: Network | Sketch) -> list[str]:
-    return list(given.names) if isinstance(given, Sketch) else [v.name for v in given.variables]
+def _variables(given: Network | GraphSketch) -> list[str]:
+    return (
+        list(given.names) if isinstance(given, GraphSketch) else [v.name for v in given.variables]
+    )
 
 
-def _own(sizes: Mapping[str, int | None], given: Network | Sketch) -> dict[str, int | None]:
+def _own(sizes: Mapping[str, int | None], given: Network | GraphSketch) -> dict[str, int | None]:
     """What is said of the hidden variables that a structure has."""
     return {name: k for name, k in sizes.items() if name in _variables(given)}
 

@@ -27,7 +27,7 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.inference.leaves import leaves_apart, with_numbers
 from lacunet.models.ensemble import NetworkLike, in_work_order
-from lacunet.models.equivalence import Sketch, is_sketch, read_sketch
+from lacunet.models.equivalence import GraphSketch, is_sketch, read_sketch
 from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import NumberPrior
@@ -66,7 +66,7 @@ class Structured:
 
 def structured(
     data: object,
-    network: NetworkLike | Sketch,
+    network: NetworkLike | GraphSketch,
     hidden: Hidden = (),
     reading: ReadOptions | None = None,
     numbers: NumberPrior | None = None,
@@ -76,7 +76,7 @@ def structured(
     sketch, may = as_sketch(network), numbers is not None
     prior = numbers or NumberPrior()
     if sketch is None:
-        assert not isinstance(network, Sketch)
+        assert not isinstance(network, GraphSketch)
         structure = as_network(network, hidden)
         table = table_for(data, structure, options, numbers=may)
         return Structured(table, with_numbers(structure, table, prior), as_sizes(hidden))
@@ -85,7 +85,7 @@ def structured(
 
 
 def sketched(
-    table: Table, sketch: Sketch, hidden: Hidden, numbers: NumberPrior, columns: Sequence[str]
+    table: Table, sketch: GraphSketch, hidden: Hidden, numbers: NumberPrior, columns: Sequence[str]
 ) -> Structured:
     """Make a network of a sketch, with the states that a table has."""
     told: dict[str, int | None] = {**sketch.sizes, **as_sizes(hidden)}
@@ -111,9 +111,9 @@ def sketched(
     return Structured(table, network, sizes, left, tuple(columns))
 
 
-def as_sketch(network: NetworkLike | Sketch) -> Sketch | None:
+def as_sketch(network: NetworkLike | GraphSketch) -> GraphSketch | None:
     """Read the graph that a text, or a file of text, is; None of anything else."""
-    if isinstance(network, Sketch):
+    if isinstance(network, GraphSketch):
         return network
     if not isinstance(network, str | os.PathLike):
         return None
@@ -136,7 +136,7 @@ def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
 
 
 def _read(
-    data: object, sketch: Sketch, hidden: Hidden, reading: ReadOptions, numbers: bool
+    data: object, sketch: GraphSketch, hidden: Hidden, reading: ReadOptions, numbers: bool
 ) -> Table:
     """Read the columns that a sketch names."""
     there = names_in(data)

@@ -15,7 +15,7 @@ from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit, warn
 from lacunet.estimators.parameters import Searching, Surveyed, described
-from lacunet.models.equivalence import Sketch
+from lacunet.models.equivalence import GraphSketch
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.models.prior import PAPER_ALPHA, Alpha
@@ -153,12 +153,14 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
             if not v.family.tabular
         }
 
-    def _sketch(self) -> Sketch | None:
+    def _sketch(self) -> GraphSketch | None:
         """Read the graph, if it is given as a text, or as a file of text."""
         given = self.network
         return api.as_sketch(given) if isinstance(given, str | os.PathLike) else None
 
-    def _read_sketch(self, X: Any, sample_weight: Any, sketch: Sketch) -> tuple[Table, Network]:
+    def _read_sketch(
+        self, X: Any, sample_weight: Any, sketch: GraphSketch
+    ) -> tuple[Table, Network]:
         """Read the columns that a graph names, and make the network of them."""
         every, hidden = self._variables(X), self.hidden or ()
         used = [name for name in every if name in sketch.names and name not in hidden]

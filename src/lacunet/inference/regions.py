@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lacunet.inference.symmetry import Context, Symmetries
 from lacunet.likelihoods import ConjugatePrior, Segment, with_prior
-from lacunet.models.known import Chain, Relabelling
+from lacunet.models.known import Relabelling, Relabellings
 from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
@@ -80,7 +80,7 @@ NO_CASES = 0.01  # what cells count for that neither cases nor a prior have: the
 
 Profile: TypeAlias = Mapping[int, FloatArray]  # (k, f) of each variable of a block, in a context
 Profiles: TypeAlias = Sequence[Sequence[Profile]]  # of each block, in each of its contexts
-Placing: TypeAlias = tuple[float, Chain]  # how well a sample fits if relabelled like this
+Placing: TypeAlias = tuple[float, Relabellings]  # how well a sample fits if relabelled like this
 
 
 class Regions:
@@ -123,7 +123,7 @@ class Regions:
             home[n] = best == own and found[best][1].trivial
         return home
 
-    def bring_home(self, x: FloatArray) -> Chain:
+    def bring_home(self, x: FloatArray) -> Relabellings:
         """The relabelling after which a sample fits the first reference best."""
         return self._best(x, self.profiles[0])[1]
 
@@ -172,12 +172,12 @@ class Regions:
         for b, block in enumerate(self.symmetries.blocks):
             placed = [self._placed(b, n, now, profile) for n, profile in enumerate(profiles[b])]
             total += sum(value for value, _ in placed)
-            here = Chain(tuple(step for _, step in placed))
+            here = Relabellings(tuple(step for _, step in placed))
             steps += here.steps
             if block.variables[0] not in self._contexts or here.trivial:
                 continue
             now = here.apply(now)
-        return total, Chain(tuple(steps))
+        return total, Relabellings(tuple(steps))
 
     @cached_property
     def _contexts(self) -> frozenset[int]:

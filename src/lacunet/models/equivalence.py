@@ -187,7 +187,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 
 
 @dataclass(frozen=True)
-class Sketch:
+class GraphSketch:
     """Names and arrows; what is no column of the data is hidden."""
 
     names: tuple[str, ...]  # in the order in which they occur
@@ -204,7 +204,7 @@ def is_sketch(text: str) -> bool:
     return any(arrow in text for arrow in ARROWS)
 
 
-def read_sketch(text: str) -> Sketch:
+def read_sketch(text: str) -> GraphSketch:
     """Read a graph.
 
     >>> found = read_sketch("class[3] -> A 'mood today'; A -> B -> C")
@@ -240,7 +240,7 @@ def read_sketch(text: str) -> Sketch:
             groups = [[]]
     if not edges:
         raise wrong("it has no arrow")
-    return Sketch(tuple(names), tuple(edges), sizes)
+    return GraphSketch(tuple(names), tuple(edges), sizes)
 
 
 def _sketch_tokens(text: str, wrong: Callable[[str], ModelError]) -> Iterator[re.Match[str]]:

@@ -182,7 +182,7 @@ class Relabelling:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Relabellings:
     """Relabellings one after the other; no two of them undo each other."""
 
     steps: tuple[Relabelling, ...]

@@ -30,7 +30,7 @@ from lacunet.runtime.files import StrPath, check_file, write_text
 
 
 @dataclass(frozen=True)
-class Format:
+class NetworkFormat:
     """One network format."""
 
     name: str
@@ -41,15 +41,15 @@ class Format:
     prior: bool = False  # whether it holds α, and what is known of tables
 
 
-JSON_MODEL = Format(
+JSON_MODEL = NetworkFormat(
     "JSON model", (".json",), json_model.read, json_model.write, r"\A\s*\{", prior=True
 )
 FORMATS = (
-    Format("BIF", (".bif",), bif.read, bif.write, bif.LOOKS),
-    Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
-    Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
+    NetworkFormat("BIF", (".bif",), bif.read, bif.write, bif.LOOKS),
+    NetworkFormat("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
+    NetworkFormat("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
     JSON_MODEL,
-    Format("DOT", (".dot", ".gv"), None, doors.write, r"\A\s*(strict\s+)?digraph\b"),
+    NetworkFormat("DOT", (".dot", ".gv"), None, doors.write, r"\A\s*(strict\s+)?digraph\b"),
 )
 
 
@@ -141,7 +141,7 @@ def check_holds_numbers(path: StrPath, names: Sequence[str]) -> None:
         )
 
 
-def _allowed(path: StrPath, formats: Sequence[Format] = FORMATS) -> list[Format]:
+def _allowed(path: StrPath, formats: Sequence[NetworkFormat] = FORMATS) -> list[NetworkFormat]:
     """Give the formats that a file of this name may have; name these where there is none."""
     if Path(path).is_dir():
         raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
@@ -156,7 +156,7 @@ def _allowed(path: StrPath, formats: Sequence[Format] = FORMATS) -> list[Format]
     return allowed
 
 
-def _readable(path: StrPath) -> list[Format]:
+def _readable(path: StrPath) -> list[NetworkFormat]:
     read = [f for f in FORMATS if f.read is not None]
     allowed = _allowed(path, read)
     if all(f.read is None for f in allowed):
@@ -168,7 +168,7 @@ def _readable(path: StrPath) -> list[Format]:
     return allowed
 
 
-def _read(path: StrPath, allowed: list[Format]) -> tuple[Format, Model]:
+def _read(path: StrPath, allowed: list[NetworkFormat]) -> tuple[NetworkFormat, Model]:
     """Read a file in one of several formats; whatever is wrong with it, its path is named."""
     try:
         text = _text(path)
@@ -180,7 +180,7 @@ def _read(path: StrPath, allowed: list[Format]) -> tuple[Format, Model]:
         raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def _chosen(allowed: list[Format], text: str) -> Format:
+def _chosen(allowed: list[NetworkFormat], text: str) -> NetworkFormat:
     """Judge by content which of several formats it is, and whether it is quite another."""
     alike = [f for f in FORMATS if f.read is not None and re.search(f.looks, text)]
     both = [f for f in allowed if f in alike]
