@@ -26,7 +26,7 @@ from bench.structure.holes import ALPHA, replicates
 from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.api.imputing import learn_filling
-from lacunet.api.stacking import Asked
+from lacunet.api.stacking import ModelChoice
 from lacunet.data.table import Column, Table
 from lacunet.inference.queries.answers import posterior_of
 from lacunet.models.ensemble import Speaker
@@ -128,7 +128,7 @@ def _pooled(codes: IntArray, columns: Sequence[Column], whole: IntArray) -> Fill
     table = Table.from_codes(codes, columns)
     found: list[Pool] = []
     how = Settings(threads=1)
-    seconds = clock(lambda: found.append(learn_filling(table, Asked.AUTO, how)))
+    seconds = clock(lambda: found.append(learn_filling(table, ModelChoice.AUTO, how)))
     return Filled(codes, _right(found[0].ensemble, codes, whole), seconds)
 
 

@@ -1,9 +1,8 @@
 """What docstrings in this project leave to comments: fields of dataclasses, values of enums.
 
 In the code each field has its shape and meaning behind it, in a comment on its line. Here that
-becomes a list below the docstring of the class (an option has its meaning as metadata), and so do
-the values of an enum. Classes that only functions make (results) are shown without the arguments of
-their constructors.
+becomes a list below the docstring of the class, and so do the values of an enum. Classes that only
+functions make (results) are shown without the arguments of their constructors.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-MADE_BY_HAND = {"Column", "Variable", "Network", "Model", "Options", "Interval", "Settings"}
+MADE_BY_HAND = {"Column", "Variable", "Network", "Model", "Options", "Interval"}
 BEFORE_NAPOLEON, AFTER_NAPOLEON = 400, 600
 
 kept: dict[str, list[str]] = {}  # docstrings that napoleon would misread
@@ -56,14 +55,11 @@ def described(kind: type) -> Iterator[str]:
         for token in tokenize.generate_tokens(StringIO(source).readline)
         if token.type == tokenize.COMMENT
     }
-    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    meanings = {f.name: f" – {f.metadata['meaning']}" for f in fields if "meaning" in f.metadata}
     (definition,) = ast.parse(source).body
     for line in definition.body:  # type: ignore[attr-defined]
         told = comments.get(line.end_lineno, "")
         match line:
             case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
-                told = meanings.get(name, told)
                 yield f"**{name}** (``{ast.unparse(line.annotation)}``){told}"
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)):
                 yield f"**{name}** (``{value!r}``){told}"
@@ -78,7 +74,7 @@ def show_signature(
     _app: Sphinx, what: str, name: str, thing: Any, _options: Any, signature: str | None, back: Any
 ) -> tuple[str | None, Any] | None:
     """Show a result without its constructor, and a default that is a function by its name."""
-    made_by_hand = name.rpartition(".")[2] in MADE_BY_HAND
+    made_by_hand = name.rpartition(".")[2] in MADE_BY_HAND or name.endswith("Settings")
     if what == "class" and leaves_to_comments(thing) and not made_by_hand:
         return "", None
     if signature and "<function ignore>" in signature:

@@ -27,8 +27,8 @@ purpose is a `LacunetError`. Estimators are for scikit-learn. `dir(lacunet)` has
 """
 
 import ast
-import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 __version__ = "0.2.0"
 
@@ -54,10 +54,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Every public name; `help(lacunet)` gets none, or it would print all that each can do."""
-    frame = sys._getframe()  # noqa: SLF001 - pydoc asks by way of inspect, and there is no other way
-    callers = []
-    while frame.f_back is not None and len(callers) < 4:
-        frame = frame.f_back
-        callers.append(frame.f_globals.get("__name__"))
-    return ["__version__"] if "pydoc" in callers else [*__all__, "__version__"]
+    """Every public name that can be had: estimators need scikit-learn."""
+    without = "lacunet.estimators" if find_spec("sklearn") is None else ""
+    return [*(name for name, home in _HOME.items() if home != without), "__version__"]

@@ -122,6 +122,13 @@ from lacunet.selection.paper_tables import PaperTables as PaperTables
 from lacunet.selection.ensembles import Pool as Pool
 from lacunet.selection.regression import ClassRegression as ClassRegression
 from lacunet.selection.ensembles import Stack as Stack
-from lacunet.settings import Settings as Settings
+from lacunet.settings import (
+    ComputeSettings as ComputeSettings,
+    EvidenceSettings as EvidenceSettings,
+    GraphSettings as GraphSettings,
+    SearchSettings as SearchSettings,
+    Settings as Settings,
+)
+from lacunet.api.options import ReadSettings as ReadSettings, SurveySettings as SurveySettings
 
 __version__: str

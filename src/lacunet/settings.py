@@ -1,17 +1,17 @@
-"""How to work: every option with its meaning, its default and its limits, in one frozen value.
+"""How to work: every option with its meaning, its default and its check, in a few frozen classes.
 
-What to work on (data, networks, numbers of states) stays an argument: it differs from function to
-function. How to work does not, so it is said here and nowhere else: functions and commands take
-their options, defaults and descriptions from these fields, and whoever holds `Settings` knows that
-they have been checked. The layers below get the small values that they ask for: `options`, `goal`.
+The layers below get the values that they need: `numbers`, `options`, `goal`, `graph_search`.
 """
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
 
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import Goal
@@ -38,18 +38,7 @@ from lacunet.summaries.bootstrap import FEWEST, check_number
 from lacunet.summaries.intervals import LEVEL, check_level
 from lacunet.summaries.ratio_tests import FEWEST_DRAWS
 
-Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
-
 DIMENSIONS = ("parameters", "rank")
-KINDS = {
-    "estimate": Estimate,
-    "schedule": Schedule,
-    "method": Method,
-    "score": GraphScore,
-    "graph_prior": GraphPrior,
-    "missing_covariates": MissingCovariates,
-    "device": DeviceName,
-}
 FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what scores of the evidence use with default and thorough. Choose "
     "thorough to look as far as it did.",
@@ -61,24 +50,16 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
 
 
 def _option(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
-    """Make a field with its one description; `in_python` is what a text could not say."""
+    """Make a field with its meaning; `in_python` is what a text could not say."""
     return field(default=default, metadata={"meaning": meaning, "in_python": in_python}, **more)
 
 
-def _unknown(name: str, value: object, allowed: Sequence[str]) -> OptionError:
-    return OptionError(f"{name} '{value}' is not known. Choose from {', '.join(allowed)}.")
-
-
 def _exponent(alpha: Alpha) -> Alpha:
-    """Refuse what is no prior, and read a number that is given as a text.
-
-    >>> _exponent("1.5"), _exponent("bdeu:10")
-    (1.5, 'bdeu:10')
-    """
+    """Refuse what is no prior, and read a number that is given as a text."""
     check_alpha(alpha)
     try:
         return float(alpha) if isinstance(alpha, str) else alpha
-    except ValueError:
+    except ValueError:  # k2, or bdeu:SIZE
         return alpha
 
 
@@ -100,16 +81,34 @@ def _seconds(time: float | str) -> float:
     return seconds
 
 
-@dataclass(frozen=True, repr=False)
-class Settings:
-    """How to learn, score and measure: checked when it is made, and never again."""
+class Configuration:
+    """Base class: a frozen value that prints what is not as usual."""
 
-    scores: Names = _option(
-        "usual",
-        f"Scores, with commas between: {', '.join(s.name for s in SCORES)}; "
-        f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
-        in_python="Or a sequence of their names.",
-    )
+    def __repr__(self) -> str:
+        words = (f"{n}={getattr(v, 'value', v)!r}" for n, v in self.changed.items())
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults."""
+        values = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, (value, usual) in values.items() if value != usual}
+
+    def _put(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)  # while it is made, it is not frozen
+
+    def _choose(self, name: str, kind: type[StrEnum]) -> None:
+        """Put the member of an enumeration in the place of its name."""
+        value = getattr(self, name)
+        if value not in list(kind):
+            raise OptionError(f"{name} '{value}' is not known. Choose from {', '.join(kind)}.")
+        self._put(name, kind(value))
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SearchSettings(Configuration):
+    """How a model is fitted: its prior, and the search for the best parameters."""
+
     estimate: str = _option(
         Estimate.MAP,
         "Parameters to learn: map (as the paper; with exponents below 1 it means softmax), ml, or "
@@ -143,6 +142,11 @@ class Settings:
         "or blocks that vary together, NAME+NAME with commas between. Each class has its own, or "
         "all have the same: diagonal-common, full-common, or common after blocks.",
     )
+    coefficient_sd: float = _option(
+        COEFFICIENT_SD,
+        "Prior of covariates: standard deviation of the log odds ratio of two classes, for one "
+        "standard deviation of a number or between two states of a category.",
+    )
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(
         Schedule.DEFAULT,
@@ -150,44 +154,48 @@ class Settings:
         "long; paper: exactly CH96. The estimate is the highest maximum found.",
     )
     seed: int = _option(0, "Seed; the same seed gives the same numbers.")
-    threads: int | None = _option(
-        None, "Threads, or processes (default: one per core); the numbers do not depend on it."
-    )
-    cluster: str | None = _option(
-        None,
-        "Address of a Dask cluster that does the work, tcp://HOST:PORT; the numbers do not depend "
-        "on it.",
-        in_python="Inside a Dask `Client`, its workers do the work without it.",
-    )
-    workers: int | None = _option(
-        None, "Instead: start so many Dask workers on this machine, a process each."
-    )
-    device: str = _option(
-        DeviceName.CPU,
-        "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
-        "Samples of measured evidence are always drawn on cpu.",
-    )
-    dimension: str = _option(
-        DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."
-    )
     missing_as_state: bool = _option(
         False,
         "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
         in_python="Then the evidence is about other data: see `compare_missing`.",
     )
-    coefficient_sd: float = _option(
-        COEFFICIENT_SD,
-        "Prior of covariates: standard deviation of the log odds ratio of two classes, for one "
-        "standard deviation of a number or between two states of a category.",
-    )
     missing_covariates: str = _option(
         MissingCovariates.REFUSE,
         "Rows that lack a covariate: refuse (and say how many), or drop them.",
     )
-    blrt: int = _option(
-        0,
-        "Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against "
-        f"one less, {FEWEST_DRAWS} or more (99 is usual); 0: no test.",
+
+    def __post_init__(self) -> None:
+        """Check, and read texts."""
+        if self.schedule in FORMER:
+            raise OptionError(FORMER[self.schedule])
+        self._choose("estimate", Estimate)
+        self._choose("schedule", Schedule)
+        self._choose("missing_covariates", MissingCovariates)
+        self._put("alpha", _exponent(self.alpha))
+        if not 0.0 < self.coefficient_sd < math.inf:
+            raise OptionError(f"--coefficient-sd {self.coefficient_sd:g}: it must be above 0.")
+        Options(starts=self.starts, seed=self.seed)
+        self.numbers  # noqa: B018  # an unknown name is refused now
+
+    @cached_property
+    def numbers(self) -> NumberPrior:
+        """The prior of columns of numbers."""
+        together = understand_covariance(self.covariance)
+        return replace(understand_number_prior(self.number_prior), covariance=together)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class EvidenceSettings(Configuration):
+    """How models are scored, compared and measured, and how precise answers are."""
+
+    scores: str | Sequence[str] = _option(
+        "usual",
+        f"Scores, with commas between: {', '.join(s.name for s in SCORES)}; "
+        f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
+        in_python="Or a sequence of their names.",
+    )
+    dimension: str = _option(
+        DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."
     )
     whole_range: bool = _option(
         False,
@@ -218,15 +226,62 @@ class Settings:
     budget: float | str = _option(
         Goal.budget, "Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
     )
-    plug_in: bool = _option(
-        False,
-        "Ask rows of the estimate itself, as if it were the truth, not of the posterior of the "
-        "parameters.",
+    blrt: int = _option(
+        0,
+        "Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against "
+        f"one less, {FEWEST_DRAWS} or more (99 is usual); 0: no test.",
     )
     level: float = _option(LEVEL, "Level of confidence of --intervals.")
     bootstrap: int = _option(
         0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
     )
+    plug_in: bool = _option(
+        False,
+        "Ask rows of the estimate itself, as if it were the truth, not of the posterior of the "
+        "parameters.",
+    )
+
+    def __post_init__(self) -> None:
+        """Check, and read texts."""
+        if not isinstance(self.scores, str):
+            self._put("scores", tuple(self.scores))
+        choose_scores(self.scores)
+        if self.dimension not in DIMENSIONS:
+            known = ", ".join(DIMENSIONS)
+            raise OptionError(f"dimension '{self.dimension}' is not known. Choose from {known}.")
+        self._choose("method", Method)
+        if self.quick and self.evidence:
+            raise OptionError("quick measures nothing, evidence everything: give one of the two.")
+        self._put("budget", self.goal.budget)
+        check_level(self.level)
+        if self.bootstrap:
+            check_number(self.bootstrap, FEWEST)
+        if self.blrt and self.blrt < FEWEST_DRAWS:
+            raise OptionError(
+                f"--blrt {self.blrt}: of fewer than {FEWEST_DRAWS} draws no p can be 0.05 or less. "
+                "Give 99, or more."
+            )
+
+    @property
+    def goal(self) -> Goal:
+        """When sampling an evidence ends."""
+        return Goal(self.target, _seconds(self.budget))
+
+    @property
+    def chosen_scores(self) -> tuple[Score, ...]:
+        """The scores themselves."""
+        return choose_scores(self.scores)
+
+    @property
+    def rank(self) -> bool:
+        """Whether d is the rank of the observable distribution's Jacobian."""
+        return self.dimension == "rank"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class GraphSettings(Configuration):
+    """How a graph is searched for."""
+
     sweeps: int = _option(
         GraphSearch.sweeps,
         "Shakes of a graph around every variable that must be in vain before a search ends; 0: one "
@@ -254,92 +309,95 @@ class Settings:
         False,
         "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
     )
-    numbers: NumberPrior = field(init=False, compare=False)  # what columns of numbers ask for
-    options: Options = field(init=False, compare=False)  # what learning asks for
-    goal: Goal = field(init=False, compare=False)  # what measuring asks for
-    graph_search: GraphSearch = field(init=False, compare=False)  # what a search for a graph asks
 
     def __post_init__(self) -> None:
-        def put(name: str, value: object) -> None:
-            object.__setattr__(self, name, value)  # it is not frozen before it is whole
+        """Check."""
+        self._choose("score", GraphScore)
+        self._choose("graph_prior", GraphPrior)
+        GraphSearch(self.sweeps, self.restarts, self.probes)
 
-        if not isinstance(self.scores, str):
-            put("scores", tuple(self.scores))
-        choose_scores(self.scores)
-        if self.dimension not in DIMENSIONS:
-            raise _unknown("dimension", self.dimension, DIMENSIONS)
-        for name, kind in KINDS.items():
-            value = getattr(self, name)
-            if value in FORMER:
-                raise OptionError(FORMER[value])
-            if value not in list(kind):
-                raise _unknown(name, value, list(kind))
-            put(name, kind(value))
-        put("alpha", _exponent(self.alpha))
-        prior, together = self.number_prior, understand_covariance(self.covariance)
-        put("numbers", replace(understand_number_prior(prior), covariance=together))
-        if self.quick and self.evidence:
-            raise OptionError("quick measures nothing, evidence everything: give one of the two.")
-        if not 0.0 < self.coefficient_sd < math.inf:
-            raise OptionError(f"--coefficient-sd {self.coefficient_sd:g}: it must be above 0.")
-        if self.threads is not None and self.threads < 1:
-            raise OptionError(f"{self.threads} threads: there must be at least 1.")
-        self._check_cluster()
-        open_device(DeviceName(self.device))  # refused before data are read if it is not there
-        learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
-        put("options", Options(*learning, DeviceName(self.device)))
-        put("goal", Goal(self.target, _seconds(self.budget)))
-        put("budget", self.goal.budget)
-        put("graph_search", self._graph_search())
-        check_level(self.level)
-        if self.bootstrap:
-            check_number(self.bootstrap, FEWEST)
-        if self.blrt and self.blrt < FEWEST_DRAWS:
-            raise OptionError(
-                f"--blrt {self.blrt}: of fewer than {FEWEST_DRAWS} draws no p can be 0.05 or less. "
-                "Give 99, or more."
-            )
 
-    def _check_cluster(self) -> None:
-        if self.cluster is None and self.workers is None:
-            return
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ComputeSettings(Configuration):
+    """Where the work is done; no number depends on it."""
+
+    threads: int | None = _option(
+        None, "Threads, or processes (default: one per core); the numbers do not depend on it."
+    )
+    cluster: str | None = _option(
+        None,
+        "Address of a Dask cluster that does the work, tcp://HOST:PORT; the numbers do not depend "
+        "on it.",
+        in_python="Inside a Dask `Client`, its workers do the work without it.",
+    )
+    workers: int | None = _option(
+        None, "Instead: start so many Dask workers on this machine, a process each."
+    )
+    device: str = _option(
+        DeviceName.CPU,
+        "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
+        "Samples of measured evidence are always drawn on cpu.",
+    )
+
+    def __post_init__(self) -> None:
+        """Check."""
+        self._choose("device", DeviceName)
+        for name in ("threads", "workers"):
+            if (number := getattr(self, name)) is not None and number < 1:
+                raise OptionError(f"{number} {name}: there must be at least 1.")
         if self.cluster is not None and self.workers is not None:
             raise OptionError("--cluster is one that is there, --workers starts one: give one.")
-        if self.workers is not None and self.workers < 1:
-            raise OptionError(f"{self.workers} workers: there must be at least 1.")
         if self.device != DeviceName.CPU:
-            raise OptionError(
-                "--device cuda is for one machine. Leave out --cluster or --workers, or --device."
-            )
+            if self.cluster is not None or self.workers is not None:
+                reason = "--device cuda is for one machine."
+                raise OptionError(f"{reason} Leave out --cluster or --workers, or --device.")
+            open_device(DeviceName(self.device))  # refused before data are read if it is absent
 
-    def _graph_search(self) -> GraphSearch:
-        numbers = self.sweeps, self.restarts, self.probes
-        score, prior = GraphScore(self.score), GraphPrior(self.graph_prior)
-        return GraphSearch(*numbers, self.exact, self.seed, score, prior)
+
+PARTS = (EvidenceSettings, SearchSettings, GraphSettings, ComputeSettings)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings):
+    """How to learn, score and measure, in one value that can be given again."""
+
+    def __post_init__(self) -> None:
+        """Check every part."""
+        for part in PARTS:
+            part.__post_init__(self)
+
+    @property
+    def options(self) -> Options:
+        """How to look for a maximum."""
+        estimate, schedule = Estimate(self.estimate), Schedule(self.schedule)
+        return Options(estimate, schedule, self.starts, self.seed, DeviceName(self.device))
+
+    @property
+    def graph_search(self) -> GraphSearch:
+        """How to look for a graph."""
+        how = GraphScore(self.score), GraphPrior(self.graph_prior)
+        return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed, *how)
 
     @property
     def edge_sampling(self) -> EdgeSampling:
-        """What drawing graphs asks for."""
-        target, prior = self.target * OF_PROBABILITY, GraphPrior(self.graph_prior)
-        return EdgeSampling(target, seed=self.seed, prior=prior)
-
-    @property
-    def chosen_scores(self) -> tuple[Score, ...]:
-        """The scores themselves."""
-        return choose_scores(self.scores)
-
-    @property
-    def rank(self) -> bool:
-        """Whether d is the rank of the observable distribution's Jacobian."""
-        return self.dimension == "rank"
-
-    def __repr__(self) -> str:
-        """Say what is not as usual."""
-        values = {name: getattr(self, name) for name in OPTIONS}
-        changed = {n: v for n, v in values.items() if v != OPTIONS[n].default}
-        words = (f"{n}={getattr(v, 'value', v)!r}" for n, v in changed.items())
-        return f"Settings({', '.join(words)})"
+        """How to draw graphs."""
+        prior = GraphPrior(self.graph_prior)
+        return EdgeSampling(self.target * OF_PROBABILITY, seed=self.seed, prior=prior)
 
 
-OPTIONS: dict[str, Field[Any]] = {f.name: f for f in fields(Settings) if f.init}  # by name
+OPTIONS: dict[str, Field[Any]] = {f.name: f for f in fields(Settings)}  # by name
 DEFAULTS = Settings()
+
+
+def _meanings(part: type) -> str:
+    """List the fields of a class with their meanings, which `help` then shows."""
+    found = ["", "", "Parameters", "----------"]
+    wrap = textwrap.TextWrapper(92, "    ", "    ", break_on_hyphens=False)
+    for option in fields(part):
+        told = f"{option.metadata['meaning']} {option.metadata['in_python']}"
+        found += [f"{option.name} : {option.type}", *wrap.wrap(told)]
+    return "\n".join(found)
+
+
+for _part in (*PARTS, Settings):
+    _part.__doc__ = f"{_part.__doc__}{_meanings(_part)}"

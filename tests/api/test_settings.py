@@ -10,18 +10,14 @@ import typer
 
 import lacunet
 from lacunet import OptionError, api
-from lacunet.api.options import READING, defaults_of, options_of
+from lacunet.api.options import READING, TAKEN, defaults_of
 from lacunet.cli.app import COMMANDS
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
 from lacunet.scores import GROUPS
-from lacunet.settings import DEFAULTS, OPTIONS, Settings
+from lacunet.settings import DEFAULTS, OPTIONS, PARTS, Settings
 
-WITH_OPTIONS = {
-    name: function
-    for name, function in ((name, getattr(lacunet, name)) for name in lacunet.__all__)
-    if inspect.isfunction(function) and hasattr(function, "__signature__")
-}
+FUNCTIONS = [name for name in lacunet.__all__ if inspect.isfunction(getattr(lacunet, name))]
 
 
 @pytest.mark.parametrize(
@@ -91,22 +87,31 @@ def test_it_is_a_value():
 
 
 def test_every_option_is_one_of_a_function_and_of_a_command():
-    of_functions = {name for f in WITH_OPTIONS.values() for name in options_of(f)}
+    of_functions = {name for names in TAKEN.values() for name in names}
     of_commands = {name for c in COMMANDS for name in inspect.signature(c).parameters}
     assert set(OPTIONS) - of_functions == set()
     assert set(OPTIONS) - of_commands == set()
     assert of_functions == {*OPTIONS, *READING}
+    assert {*READING} < {*inspect.signature(lacunet.read_table).parameters}
 
 
-@pytest.mark.parametrize("name", WITH_OPTIONS)
-def test_help_shows_every_option_with_its_default_and_meaning(name):
-    function = WITH_OPTIONS[name]
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_have_few_parameters_and_plain_docstrings(name):
+    function = getattr(lacunet, name)
     parameters = inspect.signature(function).parameters
-    assert "**options" not in function.__doc__
-    for option in options_of(function):
-        assert re.search(rf"^    (\w+, )*{option}(, \w+)*$", function.__doc__, re.MULTILINE)
-        if option in OPTIONS:
-            assert parameters[option].default == getattr(defaults_of(function), option)
+    assert len(parameters) <= 20
+    assert not re.search(r"^ *\*\*(?!options$)", function.__doc__, re.MULTILINE)
+    if "options" in parameters:
+        assert re.search(r"^    .*\*\*options$", function.__doc__, re.MULTILINE)
+        assert {*TAKEN[name]} <= {*OPTIONS, *READING}
+
+
+def test_help_lists_every_option_with_its_meaning():
+    for kind in (*PARTS, Settings):
+        told = " ".join(kind.__doc__.split())
+        for option in dataclasses.fields(kind):
+            assert f"{option.name} : " in told
+            assert " ".join(option.metadata["meaning"].split()) in told
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
@@ -127,7 +132,7 @@ def test_a_command_has_the_options_and_defaults_of_its_function(work):
     function = getattr(api, work)
     (command,) = (c for c in COMMANDS if c.__name__ == COMMAND_OF.get(work, work))
     options = {n: p for n, p in inspect.signature(command).parameters.items() if n in OPTIONS}
-    own = {n for n in options_of(function) if n in OPTIONS}
+    own = {n for n in TAKEN[work] if n in OPTIONS}
     assert own <= set(options)
     given = {name: option.default for name, option in options.items()}
     assert dataclasses.replace(DEFAULTS, **given) == defaults_of(function)
@@ -167,6 +172,24 @@ def test_settings_and_options_beside_them():
     assert one.values("bic") == same.values("bic")
     assert one.options == same.options == few.options
     assert lacunet.select(table, [1, 2], settings=few, seed=5).options.seed == 5
+
+
+def test_settings_in_parts():
+    """What a part does not change stays as the function has it."""
+    table, path = lacunet.load_dataset("carcinoma"), lacunet.dataset_path("carcinoma")
+    few = lacunet.SearchSettings(starts=4, seed=3)
+    one = lacunet.select(table, [1, 2], settings=few, quick=True)
+    same = lacunet.select(table, [1, 2], starts=4, seed=3, quick=True)
+    assert one.certainty.probabilities == same.certainty.probabilities
+    assert one.options == same.options
+    several = [few, lacunet.EvidenceSettings(quick=True), lacunet.ReadSettings(weights="count")]
+    whole = lacunet.select(path, [1, 2], settings=several)
+    assert whole.certainty.probabilities == same.certainty.probabilities
+    assert lacunet.fit(path, 2, settings=several[::2], starts=2).options.starts == 2
+    with pytest.raises(OptionError, match=r"fit\(\) has no option 'sweeps'"):
+        lacunet.fit(table, 2, settings=lacunet.GraphSettings(sweeps=3))
+    with pytest.raises(OptionError, match="Give Settings, EvidenceSettings, SearchSettings"):
+        lacunet.fit(table, 2, settings=["starts"])
 
 
 def test_a_misspelt_option_is_named():

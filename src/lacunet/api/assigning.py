@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from lacunet.api.inputs import (
     observed_columns,
     rows_for,
 )
-from lacunet.api.options import AssignOptions, DrawOptions, SimulateOptions, divide, with_options
+from lacunet.api.options import SettingsLike, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
 from lacunet.data import Column
 from lacunet.data.transform import put_missing_states
@@ -44,7 +44,7 @@ from lacunet.models.prior import dirichlet
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.states import alike, as_shown
 from lacunet.selection.held_out import rows_digest
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import DEFAULTS
 from lacunet.tabular import library_of
 
 SEEN_ROWS = (
@@ -54,7 +54,7 @@ SEEN_ROWS = (
 )
 
 
-@with_options
+@with_options("missing", "missing_as_state", "plug_in", "seed")
 def assign(
     data: object,
     model: SpeakerLike,
@@ -63,8 +63,8 @@ def assign(
     impute: bool = False,
     draw: bool = False,
     anomalies: bool = False,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[AssignOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
@@ -78,7 +78,8 @@ def assign(
         lacks are not observed.
     model
         A model, or a stack, or the path of its file.
-    **hidden
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
     impute
         Not only hidden variables, but also every variable that has a hole somewhere. Numbers get
         what is expected of them, rounded to the decimals of the column and within its range.
@@ -89,7 +90,9 @@ def assign(
     anomalies
         Say of each row how unusual it is, too: log p(row), and its tail probability among rows with
         the same holes (`lacunet.anomalies`).
-    **options
+    settings, **options
+        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
+        missing cell; `missing_as_state`: read missing cells as a state.
 
     Examples
     --------
@@ -206,14 +209,14 @@ def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned
     return Assigned(variable.name, *told, hidden=variable.hidden)
 
 
-@with_options
+@with_options("seed", "plug_in")
 def simulate(
     model: SpeakerLike,
     rows: int,
     *,
     missing_rate: float = 0.0,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[SimulateOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> Any:
     """Draw rows from a model, as a Polars dataframe; holes completely at random.
 
@@ -229,7 +232,8 @@ def simulate(
         How many.
     missing_rate
         Share of the cells to leave empty.
-    **options
+    settings, **options
+        `seed`; `plug_in`: take the estimate itself, without its posterior.
     """
     from lacunet.data.write import labelled_frame
 
@@ -247,14 +251,14 @@ def draw(
     return columns_of([drawn.variables[j] for j in order]), drawn.codes[:, order]
 
 
-@with_options
+@with_options("alpha", "seed")
 def random_model(
     classes: int,
     leaves: int,
     *,
     leaf_states: int = 2,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[DrawOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> Model:
     """Draw a naive-Bayes model as in the paper: every parameter set from a uniform Dirichlet.
 
@@ -264,7 +268,8 @@ def random_model(
         States of the hidden root.
     leaves, leaf_states
         Observed variables, and the states of each.
-    **options
+    settings, **options
+        `seed`; `alpha`: the prior that the model gets.
     """
     settings, _ = divide(settings, options)
     if leaves < 1:

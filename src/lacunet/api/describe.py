@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias, Unpack, overload
+from typing import Any, TypeAlias, overload
 
 from lacunet.api.engine import at_work
 from lacunet.api.fitting import parameters_for
 from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
-from lacunet.api.options import (
-    IntervalOptions,
-    ModelOptions,
-    ReadOptions,
-    StatisticsOptions,
-    divide,
-    with_options,
-)
+from lacunet.api.options import DESIGN, READ, WORK, ReadSettings, SettingsLike, divide, with_options
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.prepare import prepare
@@ -48,15 +41,15 @@ from lacunet.summaries.statistics import fit_statistics as statistics_of
 FitLike: TypeAlias = Fit | Selection | ClassRegression | ModelLike
 
 
-@with_options
+@with_options(*READ, *WORK, *DESIGN, "level", "bootstrap", "missing_as_state", "missing_covariates")
 def intervals(
     data: object,
     fit: FitLike,
     *,
     estimate: str | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[IntervalOptions],
+    **options: Any,
 ) -> Intervals:
     """Give every parameter of a fit its standard error and its confidence interval.
 
@@ -64,10 +57,13 @@ def intervals(
     ----------
     data
         The data that it was fitted to: a table, or anything that `read_table` reads.
-    **fit
+    fit
+        A fit, or a model (or its path) at its maximum for these data.
     estimate
         What the parameters maximise, 'map', 'ml' or 'softmax'; known of a fit.
-    **options
+    settings, listener, **options
+        Settings by name, as level, bootstrap, seed, threads, strata, clusters, or as objects of
+        `ReadSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -77,10 +73,10 @@ def intervals(
     >>> found.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
+    settings, reading = divide(settings, options)
     fit = fit_in(fit)
     known = estimate_of(fit) or settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
-    settings, reading = divide(settings, options)
     model = as_model(fit)
     if model.predictors is not None:
         _, found = parameters_for(data, model, settings, reading)
@@ -121,13 +117,13 @@ def _of_parameters(fit: ClassFit, settings: Settings, listener: Listener) -> Int
         return class_replicates(fit, *asked, executor=engine.executor).intervals(settings.level)
 
 
-@with_options
+@with_options(*READ, "missing_as_state", "missing_covariates")
 def fit_statistics(
     data: object,
     fit: FitLike,
     *,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[StatisticsOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> FitStatistics:
     """Give what other programs print: AIC and its kin, entropy R², G², bivariate residuals.
 
@@ -137,7 +133,11 @@ def fit_statistics(
     ----------
     data
         The data that it was fitted to: a table, or anything that `read_table` reads.
-    **fit; options
+    fit
+        A fit, or a model (or its path) at its maximum for these data.
+    settings, **options
+        Settings by name, as weights, missing, missing_as_state, or as objects of `ReadSettings` and
+        `SearchSettings`; see `select`.
     """
     fit, (settings, reading) = fit_in(fit), divide(settings, options)
     if as_model(fit).predictors is not None:
@@ -147,15 +147,15 @@ def fit_statistics(
     return statistics_of(problem, model, estimate_of(fit))
 
 
-@with_options
+@with_options(*READ, "missing_as_state")
 def em_traces(
     data: object,
     fit: FitLike,
     *,
     starts: int | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[ModelOptions],
+    **options: Any,
 ) -> Traces:
     """Give the objective after every step of every start: the search of a fit, run once more.
 
@@ -167,7 +167,9 @@ def em_traces(
         The fit; its options say how to search.
     starts
         Another number of random starts (default: as many as the fit had).
-    **options
+    settings, listener, **options
+        Settings by name, as weights, missing, missing_as_state, or as objects of `ReadSettings`;
+        see `select`.
 
     Examples
     --------
@@ -229,7 +231,7 @@ def estimate_of(given: FitLike) -> Estimate | None:
 
 
 def _problem(
-    data: object, model: Model, settings: Settings, reading: ReadOptions
+    data: object, model: Model, settings: Settings, reading: ReadSettings
 ) -> tuple[Model, Problem]:
     """Join a model with data, whose numbers it then knows."""
     table = table_with_model(data, model.network, settings, reading, numbers=True)

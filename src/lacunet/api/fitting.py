@@ -5,9 +5,9 @@ Fit one model, and score one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack, cast, overload
+from typing import Any, overload
 
 from lacunet.api.engine import at_work, held_by, in_cluster
 from lacunet.api.inputs import (
@@ -23,10 +23,12 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import (
-    FitOptions,
-    ReadOptions,
-    RegressionOptions,
-    ScoreOptions,
+    FIT,
+    READ,
+    REGRESSION,
+    SAMPLE,
+    ReadSettings,
+    SettingsLike,
     divide,
     with_options,
 )
@@ -66,15 +68,15 @@ from lacunet.summaries.predictive_checks import misfit_flags
 from lacunet.summaries.regression import check_replicates_of, class_replicates
 
 
-@with_options
+@with_options(*FIT, *REGRESSION)
 def class_regression(
     data: object,
     states: int,
     covariates: CovariatesLike,
     *,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[RegressionOptions],
+    **options: Any,
 ) -> ClassRegression:
     """Fit classes together with what predicts them: latent class regression, in one step.
 
@@ -86,7 +88,16 @@ def class_regression(
 
     Parameters
     ----------
-    **data; states; covariates; options
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
+    covariates
+        Columns that predict classes, and are no items: a list of names, or a formula such as '~ age
+        + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, evidence, bootstrap, or as objects of
+        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -134,7 +145,7 @@ def class_regression(
 
 
 def parameters_for(
-    data: object, model: Model, settings: Settings, reading: ReadOptions, also: Sequence[str] = ()
+    data: object, model: Model, settings: Settings, reading: ReadSettings, also: Sequence[str] = ()
 ) -> tuple[Table, ClassFit]:
     """Join a model with predictors and data: the rows that were used, and its parameters there."""
     known = model.predictors
@@ -149,18 +160,18 @@ def parameters_for(
 
 
 def read_covariates(
-    data: object, covariates: CovariatesLike, reading: ReadOptions
+    data: object, covariates: CovariatesLike, reading: ReadSettings
 ) -> tuple[tuple[CovariateTerm, ...], Table]:
     """Read a table with its items and covariates, and what is said of these."""
     terms = understand_terms(covariates, names_in(data))
     if isinstance(data, Table):
         return terms, as_table(data, reading, numbers=True)
-    asked: dict[str, Any] = {**reading}
-    if asked.get("columns"):  # which name items
-        listed = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
-        asked["columns"] = list(dict.fromkeys([*listed, *(term.name for term in terms)]))
-    asked["kinds"] = covariate_kinds(asked.get("kinds"), terms)
-    return terms, as_table(data, cast(ReadOptions, asked), numbers=True)
+    columns = reading.columns
+    if columns:  # which name items
+        items = [columns] if isinstance(columns, str) else columns
+        columns = list(dict.fromkeys([*items, *(term.name for term in terms)]))
+    told = replace(reading, columns=columns, kinds=covariate_kinds(reading.kinds, terms))
+    return terms, as_table(data, told, numbers=True)
 
 
 def covariate_kinds(kinds: KindsLike, terms: Sequence[CovariateTerm]) -> Kinds:
@@ -181,9 +192,9 @@ def fit(
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
     covariates: None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[FitOptions],
+    **options: Any,
 ) -> Fit: ...
 
 
@@ -193,13 +204,13 @@ def fit(
     states: int,
     *,
     covariates: CovariatesLike,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[RegressionOptions],
+    **options: Any,
 ) -> ClassRegression: ...
 
 
-@with_options
+@with_options(*FIT, *REGRESSION)
 def fit(
     data: object,
     states: int | None = None,
@@ -209,9 +220,9 @@ def fit(
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
     covariates: CovariatesLike | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[RegressionOptions],
+    **options: Any,
 ) -> Fit | ClassRegression:
     """Fit a latent class model with `states` classes, or a network.
 
@@ -220,7 +231,25 @@ def fit(
 
     Parameters
     ----------
-    **data; states; network, hidden; knowledge; edges; covariates; options
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
+    network, hidden
+        Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
+        its hidden variables.
+    knowledge
+        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
+        Fixed tables are not learned, tied ones together, zeros stay zero.
+    edges
+        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
+        or pairs of names.
+    covariates
+        Columns that predict classes, and are no items: a list of names, or a formula such as '~ age
+        + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, weights, kinds, or as objects of
+        `ReadSettings`, `SearchSettings` and `ComputeSettings`; see `select`.
     """
     if covariates is not None:
         if states is None or network is not None or hidden or knowledge is not None or edges:
@@ -251,26 +280,25 @@ def _fit(table: Table, structure: Network, settings: Settings, listener: Listene
         return replace(found, flags=(*found.flags, *misfit_flags(found)))
 
 
-def _check_covariates_meant(options: RegressionOptions) -> None:
+def _check_covariates_meant(options: Mapping[str, Any]) -> None:
     """Refuse options that only covariates give a meaning."""
     elsewhere = dict.fromkeys(("level", "bootstrap"), "lacunet.intervals")
-    elsewhere |= dict.fromkeys(("evidence", "target", "budget"), "lacunet.log_evidence")
+    elsewhere |= dict.fromkeys(("evidence", *SAMPLE), "lacunet.log_evidence")
     for name in options:
-        if name in RegressionOptions.__annotations__ and name not in FitOptions.__annotations__:
-            where = elsewhere.get(name)
-            other = f" ({where} has it for other models)" if where else ""
+        if name in REGRESSION:
+            other = f" ({elsewhere[name]} has it for other models)" if name in elsewhere else ""
             raise OptionError(f"{name} is about covariates{other}. Give covariates too.")
 
 
-@with_options
+@with_options(*FIT)
 def add_direct_effects(
     data: object,
     states: int,
     *,
     edges: EdgesLike = (),
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[FitOptions],
+    **options: Any,
 ) -> DirectEffects:
     """Fit a latent class model, and add direct effects between answers as long as they pay.
 
@@ -280,7 +308,16 @@ def add_direct_effects(
 
     Parameters
     ----------
-    **data; states; edges; options
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
+    edges
+        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
+        or pairs of names.
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, or as objects of `ReadSettings`,
+        `SearchSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -300,16 +337,16 @@ def add_direct_effects(
         return direct_effects(workshop, structure)
 
 
-@with_options
+@with_options(*READ, "missing_as_state", "scores", "estimate", "dimension", "threads")
 def score(
     data: object,
     model: ModelLike,
     *,
     hidden: Sequence[str] = (),
     refit: bool = False,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[ScoreOptions],
+    **options: Any,
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them.
 
@@ -318,10 +355,17 @@ def score(
 
     Parameters
     ----------
-    **data; model; hidden
+    data
+        A table, or anything that `read_table` reads.
+    model
+        A model, or the path of its file.
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
     refit
         Whether to climb to a maximum first.
-    **options
+    settings, listener, **options
+        Settings by name, as scores, estimate, dimension, threads, weights, or as objects of
+        `ReadSettings` and `EvidenceSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     given = check_unpredicted(as_model(model, hidden), "these scores")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from lacunet.api.graphs import learn_structure
 from lacunet.api.imputing import impute
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.missing import with_answers
-from lacunet.api.options import SelectOptions, divide, with_options
+from lacunet.api.options import SELECT, SettingsLike, divide, with_options
 from lacunet.api.selecting import proposed, select, structures, told
-from lacunet.api.stacking import Asked, learn_class
+from lacunet.api.stacking import ModelChoice, learn_class
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
@@ -36,7 +36,7 @@ from lacunet.selection.measuring import forecast_measuring
 from lacunet.settings import DEFAULTS, Settings
 
 
-@with_options
+@with_options(*SELECT)
 def forecast(
     data: object,
     states: int | Iterable[int] = range(1, 9),
@@ -46,9 +46,9 @@ def forecast(
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[SelectOptions],
+    **options: Any,
 ) -> Forecast:
     """Say what `select`, `fit` or `compare` would take: memory, time, and who would do the work.
 
@@ -59,14 +59,23 @@ def forecast(
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     states
         Numbers of hidden states to try; one, for `fit`.
     network, hidden
         A network with hidden variables, as for `select`.
     networks
         Networks to compare, as for `compare`.
-    **knowledge; edges; options
+    knowledge
+        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
+        Fixed tables are not learned, tied ones together, zeros stay zero.
+    edges
+        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
+        or pairs of names.
+    settings, listener, **options
+        Settings by name, as starts, threads, quick, evidence, calibrate, or as objects of
+        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -193,7 +202,7 @@ def _impute() -> None:
 
 def _classify() -> None:
     table, settings = _answers(), Settings(threads=1)
-    learn_class(table, "a", Asked.AUTO.value, settings)
+    learn_class(table, "a", ModelChoice.AUTO.value, settings)
 
 
 WORK: Mapping[str, Callable[[], None]] = {

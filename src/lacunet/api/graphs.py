@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha, one_of
 from lacunet.api.options import (
-    EdgeOptions,
-    GraphOptions,
-    HiddenOptions,
-    TreeOptions,
+    CLIMB,
+    GRAPH,
+    NUMBERS,
+    PARALLEL,
+    READ,
+    SAMPLE,
+    SettingsLike,
     divide,
     with_options,
 )
@@ -43,29 +46,32 @@ from lacunet.summaries.bootstrap import check_replicates
 USUAL = Settings(alpha=AVERAGED, number_prior=GRAPH_NUMBERS)
 
 
-@with_options
+@with_options(*READ, *PARALLEL, *GRAPH, *NUMBERS, "score", "evidence", *SAMPLE)
 def learn_structure(
     data: object,
     *,
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
-    settings: Settings = USUAL,
+    settings: SettingsLike = USUAL,
     listener: Listener = ignore,
-    **options: Unpack[GraphOptions],
+    **options: Any,
 ) -> Learned:
     """Learn the graph over the columns of a table: the most probable one, or by a bound.
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     max_parents
         Most parents of a variable (default: any number).
     knowledge
         What the graph keeps to: a `Knowledge`, or the path of its JSON file.
     resume
         A file that keeps how far the search is. If it is there, the search goes on from it.
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, seed, threads, evidence, graph_prior, exact, or as objects of
+        `ReadSettings`, `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     alpha, known, how = one_alpha(settings), known_of(knowledge, max_parents), settings.graph_search
@@ -77,16 +83,16 @@ def learn_structure(
         )
 
 
-@with_options
+@with_options(*READ, *PARALLEL, *GRAPH, "target")
 def edge_certainty(
     data: object,
     *,
     resamples: int = 0,
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
-    settings: Settings = USUAL,
+    settings: SettingsLike = USUAL,
     listener: Listener = ignore,
-    **options: Unpack[EdgeOptions],
+    **options: Any,
 ) -> EdgeCertainty:
     """Say how sure each edge between the columns of a table is, and each direction.
 
@@ -95,13 +101,16 @@ def edge_certainty(
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     resamples
         Above 0: not the posterior, but the shares of so many resamples of the rows whose learned
         graph has the edge.
     max_parents, knowledge
         As for `learn_structure`.
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, seed, threads, target, graph_prior, or as objects of
+        `ReadSettings`, `SearchSettings` and `GraphSettings`; see `select`.
 
     Examples
     --------
@@ -179,24 +188,27 @@ TREES = Settings(number_prior=GRAPH_NUMBERS)
 BDEU = Settings(alpha="bdeu:10", number_prior=GRAPH_NUMBERS)
 
 
-@with_options
+@with_options(*READ, *PARALLEL, *NUMBERS, "alpha", "starts", "evidence", *SAMPLE)
 def learn_latent_tree(
     data: object,
     shape: str = "tree",
     *,
-    settings: Settings = TREES,
+    settings: SettingsLike = TREES,
     listener: Listener = ignore,
-    **options: Unpack[TreeOptions],
+    **options: Any,
 ) -> LatentTree:
     """Learn hidden variables that join the columns of a table, and their numbers of states.
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     shape
         tree: every column is a leaf, whatever joins them is hidden; forest: the same, but it may
         fall apart; naive: one hidden variable behind all columns (a latent class model).
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
+        `SearchSettings` and `EvidenceSettings`; see `select`.
 
     Examples
     --------
@@ -223,7 +235,7 @@ def learn_latent_tree(
         )
 
 
-@with_options
+@with_options(*READ, *PARALLEL, *NUMBERS, "alpha", "starts", "evidence", *SAMPLE, *CLIMB)
 def find_hidden(
     data: object,
     *,
@@ -231,9 +243,9 @@ def find_hidden(
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
-    settings: Settings = BDEU,
+    settings: SettingsLike = BDEU,
     listener: Listener = ignore,
-    **options: Unpack[HiddenOptions],
+    **options: Any,
 ) -> HiddenFound:
     """Look for hidden variables in the graph over the columns of a table.
 
@@ -243,14 +255,17 @@ def find_hidden(
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     most
         Hidden variables to look for, at most.
     max_parents, knowledge
         As for `learn_structure`: about the columns.
     resume
         As for `learn_structure`; a search that has ended goes on if `most` is larger then.
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
+        `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     alpha, known = one_alpha(settings), known_of(knowledge, max_parents)

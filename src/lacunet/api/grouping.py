@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack, cast
+from typing import Any
 
 from lacunet.api.engine import at_work
-from lacunet.api.inputs import as_table, listed, names_in, one_alpha
-from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
+from lacunet.api.inputs import as_table, beside_items, listed, names_in, one_alpha
+from lacunet.api.options import FIT, SAMPLE, ReadSettings, SettingsLike, divide, with_options
 from lacunet.api.selecting import as_sure_as_asked
 from lacunet.api.structure import one_number
 from lacunet.data.kinds import understand_kinds
@@ -26,19 +26,19 @@ from lacunet.runtime.states import understand_bins
 from lacunet.selection.effects import Workshop
 from lacunet.selection.evaluating import check_states
 from lacunet.selection.group_comparison import GroupComparison, compare_levels
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import DEFAULTS
 
 
-@with_options
+@with_options(*FIT, "quick", "evidence", *SAMPLE)
 def compare_groups(
     data: object,
     states: int,
     group: str,
     *,
     free: Sequence[str] | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[GroupOptions],
+    **options: Any,
 ) -> GroupComparison:
     """Fit latent classes in several groups: are the classes the same? (Measurement invariance.)
 
@@ -49,13 +49,18 @@ def compare_groups(
 
     Parameters
     ----------
-    **data; states
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
     group
         The column that says which group a row belongs to. Rows that do not show it are left out.
     free
         Items that are free where answers are partly equal (default: those that the evidence asks
         for, added one at a time).
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, quick, or as objects of `ReadSettings`,
+        `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -88,7 +93,7 @@ def compare_groups(
     return GroupComparison(levels, found)
 
 
-def read_groups(data: object, group: str, reading: ReadOptions) -> Table:
+def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
     """Read a table with its items, and the column of groups as categories."""
     names = names_in(data)
     if group not in names:
@@ -98,29 +103,27 @@ def read_groups(data: object, group: str, reading: ReadOptions) -> Table:
         )
     if isinstance(data, Table):
         return with_groups(as_table(data, reading, numbers=True), group)
-    asked: dict[str, Any] = {**reading}
-    if group in (asked.get("exclude") or ()):
+    if group in (reading.exclude or ()):
         raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
-    clusters = asked.get("clusters") or ()
-    drawn = [clusters] if isinstance(clusters, str) else clusters
-    if group in (asked.get("weights"), asked.get("strata"), *drawn):
+    if group in beside_items(reading):
         raise OptionError(
             f"'{group}' cannot be the group, for it says how rows were drawn or what they weigh. "
             "Put a copy of it into the data, under another name."
         )
-    if asked.get("columns"):  # which name items
-        items = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
+    columns = reading.columns
+    if columns:  # which name items
+        items = [columns] if isinstance(columns, str) else columns
         if group in items:
             raise OptionError(
                 f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
                 "the items alone."
             )
-        asked["columns"] = [*items, group]
-    kinds = understand_kinds(asked.get("kinds"))
-    if group not in understand_bins(asked.get("bin")).named:
+        columns = [*items, group]
+    said = kinds = understand_kinds(reading.kinds)
+    if group not in understand_bins(reading.bin).named:
         kinds = kinds.also(understand_kinds({group: "categorical"}))
-    table = as_table(data, cast(ReadOptions, {**asked, "kinds": kinds}), numbers=True)
-    if not understand_kinds(asked.get("kinds")).said and not any(
+    table = as_table(data, replace(reading, columns=columns, kinds=kinds), numbers=True)
+    if not said.said and not any(
         c.kind.number or c.bins is not None for c in table.columns
     ):  # that the group is one of categories is nothing to explain
         table = replace(table, columns=tuple(replace(c, why="") for c in table.columns))

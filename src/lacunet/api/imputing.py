@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lacunet.api.assigning import assignment_of
 from lacunet.api.inputs import as_table, check_ordered
-from lacunet.api.options import StackOptions, divide, with_options
+from lacunet.api.options import PARALLEL, READ, SettingsLike, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment
-from lacunet.api.stacking import Asked, learn_asked
+from lacunet.api.stacking import ModelChoice, learn_asked
 from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
 from lacunet.data.reading import Rows, as_values
@@ -250,16 +250,16 @@ def filled(X: Any, told: Told) -> Any:
 HIDING, DRAWING = 0, 1  # streams of random numbers
 
 
-@with_options
+@with_options(*READ, *PARALLEL, "kinds")
 def impute(
     data: object,
     *,
-    model: str = Asked.AUTO.value,
+    model: str = ModelChoice.AUTO.value,
     draw: bool = False,
     imputations: int | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[StackOptions],
+    **options: Any,
 ) -> Imputation:
     """Fill in the holes of a table, by models that are learned from it.
 
@@ -280,7 +280,9 @@ def impute(
     imputations
         How many completed tables to draw, for multiple imputation. Each has its own draw of the
         parameters from their posterior.
-    **options
+    settings, listener, **options
+        Settings by name, as seed, threads, kinds, missing, or as objects of `ReadSettings`; see
+        `select`.
 
     Examples
     --------
@@ -295,7 +297,7 @@ def impute(
     table = as_table(data, reading, numbers=True)
     pool = learn_filling(table, model, settings, listener)
     states = {column.name: column.states for column in table.columns}
-    rows = read_rows(data, states, missing=reading.get("missing", ()), kinds=table.kinds)
+    rows = read_rows(data, states, missing=reading.missing, kinds=table.kinds)
     X = whole_frame(data) if isinstance(data, str | os.PathLike) else in_memory(data)
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, count
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from lacunet.api.options import ReadOptions, RowOptions
+from lacunet.api.options import AS_USUAL, ReadSettings
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
 from lacunet.data.design import DesignColumns
@@ -43,7 +43,6 @@ from lacunet.structure.knowledge import Knowledge, read_knowledge
 
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
-NOTHING = ReadOptions()
 E = TypeVar("E", bound=StrEnum)
 
 
@@ -102,25 +101,24 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
     return dict(hidden) if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
 
 
-def as_table(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
+def as_table(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
     """Give a table, or read it, in the order of work."""
     return as_written(data, reading, numbers=numbers).in_work_order
 
 
-def as_written(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
+def as_written(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
     """Give a table as it is, or read it.
 
     Where no numbers may be, those of a file are put into bins, and a table with numbers is refused.
     """
     if not isinstance(data, Table):
-        asked: dict[str, Any] = {**reading}
         if not numbers:
-            asked["kinds"] = understand_kinds(asked.get("kinds")).categories_alone
-        return read_table(data, **asked)
+            reading = replace(reading, kinds=understand_kinds(reading.kinds).categories_alone)
+        return read_table(data, **vars(reading))
     number = next((c.name for c in data.columns if c.kind.number), None)
     if number is not None and not numbers:
         raise numbers_refused(number)
-    given = [name for name, value in reading.items() if value]
+    given = [name for name, value in reading.changed.items() if value]
     if given:
         raise OptionError(
             f"{', '.join(given)}: this table is read already. Give these to read_table instead."
@@ -131,7 +129,7 @@ def as_written(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = 
 def table_for(
     data: object,
     network: Network,
-    reading: ReadOptions = NOTHING,
+    reading: ReadSettings = AS_USUAL,
     *,
     numbers: bool = False,
     also: Sequence[str] = (),
@@ -145,39 +143,34 @@ def table_for(
     if not numbers:
         network.refuse_numbers()
     names = check_columns(data, network)
-    asked: dict[str, Any] = {**reading}
-    asked["kinds"] = understand_kinds(asked.get("kinds")).also(kinds_of(network))
-    table = read_table(data, **asked, states=observed_states(network), also=also)
+    told = replace(reading, kinds=understand_kinds(reading.kinds).also(kinds_of(network)))
+    table = read_table(data, **vars(told), states=observed_states(network), also=also)
     places = {v.name: v.place for v in network.variables}
     columns = tuple(replace(c, place=places.get(c.name, c.place)) for c in table.columns)
-    left_out = {*beside_items(reading), *reading.get("exclude", ())}
+    left_out = {*beside_items(reading), *reading.exclude}
     other = [name for name in names if name not in also]
     notes = (*table.notes, *_unused(network, other, left_out))
     return replace(table, columns=columns, notes=notes).in_work_order
 
 
 def table_of(
-    data: object, model: Model, reading: ReadOptions = NOTHING, also: Sequence[str] = ()
+    data: object, model: Model, reading: ReadSettings = AS_USUAL, also: Sequence[str] = ()
 ) -> Table:
     """Read the columns of a model, with numbers, its covariates, and others beside them."""
     known = covariates_of(model)
     check_shown(known, names_in(data))
     if isinstance(data, Table) or not known.covariates:
         return table_for(data, model.network, reading, numbers=True, also=also)
-    asked: dict[str, Any] = {**reading}
-    kinds = understand_kinds(asked.get("kinds"))
+    kinds = understand_kinds(reading.kinds)
     wanted = frozenset((*kinds.wanted, *known.names))
-    asked["kinds"] = replace(kinds.also(kinds_of_covariates(known)), wanted=wanted)
-    told = cast(ReadOptions, asked)
+    told = replace(reading, kinds=replace(kinds.also(kinds_of_covariates(known)), wanted=wanted))
     every = list(dict.fromkeys((*also, *known.names)))
     return table_for(data, model.network, told, numbers=True, also=every)
 
 
-def beside_items(reading: ReadOptions) -> list[str | None]:
+def beside_items(reading: ReadSettings) -> list[str | None]:
     """Columns that are read, and are no items; None where nothing says what rows weigh."""
-    told: dict[str, Any] = {**reading}
-    design = DesignColumns.told(told.get("strata"), told.get("clusters"))
-    return [told.get("weights"), *design.names]
+    return [reading.weights, *DesignColumns.told(reading.strata, reading.clusters).names]
 
 
 def check_columns(data: object, network: Network) -> list[str]:
@@ -210,7 +203,7 @@ def check_ordered(data: object) -> None:
         )
 
 
-def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speaker, CodeArray]:
+def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Speaker, CodeArray]:
     """Read every row in its order, (rows, observed variables): what no column shows is missing.
 
     Who is asked about them knows the numbers that occur there.
@@ -223,7 +216,7 @@ def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speak
             f"the table shows no variable of the model. Its columns are {listed(there)}; the model "
             f"has {listed(list(states))}. Rename the columns."
         )
-    missing, known = reading.get("missing", ()), covariates_of(speaker)
+    missing, known = reading.missing, covariates_of(speaker)
     check_shown(known, there)
     kinds = kinds_of(network).also(kinds_of_covariates(known))
     rows = read_rows(data, shown, missing=missing, kinds=kinds, also=known.names)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from lacunet.api.inputs import asked_speaker, check_ordered, rows_for
-from lacunet.api.options import AnomalyOptions, divide, with_options
+from lacunet.api.options import SettingsLike, divide, with_options
 from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.inference.covariates import design_of
@@ -24,7 +24,7 @@ from lacunet.models.predictors import Covariate
 from lacunet.models.surgery import at_given, predicted
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State, label
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import DEFAULTS
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -210,14 +210,14 @@ def _weights(weights: Mapping[str, float]) -> str:
     return " : ".join(f"{state} {weight:g}" for state, weight in weights.items())
 
 
-@with_options
+@with_options("missing", "plug_in", "seed")
 def anomalies(
     data: object,
     model: SpeakerLike,
     *,
     draws: int = DRAWS,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[AnomalyOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> FloatArray:
     """Give each row, in the order of the input, its tail probability: small is unusual.
 
@@ -234,7 +234,9 @@ def anomalies(
     draws
         Rows to draw from the model and compare with, where what is shown has more configurations
         than that; if it has fewer, the answer is exact. Nothing below 1 / (draws + 1) is told.
-    **options
+    settings, **options
+        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
+        missing cell.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 from lacunet import __version__
 from lacunet.api.engine import at_work, check_bounded
@@ -21,7 +21,7 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.options import BoundOptions, EvidenceOptions, RatioOptions, divide, with_options
+from lacunet.api.options import NUMBERS, READ, SAMPLE, WORK, SettingsLike, divide, with_options
 from lacunet.api.structure import one_number, structured, table_and_structure
 from lacunet.data.design import flags_of
 from lacunet.errors import OptionError
@@ -45,7 +45,7 @@ from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_t
 UNIFORM = Settings(alpha=1.0)  # the prior for which most published evidence is
 
 
-@with_options
+@with_options(*READ, *WORK, *NUMBERS, "alpha", "method", "device", *SAMPLE)
 def log_evidence(
     data: object,
     states: int | None = None,
@@ -54,9 +54,9 @@ def log_evidence(
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
-    settings: Settings = UNIFORM,
+    settings: SettingsLike = UNIFORM,
     listener: Listener = ignore,
-    **options: Unpack[EvidenceOptions],
+    **options: Any,
 ) -> Measurement:
     """Compute log p(D|S) itself, all labellings and empty states included, with an error bar.
 
@@ -64,11 +64,22 @@ def log_evidence(
 
     Parameters
     ----------
-    **data; states; network, hidden; knowledge
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
+    network, hidden
+        Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
+        its hidden variables.
+    knowledge
+        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
+        Fixed tables are not learned, tied ones together, zeros stay zero.
     resume
         A file that keeps what was sampled. If it is there, the work goes on from it, with the whole
         budget; it may be removed at the end.
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, method, target, budget, seed, threads, or as objects of
+        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
@@ -100,15 +111,15 @@ def _kept(resume: StrPath | None, problem: Problem, settings: Settings) -> Kept:
     return Kept(resume, {**about, **{name: getattr(settings, name) for name in asked}})
 
 
-@with_options
+@with_options(*READ, *WORK, "alpha", "device", *SAMPLE)
 def log_evidence_bounds(
     data: object,
     model: ModelLike,
     *,
     hidden: Hidden = (),
-    settings: Settings = UNIFORM,
+    settings: SettingsLike = UNIFORM,
     listener: Listener = ignore,
-    **options: Unpack[BoundOptions],
+    **options: Any,
 ) -> Sandwich:
     """Bound log p(D|S) of simulated data from both sides, given the model they came from.
 
@@ -117,7 +128,15 @@ def log_evidence_bounds(
 
     Parameters
     ----------
-    **data; model; hidden; options
+    data
+        A table, or anything that `read_table` reads.
+    model
+        A model, or the path of its file.
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
+    settings, listener, **options
+        Settings by name, as alpha, target, budget, seed, threads, or as objects of `ReadSettings`,
+        `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     given = check_unpredicted(as_model(model, hidden), "these bounds")
@@ -134,7 +153,7 @@ def log_evidence_bounds(
 BOOTSTRAP = Settings(estimate="ml", starts=STARTS)
 
 
-@with_options
+@with_options(*READ, *WORK, "kinds", "starts", "schedule")
 def likelihood_ratio_test(
     data: object,
     states: int,
@@ -143,9 +162,9 @@ def likelihood_ratio_test(
     hidden: Hidden = (),
     replicates: int = REPLICATES,
     stop_after: int | None = None,
-    settings: Settings = BOOTSTRAP,
+    settings: SettingsLike = BOOTSTRAP,
     listener: Listener = ignore,
-    **options: Unpack[RatioOptions],
+    **options: Any,
 ) -> RatioTest:
     """Test `states` hidden states against one more, by the parametric bootstrap of ML fits.
 
@@ -163,7 +182,9 @@ def likelihood_ratio_test(
         Data sets to draw from the fit with k states, with the holes of the real data.
     stop_after
         Stop as soon as so many of them reach the statistic of the real data.
-    **options
+    settings, listener, **options
+        Settings by name, as starts, seed, threads, weights, or as objects of `ReadSettings`,
+        `SearchSettings` and `ComputeSettings`; see `select`.
 
     Examples
     --------
@@ -175,7 +196,8 @@ def likelihood_ratio_test(
     k = one_number(states)
     if k < 1:
         raise OptionError(f"{k} hidden states: there must be at least 1.")
-    settings, reading = divide(replace(settings, estimate="ml"), options)
+    settings, reading = divide(settings, options)
+    settings = replace(settings, estimate="ml")
     if network is None:
         table = as_table(data, reading, numbers=True)
         small, large = (p.network for p in latent_classes(table, [k, k + 1]))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, as_table, as_written, table_for
-from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
+from lacunet.api.options import LEARN, READ, ReadSettings, SettingsLike, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.data.table import Table
 from lacunet.data.transform import has_missing_state, with_missing_states
@@ -23,8 +23,8 @@ from lacunet.settings import Settings
 ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, and one question
 
 
-@with_options
-def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
+@with_options(*READ)
+def missing_as_state(data: object, **options: Any) -> Table:
     """Give a table in which a hole is a state of its own, '(missing)', of every column with holes.
 
     Its evidence cannot be compared with that of the table with holes: it is about more data, for
@@ -35,6 +35,7 @@ def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
     data
         Anything that `read_table` reads, or a table.
     **options
+        As for `read_table`.
 
     Examples
     --------
@@ -43,10 +44,10 @@ def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
     >>> [column.states for column in table.columns]
     [(0, 1, '(missing)'), (0, 1, '(missing)')]
     """
-    return as_state(as_written(data, options, numbers=isinstance(data, Table)))
+    return as_state(as_written(data, ReadSettings(**options), numbers=isinstance(data, Table)))
 
 
-@with_options
+@with_options(*LEARN, "scores")
 def compare_missing(
     data: object,
     states: int | None = None,
@@ -54,9 +55,9 @@ def compare_missing(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     both_ways: bool = False,
-    settings: Settings = ONE_SCORE,
+    settings: SettingsLike = ONE_SCORE,
     listener: Listener = ignore,
-    **options: Unpack[HoleOptions],
+    **options: Any,
 ) -> MissingComparison:
     """Missing at random, or missing as an answer? The Bayes factor, overall and by column.
 
@@ -73,7 +74,9 @@ def compare_missing(
         Instead: a network with one hidden variable.
     both_ways
         Also compare, for each column, whether its holes go with the classes when all others do.
-    **options
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, scores, or as objects of `ReadSettings`,
+        `SearchSettings` and `ComputeSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
@@ -102,7 +105,7 @@ def table_with_model(
     data: object,
     network: Network,
     settings: Settings,
-    reading: ReadOptions,
+    reading: ReadSettings,
     *,
     numbers: bool = False,
 ) -> Table:

@@ -9,13 +9,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from lacunet.api.inputs import as_network, asked_model, rows_for
 from lacunet.api.known import NOTHING, Known, at_covariates, understand, with_numbers_of
-from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
+from lacunet.api.options import ReadSettings, SettingsLike, divide, with_options
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import expected_numbers, in_units
 from lacunet.inference.queries.query import posterior
@@ -25,7 +25,7 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.models.surgery import intervened, without_causes
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.states import alike
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import DEFAULTS
 from lacunet.tabular import (
     Columns,
     Grid,
@@ -156,15 +156,15 @@ def small(log_p: float) -> Shown:
     return Shown(f"10^{number(log_p / math.log(10), 1)}", math.exp(log_p))
 
 
-@with_options
+@with_options("missing", "plug_in")
 def query(
     model: ModelLike,
     variables: str | Sequence[str],
     evidence: object = None,
     *,
     do: Mapping[str, Any] = NOTHING,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[QueryOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
@@ -175,7 +175,8 @@ def query(
 
     Parameters
     ----------
-    **model
+    model
+        A model, or the path of its file.
     variables
         What to ask for.
     evidence
@@ -186,7 +187,9 @@ def query(
         and columns that it lacks are not observed.
     do
         Variables that are set from outside, {name: state}: their parents have no say.
-    **options
+    settings, **options
+        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
+        cell.
 
     Examples
     --------
@@ -218,15 +221,15 @@ def query(
     return np.asarray(answer[0] if one else answer)
 
 
-@with_options
+@with_options("plug_in")
 def answer(
     model: ModelLike,
     variables: str | Sequence[str],
     evidence: Mapping[str, Any] = NOTHING,
     *,
     do: Mapping[str, Any] = NOTHING,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[AskOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> Answer | NumberAnswer:
     """Give p(variables | evidence) of one case as a table to print; see `query`."""
     settings, _ = divide(settings, options)
@@ -246,15 +249,15 @@ def answer(
     return Answer(asked, joint, known, case.log_probability)
 
 
-@with_options
+@with_options("plug_in")
 def most_probable(
     model: ModelLike,
     variables: str | Sequence[str] | None = None,
     evidence: Mapping[str, Any] = NOTHING,
     *,
     do: Mapping[str, Any] = NOTHING,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[AskOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> MostProbable:
     """Find the states that are most probable together, and how probable they are: exact.
 
@@ -264,12 +267,14 @@ def most_probable(
 
     Parameters
     ----------
-    **model
+    model
+        A model, or the path of its file.
     variables
         What to ask for (default: all that is not known).
     evidence, do
         What is known of the case, and what is set from outside: as for `query`.
-    **options
+    settings, **options
+        `plug_in`: take the estimate itself, without its posterior.
 
     Examples
     --------
@@ -355,7 +360,7 @@ def separations(
     return Separations(tuple(given), tuple(do), found)
 
 
-def _rows(evidence: object, given: Model, reading: RowOptions) -> tuple[Model, CodeArray]:
+def _rows(evidence: object, given: Model, reading: ReadSettings) -> tuple[Model, CodeArray]:
     """Read rows to be asked about; the model knows their numbers."""
     speaker, codes = rows_for(evidence, given, reading)
     assert isinstance(speaker, Model)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from lacunet import __version__
 from lacunet.api.engine import (
@@ -33,7 +33,15 @@ from lacunet.api.inputs import (
     to_vary,
 )
 from lacunet.api.missing import with_answers
-from lacunet.api.options import CompareOptions, ReadOptions, SelectOptions, divide, with_options
+from lacunet.api.options import (
+    AS_USUAL,
+    COMPARE,
+    SELECT,
+    ReadSettings,
+    SettingsLike,
+    divide,
+    with_options,
+)
 from lacunet.api.structure import EdgesLike, as_sketch, check_no_edges, structured, whole_numbers
 from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError
@@ -75,7 +83,7 @@ from lacunet.summaries.ratio_tests import RatioTest
 AVERAGED = Settings(alpha=AVERAGE)
 
 
-@with_options
+@with_options(*SELECT)
 def select(
     data: object,
     states: int | Iterable[int] | None = None,
@@ -86,26 +94,57 @@ def select(
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
     resume: StrPath | None = None,
-    settings: Settings = AVERAGED,
+    settings: SettingsLike = AVERAGED,
     listener: Listener = ignore,
-    **options: Unpack[SelectOptions],
+    **options: Any,
 ) -> Selection:
     """Find the most probable number of hidden states: of a latent class model, or of a network.
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     states
         Numbers of hidden states to try; the answer is "at least" the largest if that is the best.
         None: 1 to 8, and more (up to 32) while these have a probability above 0.05; several hidden
         variables 1 to 8 each. A range of more than 24 ends where the evidence has fallen far and
         falls still, unless there are weights of the candidates.
+    alpha, starts, seed, threads
+        Prior, random starts of EM, seed, and threads (default: one per core; no number depends on
+        them).
+    scores, quick, evidence, target, budget
+        Scores to compute; go by scores alone; measure the evidence of every candidate; the standard
+        error to reach, in nats, and the time after which nothing new is sampled.
+    weights, missing
+        Column of row weights; values that stand for a missing cell.
     network
         A network (or the path of its file) with hidden variables; without it, a latent class model.
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    **prior; knowledge; edges; resume; options
+    prior
+        Weights of the candidates, by label (default: all the same); or the name of a prior of the
+        number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one; or bnb:1,4,3),
+        geometric:0.1.
+    knowledge
+        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
+        Fixed tables are not learned, tied ones together, zeros stay zero.
+    edges
+        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
+        or pairs of names.
+    resume
+        A file that keeps what is done. If it is there, the work goes on from it; it may be removed
+        at the end.
+    **options
+        These and all other settings by name: the fields of `ReadSettings` (how the table is read),
+        `SearchSettings` (prior and search), `EvidenceSettings` (scores and evidence) and
+        `ComputeSettings` (threads, cluster, device). `help` of these classes lists them with their
+        meanings; names of scikit-learn, as n_init and random_state, are understood.
+    settings
+        The same as objects: one of these classes, several in a list, or a `Settings` with
+        everything. Options that are named beside it count first.
+    listener
+        Gets progress events. Without one, notebooks show them after two seconds of work.
     """
     settings, reading = divide(settings, options)
     open_ended = states is None and not isinstance(prior, Mapping)
@@ -118,7 +157,7 @@ def select(
         open_ended = open_ended and all(isinstance(p.label, int) for p in given)
         if open_ended:
             further = list(range(FIRST + 1, ends_worth(table, FURTHER[-1])[-1] + 1))
-            how = network, hidden, edges, ReadOptions(), settings.numbers
+            how = network, hidden, edges, AS_USUAL, settings.numbers
             given += proposed(table, further, *how)[1] if further else []
             numbers += further
         if settings.blrt:
@@ -130,7 +169,7 @@ def select(
         return _evaluate(table, proposals, prior, resume, settings, listener, *over)
 
 
-@with_options
+@with_options(*COMPARE)
 def compare(
     data: object,
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
@@ -139,22 +178,35 @@ def compare(
     prior: PriorLike = None,
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[CompareOptions],
+    **options: Any,
 ) -> Selection:
     """Rank whole structures by each score; all learn anew.
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     networks
         Networks or the paths of their files, perhaps by name. All must have the same observed
         variables: evidence of different data cannot be compared.
     hidden
         Hidden variables, perhaps with numbers of states; those that a network does not have are
         left alone.
-    **prior; knowledge; resume; options
+    prior
+        Weights of the candidates, by label (default: all the same); or the name of a prior of the
+        number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one; or bnb:1,4,3),
+        geometric:0.1.
+    knowledge
+        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
+        Fixed tables are not learned, tied ones together, zeros stay zero.
+    resume
+        A file that keeps what is done. If it is there, the work goes on from it; it may be removed
+        at the end.
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, scores, quick, evidence, or as objects of
+        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
     with in_cluster(settings) as settings:
@@ -168,7 +220,7 @@ def proposed(
     network: NetworkLike | None,
     hidden: Hidden,
     edges: EdgesLike,
-    reading: ReadOptions,
+    reading: ReadSettings,
     prior: NumberPrior,
 ) -> tuple[Table, list[Proposal]]:
     """Read the table, and give a candidate for each number of states."""
@@ -193,7 +245,7 @@ def structures(
     data: object,
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
     hidden: Hidden,
-    reading: ReadOptions,
+    reading: ReadSettings,
     numbers: NumberPrior,
 ) -> tuple[Table, list[Proposal]]:
     """Name the structures, read the table for them, and check that they are about the same data."""

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from enum import StrEnum
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from lacunet import __version__
 from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
-from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
+from lacunet.api.options import PARALLEL, READ, ReadSettings, SettingsLike, divide, with_options
 from lacunet.data.read import read_rows
 from lacunet.data.reading import Rows
 from lacunet.data.table import Table
@@ -38,7 +38,7 @@ from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, classifier
 from lacunet.settings import DEFAULTS, Settings
 
 
-@with_options
+@with_options(*READ, *PARALLEL, "kinds")
 def stack(
     data: object,
     *,
@@ -47,9 +47,9 @@ def stack(
     rows: CodeArray | None = None,
     own: CodeArray | None = None,
     resume: StrPath | None = None,
-    settings: Settings = DEFAULTS,
+    settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[StackOptions],
+    **options: Any,
 ) -> Stack:
     """Learn graphs and latent class models that together say best what other rows are like.
 
@@ -60,7 +60,8 @@ def stack(
 
     Parameters
     ----------
-    **data
+    data
+        A table, or anything that `read_table` reads.
     folds
         Blocks to hold out, one after the other: rows that follow each other, where the data have an
         order; cases at random, if they are a `Table`, or if each row has a weight.
@@ -73,7 +74,9 @@ def stack(
     resume
         A file that keeps which models are learned. If it is there, the work goes on from it; it may
         be removed at the end.
-    **options
+    settings, listener, **options
+        Settings by name, as seed, threads, weights, kinds, or as objects of `ReadSettings`; see
+        `select`.
 
     Examples
     --------
@@ -109,13 +112,13 @@ def _about(
     return {**about, "folds": folds, "only": only, "seed": seed}
 
 
-@with_options
+@with_options("missing", "plug_in")
 def log_likelihoods(
     data: object,
     model: SpeakerLike,
     *,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[QueryOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> FloatArray:
     """Give log p(what it shows) of every row, in the order of the input, in nats.
 
@@ -126,7 +129,9 @@ def log_likelihoods(
         lacks are not observed.
     model
         A model, or a stack (its `ensemble`), or the path of its file.
-    **options
+    settings, **options
+        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
+        cell.
 
     Examples
     --------
@@ -142,24 +147,24 @@ def log_likelihoods(
     return log_lik_of(*rows_for(data, given, reading))
 
 
-def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray | None:
+def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:
     """Give the codes of the rows in their order, where that may mean something."""
     if isinstance(data, Table) or table.weights is not None:
         return None
     return own_rows(data, table, reading)
 
 
-def own_rows(data: object, table: Table, reading: ReadOptions) -> CodeArray:
+def own_rows(data: object, table: Table, reading: ReadSettings) -> CodeArray:
     """Give the codes of the rows that a table was read from, in their order."""
     states = {column.name: column.states for column in table.columns}
-    missing = reading.get("missing", ())
+    missing = reading.missing
     return read_rows(data, states, missing=missing, kinds=table.kinds).codes
 
 
 ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
 
 
-class Asked(StrEnum):
+class ModelChoice(StrEnum):
     """Whom to ask: models of all kinds together, or of one."""
 
     AUTO = "auto"
@@ -178,8 +183,8 @@ def learn_asked(
     what: str = HIDDEN_CELLS,
 ) -> Pool:
     """Learn the models that were asked for; held judge them."""
-    asked = one_of(Asked, "model", model)
-    recipes = recipes_of(None if asked is Asked.AUTO else ImputerKind(asked))
+    asked = one_of(ModelChoice, "model", model)
+    recipes = recipes_of(None if asked is ModelChoice.AUTO else ImputerKind(asked))
     if not recipes:
         raise OptionError("a latent tree joins three columns or more. Choose another model.")
     with on_processes(_workers(table, settings), listener) as executor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple
 
 from lacunet.api.describe import FitLike, fit_in
 from lacunet.api.fitting import covariate_kinds, parameters_for
 from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of, table_of
-from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
+from lacunet.api.options import DESIGN, READ, ReadSettings, SettingsLike, divide, with_options
 from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError, did_you_mean
 from lacunet.fitting.objective import Estimate, Objective
@@ -46,7 +46,7 @@ BY_COVARIATES = (
 )
 
 
-@with_options
+@with_options(*READ, *DESIGN, "kinds", "level", "missing_covariates")
 def three_step(
     data: object,
     fit: FitLike,
@@ -55,8 +55,8 @@ def three_step(
     covariates: CovariatesLike = (),
     correction: str | None = None,
     assignment: str = Assigning.MODAL,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[ThreeStepOptions],
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
 ) -> ThreeStep:
     """Relate classes to outcomes and covariates after they were fitted, in three steps.
 
@@ -69,7 +69,8 @@ def three_step(
     data
         The rows that the model was fitted to, with the columns of outcomes and covariates: a table,
         or anything that `read_table` reads.
-    **fit
+    fit
+        A fit, or a model (or its path) at its maximum for these data.
     outcomes
         Columns to compare between classes: means of numbers, shares of the states of categories.
     covariates
@@ -79,7 +80,9 @@ def three_step(
         errors known; none. By default bch for numbers, ml for categories and covariates.
     assignment
         modal: each row to its most probable class; proportional: to all, by their probabilities.
-    **options
+    settings, **options
+        Settings by name, as level, weights, strata, clusters, or as objects of `ReadSettings` and
+        `EvidenceSettings`; see `select`.
 
     Examples
     --------
@@ -115,7 +118,7 @@ def three_step(
 
 
 def _first_steps(
-    data: object, model: Model, settings: Settings, how: Assigning, asked: Asked
+    data: object, model: Model, settings: Settings, how: Assigning, asked: ReadBeside
 ) -> tuple[Table, AssignedRows, FirstStep | None]:
     """Read rows and assign them; what is known of the first step, if the model is their maximum.
 
@@ -137,23 +140,22 @@ def _first_steps(
     return table, rows, first
 
 
-class Asked(NamedTuple):
+class ReadBeside(NamedTuple):
     """How to read a table, and which columns beside those of a model."""
 
-    reading: ReadOptions
+    reading: ReadSettings
     also: Sequence[str]
 
 
 def _asked(
-    data: object, reading: ReadOptions, terms: Sequence[CovariateTerm], outcomes: Sequence[str]
-) -> Asked:
+    data: object, reading: ReadSettings, terms: Sequence[CovariateTerm], outcomes: Sequence[str]
+) -> ReadBeside:
     """Say that covariates and outcomes are read, and as what; unless all is read already."""
     also = list(dict.fromkeys([*outcomes, *_names(terms)]))
     if isinstance(data, Table):
-        return Asked(reading, also)
-    asked: dict[str, Any] = {**reading}
-    asked["kinds"] = replace(covariate_kinds(asked.get("kinds"), terms), wanted=frozenset(also))
-    return Asked(cast(ReadOptions, asked), also)
+        return ReadBeside(reading, also)
+    kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
+    return ReadBeside(replace(reading, kinds=kinds), also)
 
 
 def _names(terms: Sequence[CovariateTerm]) -> list[str]:

@@ -21,7 +21,7 @@ from lacunet.api.inputs import (
     names_in,
     table_for,
 )
-from lacunet.api.options import ReadOptions
+from lacunet.api.options import AS_USUAL, ReadSettings
 from lacunet.data.checks import check_not_left_out
 from lacunet.data.table import Table
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
@@ -68,11 +68,11 @@ def structured(
     data: object,
     network: NetworkLike | GraphSketch,
     hidden: Hidden = (),
-    reading: ReadOptions | None = None,
+    reading: ReadSettings | None = None,
     numbers: NumberPrior | None = None,
 ) -> Structured:
     """Read a table and give the network for it; without a prior, numbers are refused."""
-    options = reading or ReadOptions()
+    options = reading or AS_USUAL
     sketch, may = as_sketch(network), numbers is not None
     prior = numbers or NumberPrior()
     if sketch is None:
@@ -136,7 +136,7 @@ def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
 
 
 def _read(
-    data: object, sketch: GraphSketch, hidden: Hidden, reading: ReadOptions, numbers: bool
+    data: object, sketch: GraphSketch, hidden: Hidden, reading: ReadSettings, numbers: bool
 ) -> Table:
     """Read the columns that a sketch names."""
     there = names_in(data)
@@ -148,12 +148,12 @@ def _read(
         )
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
-    check_not_left_out(shown, reading.get("columns"), reading.get("exclude", ()))
-    used = ReadOptions(**{**reading, "columns": _in_order(shown, there), "exclude": ()})
+    check_not_left_out(shown, reading.columns, reading.exclude)
+    used = replace(reading, columns=_in_order(shown, there), exclude=())
     table = as_table(data, used, numbers=numbers)
     used_otherwise = beside_items(reading)
     unused = [n for n in there if n not in sketch.names and n not in used_otherwise]
-    left_out = reading.get("exclude", ())
+    left_out = reading.exclude
     other = [n for n in unused if n not in left_out]
     notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()
     return replace(table, notes=(*table.notes, *notes))
@@ -171,7 +171,7 @@ def table_and_structure(
     states: int | None,
     network: NetworkLike | None,
     hidden: Hidden,
-    reading: ReadOptions,
+    reading: ReadSettings,
     numbers: NumberPrior | None = None,
     edges: EdgesLike = (),
 ) -> tuple[Table, Network]:

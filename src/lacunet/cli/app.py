@@ -52,7 +52,7 @@ def warm_up(
 @command
 @o.options_after(api.select, save=("threads", "json"))
 def demo(
-    asked: o.Asked,
+    asked: o.Request,
     save: Annotated[
         Path, typer.Option(help="Folder for what it writes."), Writes(check_folder)
     ] = Path("lacunet-demo"),
@@ -77,7 +77,7 @@ Full: TypeAlias = Annotated[
 @command
 @o.options_after(reproduce, full=("seed", "threads", "json"))
 def paper(
-    asked: o.Asked,
+    asked: o.Request,
     out: Annotated[
         Path, o.option("Folder for figures, tables, results and the page."), Writes(check_folder)
     ],

@@ -39,7 +39,7 @@ from lacunet.summaries.ratio_tests import REPLICATES
     reference=o.PRINTING,
 )
 def compare(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     networks: Annotated[
         list[Path],
@@ -81,7 +81,7 @@ def compare(
     api.compare_missing, hidden=("scores",), both_ways=(*o.LEARNING, *o.READING, *o.PRINTING)
 )
 def compare_missing(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     states: o.States = None,
     network: o.NetworkFile = None,
@@ -122,7 +122,7 @@ def compare_missing(
     ),
 )
 def lrt(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     states: Annotated[
         int,

@@ -24,7 +24,7 @@ from lacunet.settings import DEFAULTS, Settings
     save=o.PRINTING,
 )
 def evidence(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     states: o.States = None,
     network: Annotated[

@@ -93,7 +93,7 @@ class Residuals(StrEnum):
     like=(*o.LEARNING, *o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
 def fit(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     states: o.States = None,
     network: o.NetworkFile = None,
@@ -271,7 +271,7 @@ def _check_items(name: str, structure: Network | None, edge: list[str] | None) -
 
 
 def _described(
-    table: Table, fit: Fit, asked: o.Asked, intervals: bool, statistics: bool
+    table: Table, fit: Fit, asked: o.Request, intervals: bool, statistics: bool
 ) -> Described:
     """Give what else is asked for, and its document, by name."""
     found: Described = {}

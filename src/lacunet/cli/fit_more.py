@@ -8,7 +8,7 @@ from typing import Any
 
 from lacunet import api
 from lacunet.cli.console import say, say_written, show
-from lacunet.cli.options import Asked
+from lacunet.cli.options import Request
 from lacunet.cli.outcome import (
     TITLES,
     Described,
@@ -39,7 +39,7 @@ from lacunet.tabular import Printable, Together
 
 
 def fit_covariates(
-    asked: Asked, data: Path, states: int | None, covariates: str, wanted: Wanted
+    asked: Request, data: Path, states: int | None, covariates: str, wanted: Wanted
 ) -> None:
     """Fit, save and show."""
     if states is None:
@@ -74,7 +74,7 @@ def fit_covariates(
     say_written(save, report, tables, plot)
 
 
-def _described(found: ClassRegression, wanted: Wanted, asked: Asked) -> Described:
+def _described(found: ClassRegression, wanted: Wanted, asked: Request) -> Described:
     """Give what else is asked for, and its document, by name."""
     told: Described = {}
     if wanted.intervals or asked.settings.bootstrap:
@@ -85,7 +85,7 @@ def _described(found: ClassRegression, wanted: Wanted, asked: Asked) -> Describe
 
 
 def fit_groups(
-    asked: Asked,
+    asked: Request,
     data: Path,
     states: int | None,
     group: str,

@@ -11,7 +11,7 @@ import typer
 
 from lacunet import api
 from lacunet.api.results import JudgedRows, RowLikelihoods, Unusual
-from lacunet.api.stacking import Asked
+from lacunet.api.stacking import ModelChoice
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.outcome import show_and_save
@@ -33,12 +33,12 @@ WHICH = "imputation"  # column that says which of several completed tables a row
 @command
 @o.options_after(api.impute, probabilities=("seed", *o.READING, "kinds", "threads", *o.PRINTING))
 def impute(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     output: o.TableFile,
     model: Annotated[
-        Asked, typer.Option(help="Models of all kinds together (auto), or of one kind alone.")
-    ] = Asked.AUTO,
+        ModelChoice, typer.Option(help="Models of all kinds together (auto), or of one kind alone.")
+    ] = ModelChoice.AUTO,
     draw: Annotated[
         bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
     ] = False,
@@ -63,7 +63,7 @@ def impute(
     """
     with asked.work() as how:
         found = api.impute(
-            data, model=model, draw=draw, imputations=imputations, **asked.reading, **how
+            data, model=model, draw=draw, imputations=imputations, **asked.reading.changed, **how
         )
     (number,) = api.fresh_names({WHICH: None}, column_names(data))
     write_frames(found.all_filled, output, None if imputations is None else number)
@@ -77,7 +77,7 @@ def impute(
 @command
 @o.options_after(api.stack, data=("seed", *o.READING, "kinds"), test=("threads",), save=o.PRINTING)
 def stack(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     folds: Annotated[
         int,
@@ -128,8 +128,8 @@ def stack(
     shown: list[Printable] = [found]
     if test is not None:
         say_not_shown(test, found.ensemble)
-        markers = asked.reading["missing"]
-        told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=markers))
+        missing = asked.reading.missing
+        told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=missing))
         shown.append(told)
         document["test"] = {"file": str(test), "rows": told.rows, "log_likelihood": told.total}
     if output is not None:
@@ -154,7 +154,7 @@ def stack(
     save=o.PRINTING,
 )
 def three_step(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     model: o.ModelFile,
     outcomes: Annotated[
@@ -199,6 +199,6 @@ def three_step(
         correction=correction,
         assignment=assignment,
         settings=asked.settings,
-        **asked.reading,
+        **asked.reading.changed,
     )
     show_and_save(found, three_step_document(found), asked, save)

@@ -56,7 +56,7 @@ MostHidden: TypeAlias = Annotated[
 
 
 def learn_shape(
-    asked: o.Asked, data: Path, shape: Shape, save: Path | None, report: Path | None
+    asked: o.Request, data: Path, shape: Shape, save: Path | None, report: Path | None
 ) -> None:
     """Learn a latent tree, forest or class model."""
     table = read(data, asked)
@@ -76,7 +76,7 @@ class HiddenAsked:
 
 
 def learn_with_hidden(
-    asked: o.Asked, data: Path, hidden: HiddenAsked, save: Path | None, report: Path | None
+    asked: o.Request, data: Path, hidden: HiddenAsked, save: Path | None, report: Path | None
 ) -> None:
     """Learn a graph, and hidden variables in it."""
     table = read(data, asked)
@@ -121,7 +121,9 @@ def _refuse_edges(what: str, edges: bool) -> None:
         )
 
 
-def own_prior(context: typer.Context, asked: o.Asked, function: Callable[..., object]) -> o.Asked:
+def own_prior(
+    context: typer.Context, asked: o.Request, function: Callable[..., object]
+) -> o.Request:
     """Where no prior is asked for, take that of a function that finds hidden variables."""
     if _was_given(context, "graph_prior"):
         raise OptionError(
@@ -196,7 +198,7 @@ Resamples: TypeAlias = Annotated[
     report=o.PRINTING,
 )
 def learn(
-    asked: o.Asked,
+    asked: o.Request,
     context: typer.Context,
     data: o.Data,
     max_parents: Annotated[

@@ -28,7 +28,7 @@ from lacunet.report.more_documents import (
     separations_document,
 )
 
-Asked: TypeAlias = Annotated[
+AskedModel: TypeAlias = Annotated[
     Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
 ]
 Of: TypeAlias = Annotated[
@@ -72,8 +72,8 @@ Separated: TypeAlias = Annotated[
 @command
 @o.options_after(api.answer, separated=("plug_in", *o.PRINTING))
 def query(
-    asked: o.Asked,
-    model: Asked,
+    asked: o.Request,
+    model: AskedModel,
     of: Of = None,
     given: Given = None,
     soft: Soft = None,
@@ -131,7 +131,7 @@ def _evidence(
 @command
 @o.options_after(api.random_model, leaf_states=("alpha", "seed", "json"))
 def random(
-    asked: o.Asked,
+    asked: o.Request,
     classes: Annotated[int, o.option("States of the hidden root.")],
     leaves: Annotated[int, o.option("Observed variables.")],
     output: Annotated[
@@ -152,7 +152,7 @@ def random(
     api.score, refit=("scores", "estimate", "dimension", "threads", *o.HOLES, *o.PRINTING)
 )
 def score(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     model: o.ModelFile,
     hidden: o.AlsoHidden = None,
@@ -176,7 +176,7 @@ def score(
 @command
 @o.options_after(api.simulate, output=("seed",), missing_rate=("plug_in", "json"))
 def simulate(
-    asked: o.Asked,
+    asked: o.Request,
     model: o.ModelFile,
     rows: Annotated[int, o.option("Number of rows.")],
     output: o.TableFile,
@@ -200,7 +200,7 @@ def simulate(
 @command
 @o.options_after(api.assign, draw=("seed", "missing", "missing_as_state", "plug_in", "json"))
 def assign(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     model: o.ModelFile,
     output: o.TableFile,
@@ -227,8 +227,7 @@ def assign(
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
     say_not_shown(data, given)
-    markers = asked.reading["missing"]
-    how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
+    how: dict[str, Any] = {"settings": asked.settings, "missing": asked.reading.missing}
     found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
     append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, asked.form)

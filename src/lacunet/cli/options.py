@@ -2,16 +2,16 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from lacunet.api.engine import in_cluster
-from lacunet.api.options import ReadAllOptions, ReadOptions, defaults_of
+from lacunet.api.options import ReadSettings, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes, check_paths, last_output
@@ -21,7 +21,6 @@ from lacunet.errors import OptionError
 from lacunet.report.page import check_page
 from lacunet.report.tables_file import WRITTEN, check_selection_folder, check_tables
 from lacunet.runtime.files import check_ending, check_file
-from lacunet.runtime.progress import Listener
 from lacunet.settings import OPTIONS, Settings
 
 
@@ -193,53 +192,48 @@ def check_json(path: Path) -> None:
     check_ending(path, (".json",), "JSON")
 
 
-class How(TypedDict):
-    """How a function of the Python interface is to work."""
-
-    settings: Settings
-    listener: Listener
-
-
 @dataclass(frozen=True)
-class Asked:
-    """What a person asks for by options that a command has in common with others."""
+class Request:
+    """What a command has been given by options that it has in common with others."""
 
     settings: Settings
-    reading: ReadOptions
+    reading: ReadSettings
     form: Format
 
     @contextmanager
-    def work(self) -> Iterator[How]:
+    def work(self) -> Iterator[dict[str, Any]]:
         """Give a function its settings and its listener; progress is shown until it is done."""
         with progress() as listener:
-            yield How(settings=self.settings, listener=listener)
+            yield {"settings": self.settings, "listener": listener}
 
 
-def _reading(
-    data: Any = None,
+@dataclass(frozen=True)
+class ReadingOptions:
+    """Options of `read_table`, as texts."""
+
     missing: Annotated[
         list[str] | None,
         option(
             f"One more marker of a missing cell, besides NA, NaN, null and ? of CSV; {REPEAT}",
             metavar="MARKER",
         ),
-    ] = None,
+    ] = None
     weights: Annotated[
         str | None, option("Column of row weights: counts, or survey weights.", metavar="COLUMN")
-    ] = None,
+    ] = None
     weights_as: Annotated[
         WeightsAs,
         option(
             "frequency: weight 2 is the row twice; survey: weights are scaled to the effective "
             "sample size; auto: frequency if all are whole numbers, else survey."
         ),
-    ] = WeightsAs.AUTO,
+    ] = WeightsAs.AUTO
     strata: Annotated[
         str | None,
         option(
             "Column of the strata that rows were drawn from: for standard errors.", metavar="COLUMN"
         ),
-    ] = None,
+    ] = None
     clusters: Annotated[
         list[str] | None,
         option(
@@ -247,13 +241,13 @@ def _reading(
             "Several, with commas between, tell units together.",
             metavar="COLUMN",
         ),
-    ] = None,
+    ] = None
     columns: Annotated[
         list[str] | None, option(f"Use only these columns; {REPEAT}", metavar="COLUMN")
-    ] = None,
+    ] = None
     exclude: Annotated[
         list[str] | None, option(f"Leave these columns out; {REPEAT}", metavar="COLUMN")
-    ] = None,
+    ] = None
     kinds: Annotated[
         str | None,
         option(
@@ -262,21 +256,21 @@ def _reading(
             "decides.",
             metavar="KINDS",
         ),
-    ] = None,
-    bin: Annotated[  # noqa: A002
+    ] = None
+    bin: Annotated[
         list[str] | None,
         option(
             "Put numbers into bins: NAME=5 for five of about as many rows each, "
             f"NAME=0:1000:5000 for these edges, 5 alone for all columns of numbers; {REPEAT}",
             metavar="BINS",
         ),
-    ] = None,
+    ] = None
     ignore_case: Annotated[
         bool,
         switch(
             "--ignore-case", "Take texts that differ in upper and lower case alone for one state."
         ),
-    ] = False,
+    ] = False
     memory: Annotated[
         str | None,
         option(
@@ -284,48 +278,51 @@ def _reading(
             "disk.",
             metavar="SIZE",
         ),
-    ] = None,
-) -> ReadOptions:
-    """Give the options of `read_table`; commas stand between names, unless they are in a name."""
-    names = column_names(data) if columns or exclude or clusters else []
-    reading = ReadAllOptions(
-        missing=split(missing),
-        weights=weights,
-        weights_as=weights_as,
-        columns=None if columns is None else split(columns, names),
-        exclude=split(exclude, names),
-        bin=None if bin is None else ",".join(bin),
-        ignore_case=ignore_case,
-    )
-    if kinds is not None:  # what only some functions have is told to those alone
-        reading["kinds"] = kinds
-    if memory is not None:
-        reading["memory"] = memory
-    if strata is not None:
-        reading["strata"] = strata
-    if clusters:
-        reading["clusters"] = split(clusters, names)
-    return reading
+    ] = None
+
+    def settings(self, data: Any) -> ReadSettings:
+        """Read the texts; commas stand between names, unless they are in a name of the data."""
+        names = column_names(data) if self.columns or self.exclude or self.clusters else []
+        return ReadSettings(
+            missing=tuple(split(self.missing)),
+            weights=self.weights,
+            weights_as=self.weights_as,
+            strata=self.strata,
+            clusters=split(self.clusters, names) if self.clusters else None,
+            columns=None if self.columns is None else split(self.columns, names),
+            exclude=tuple(split(self.exclude, names)),
+            kinds=self.kinds,
+            bin=None if self.bin is None else ",".join(self.bin),
+            ignore_case=self.ignore_case,
+            memory=self.memory,
+        )
 
 
-def _form(
+@dataclass(frozen=True)
+class PrintingOptions:
+    """Options of how a result is printed."""
+
     form: Annotated[
         Format,
         typer.Option(
             "--format",
             help="Print text, csv, markdown, latex (package booktabs) or json on stdout.",
         ),
-    ] = Format.TEXT,
-    json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False,
-) -> Format:
-    """Give the format; refuse two at once."""
-    if json and form not in (Format.TEXT, Format.JSON):
-        raise OptionError(f"--json and --format {form}: give one of the two.")
-    return Format.JSON if json else form
+    ] = Format.TEXT
+    json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False
+
+    @property
+    def format(self) -> Format:
+        """Give the format; refuse two at once."""
+        if self.json and self.form not in (Format.TEXT, Format.JSON):
+            raise OptionError(f"--json and --format {self.form}: give one of the two.")
+        return Format.JSON if self.json else self.form
 
 
-# Options that are not of `Settings`, as they are declared by what reads them.
-TO_READ, TO_PRINT = (dict(inspect.signature(f).parameters) for f in (_reading, _form))
+# Options that are not of `Settings`.
+TO_READ, TO_PRINT = (
+    dict(inspect.signature(kind).parameters) for kind in (ReadingOptions, PrintingOptions)
+)
 
 
 def options_after(
@@ -350,23 +347,25 @@ def options_after(
         @functools.wraps(command)
         def run(**given: Any) -> None:
             check_paths(own, given, given.get("overwrite", False))
-            changes, reading, form = (
-                {name: value for name, value in given.items() if name in names}
-                for names in (OPTIONS, TO_READ, TO_PRINT)
-            )
-            settings, told = replace(start, **changes), (_reading(**reading), _form(**form))
-            mine = {p.name: given[p.name] for p in own}
+            settings = replace(start, **_among(given, OPTIONS))
+            reading = ReadingOptions(**_among(given, TO_READ)).settings(given.get("data"))
+            form = PrintingOptions(**_among(given, TO_PRINT)).format
+            mine = _among(given, {p.name for p in own})
             if mine.get("dry_run"):  # it says who would work
-                command(Asked(settings, *told), **mine)
+                command(Request(settings, reading, form), **mine)
                 return
             with in_cluster(settings) as left:  # from reading on
-                command(Asked(left, *told), **mine)
+                command(Request(left, reading, form), **mine)
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in shown}
         return run
 
     return decorate
+
+
+def _among(given: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in names}
 
 
 def _parameter(name: str, start: Settings) -> inspect.Parameter:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
-from lacunet.cli.options import Asked
+from lacunet.cli.options import Request
 from lacunet.data import Table
 from lacunet.data.kinds import ColumnKind
 from lacunet.errors import OptionError
@@ -50,7 +50,7 @@ def command_line() -> str:
 
 
 def show_forecast(
-    asked: Asked,
+    asked: Request,
     table: Table,
     states: Sequence[int] | int | None,
     network: Network | None = None,
@@ -77,7 +77,7 @@ def check_number_outputs(table: Table, save: Path | None, but: Sequence[str] = (
         check_holds_numbers(save, [name for name in numbers if name not in but])
 
 
-def asked_document(table: Table, asked: Asked, states: int | None) -> dict[str, Any]:
+def asked_document(table: Table, asked: Request, states: int | None) -> dict[str, Any]:
     """Say what a fit is of: the data, and how it was asked for."""
     return {
         "data": table_document(table),
@@ -130,7 +130,7 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
 
 
 def show_and_save(
-    found: Printable, document: Mapping[str, Any], asked: Asked, save: Path | None
+    found: Printable, document: Mapping[str, Any], asked: Request, save: Path | None
 ) -> None:
     """Write a document, if asked to, and show what was found."""
     if save is not None:
@@ -143,7 +143,7 @@ def show_network(
     found: Printable,
     answer: NetworkAnswer,
     document: Mapping[str, Any],
-    asked: Asked,
+    asked: Request,
     save: Path | None,
     report: Path | None,
 ) -> None:

@@ -27,7 +27,7 @@ from lacunet.selection.reach import FIRST
     criteria=o.PRINTING,
 )
 def select(
-    asked: o.Asked,
+    asked: o.Request,
     data: o.Data,
     states: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from lacunet import api
 from lacunet.api.structure import Structured
 from lacunet.cli.console import say
-from lacunet.cli.options import Asked
+from lacunet.cli.options import Request
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, WARNING, holes, kinds_grid, sizes
 from lacunet.data.transform import has_missing_state
@@ -22,7 +22,7 @@ def read_structure(
     data: Path,
     network: Path | Network | None,
     hidden: dict[str, int | None],
-    asked: Asked,
+    asked: Request,
     states: int | None = None,
 ) -> tuple[Table, Structured | None]:
     """Read a network and the table for it; None for a latent class model of the table.
@@ -55,14 +55,14 @@ def check_one_model(states: int | None, network: Path | None) -> None:
         raise OptionError(f"--classes {states}: there must be at least 1.")
 
 
-def read(data: Path, asked: Asked, states: int | None = None) -> Table:
+def read(data: Path, asked: Request, states: int | None = None) -> Table:
     """Read the table, and say what was read."""
     table = api.as_table(data, asked.reading, numbers=True)
     tell(table, asked, states)
     return table
 
 
-def tell(table: Table, asked: Asked, states: int | None = None) -> None:
+def tell(table: Table, asked: Request, states: int | None = None) -> None:
     """Say what was read; warn of a number of states that it can hardly have."""
     audit(table)
     if asked.settings.missing_as_state:

@@ -1,8 +1,10 @@
-"""What the estimators have in common: everything after `fit`."""
+"""What the estimators of latent variables have in common: reading rows, and all after `fit`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,28 +22,45 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet import api
 from lacunet.api.imputing import Holes, filled
 from lacunet.data import Table
-from lacunet.data.reading import Rows, as_array
-from lacunet.errors import ModelError
+from lacunet.data.design import NO_DESIGN, DesignColumns
+from lacunet.data.kinds import KindsLike
+from lacunet.data.reading import Rows, as_array, declared_columns
+from lacunet.errors import ModelError, OptionError
 from lacunet.estimators.inputs import (
+    FitInput,
     HolesAllowed,
+    check_drawn,
     check_input,
     check_weights,
+    column_kinds,
+    declared_states,
     is_frame,
+    names_of,
+    read_codes,
+    read_covariates,
+    read_fit,
     seed_of,
+    shown_places,
     threads_of,
     warn,
 )
-from lacunet.estimators.parameters import Parameters, Tails, described
-from lacunet.estimators.pooled import RowReading
+from lacunet.estimators.parameters import Parameters, worded_estimator
 from lacunet.fitting.ascent import Outcome
 from lacunet.flags import Kind
-from lacunet.inference.leaves import with_values
-from lacunet.inference.queries.answers import log_lik_of, most_probable_state, posterior_of
-from lacunet.models.ensemble import model_as_shown, shown
+from lacunet.inference.leaves import all_with_values, kinds_of, with_values
+from lacunet.inference.queries.answers import (
+    DRAWS,
+    log_lik_of,
+    most_probable_state,
+    posterior_of,
+    tail_probabilities,
+)
+from lacunet.models.ensemble import Speaker, model_as_shown, shown
 from lacunet.models.network import Model
+from lacunet.models.predictors import Covariates
 from lacunet.models.surgery import Drawn, coded, sample_cells
 from lacunet.runtime import progress
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.selection.candidates import Candidate
 
 # Flags of a fit that are warnings where columns vary together within classes: there other maxima,
@@ -54,35 +73,122 @@ def varies_together(model: Model) -> bool:
     return any(v.family.stands_at is not None for v in model.network.variables)
 
 
-@described
+class RowReading(Parameters):
+    """Reads rows to learn from, and rows to be asked about."""
+
+    _names: list[str]  # of the columns of X
+    categories_: dict[str, Any]
+
+    @property
+    def _asked(self) -> Any:
+        """The model, or the ensemble, that rows are asked of."""
+        raise NotImplementedError
+
+    @property
+    def _places(self) -> Sequence[int]:
+        """Where the columns of the model stand in X."""
+        return [self._names.index(c.name) for c in api.observed_columns(self._asked.network)]
+
+    @property
+    def _drawn_by(self) -> DesignColumns:
+        """Columns of X that say how rows were drawn."""
+        return NO_DESIGN
+
+    def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
+        """Make the table to learn from, where every column is a variable."""
+        table = self._read_columns(X, sample_weight, kinds, self._shown(X, sample_weight))
+        return api.missing_as_state(table) if self.missing_as_state else table
+
+    def _variables(self, X: Any) -> list[str]:
+        """Names of the columns that are variables: all that do not say how rows were drawn."""
+        self._names = names_of(X)
+        check_drawn(self._drawn_by, self._names)
+        return [name for name in self._names if name not in self._drawn_by.names]
+
+    def _shown(self, X: Any, sample_weight: Any) -> list[str]:
+        """Names of the variables that show any value, or have declared states."""
+        names = self._variables(X)
+        stated = declared_states(self.categories, self._names)
+        declared = {*declared_columns(X), *(j for j, s in enumerate(stated) if s is not None)}
+        places = [self._names.index(name) for name in names]
+        found = shown_places(X, sample_weight, places, declared) if places else []
+        return [self._names[j] for j in found]
+
+    def _read_columns(
+        self, X: Any, sample_weight: Any, kinds: KindsLike, used: Sequence[str]
+    ) -> Table:
+        """Make a table of some columns of X."""
+        every = self._names
+        if not used:
+            raise OptionError("no column of X is left to learn from: all say how rows were drawn.")
+        declared = dict(zip(every, declared_states(self.categories, every), strict=True))
+        states, places = [declared[name] for name in used], [every.index(name) for name in used]
+        how = column_kinds(kinds, used, states, self.bin)
+        told = FitInput(used, states, self.unseen, how, places, self._drawn_by)
+        return read_fit(X, sample_weight, told)
+
+    def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
+        """Give X as it is after the checks, and its codes."""
+        check_is_fitted(self)
+        checked = check_input(self, X, reset=False)
+        network = self._asked.network
+        rows = read_codes(
+            checked,
+            known={name: self.categories_[name] for name in api.observed_states(network)},
+            columns=self._places,
+            unseen=unseen or self.unseen,
+            kinds=kinds_of(network),
+            as_state=self.missing_as_state,
+        )
+        if known := api.covariates_of(self._asked).covariates:
+            beside = read_covariates(checked, Covariates(known), self._names)
+            rows = replace(rows, beside=beside)
+        return checked, rows
+
+    def _read(self, X: Any, unseen: str | None = None) -> Rows:
+        return self._read_both(X, unseen)[1]
+
+    def _told(self, rows: Rows) -> tuple[Any, Rows]:
+        """Give the model with the numbers and covariates of rows, and the rows coded for it."""
+        asked, codes = self._given(self._asked, rows)
+        if rows.beside is None:
+            return asked, rows
+        columns, unknown = tuple(api.observed_columns(asked.network)), rows.unknown
+        if unknown is not None:
+            unknown = np.column_stack([unknown, np.zeros(len(codes), dtype=bool)])
+        return asked, replace(rows, columns=columns, codes=codes, unknown=unknown)
+
+    def _given(self, speaker: Speaker, rows: Rows) -> tuple[Speaker, CodeArray]:
+        """Do the same with codes alone, for any model."""
+        asked = all_with_values(speaker, rows.columns)
+        if rows.beside is None:
+            return asked, rows.codes
+        return api.given_covariates(asked, rows.codes, rows.beside.columns, rows.beside.codes)
+
+
+@worded_estimator
 class HiddenStateEstimator(
     RowReading,
-    Parameters,
-    Tails,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     DensityMixin,
     HolesAllowed,
     BaseEstimator,
 ):
-    """Base class: rows with holes go in, the posterior of what is hidden comes out."""
+    """Base class: rows with holes go in, the posterior of what is hidden comes out.
+
+    In all methods X is a dataframe or an array of shape (n_samples, n_features), in which NaN and
+    None are missing cells; `y` is not used.
+    """
 
     fit_: Any  # how it was found
 
     # `y` is there because pipelines and searches hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn from rows with holes.
+        """Learn from rows with missing cells.
 
-        Parameters
-        ----------
-        **X; y
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row: whole numbers say how often it occurs; others are survey weights,
-            which are scaled to sum to the effective sample size. Weight 0 is no row.
-
-        Returns
-        -------
-        self
+        `sample_weight`, of shape (n_samples,): whole numbers say how often each row occurs; others
+        are survey weights, which are scaled to sum to the effective sample size; 0 is no row.
         """
         checked = check_input(self, X, reset=True)
         with progress.shown() if self.verbose else nullcontext(progress.ignore) as listener:
@@ -93,13 +199,8 @@ class HiddenStateEstimator(
     def predict(self, X: Any) -> IntArray:
         """Give each row the most probable state of what is hidden; if nothing is, do `impute`.
 
-        **rows
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Numbers of the states, from 0; where several variables are hidden, (n_samples, hidden
-            variables). -1 where a row is impossible: only the estimate (`plug_in`) may say so.
+        States are numbered from 0; where several variables are hidden, the shape is (n_samples,
+        hidden variables). -1 where a row is impossible: only the estimate (`plug_in`) may say so.
         """
         if not self._hides:
             return np.asarray(self.impute(X))
@@ -107,71 +208,28 @@ class HiddenStateEstimator(
 
     @available_if(lambda self: self._may_hide)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Give each row the posterior of what is hidden.
+        """Give each row the posterior of what is hidden, (n_samples, hidden states).
 
-        **rows
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, hidden states)
-            One column for each state, as `get_feature_names_out` names them; of several hidden
-            variables one beside the other. NaN where `predict` gives -1.
+        One column for each state, as `get_feature_names_out` names them; of several hidden
+        variables one beside the other. NaN where `predict` gives -1.
         """
-        return np.column_stack([_or_nan(p) for p in self._hidden(self._read(X))])
+        found = self._hidden(self._read(X))
+        return np.column_stack([np.where(p.sum(1, keepdims=True) > 0, p, np.nan) for p in found])
 
     def transform(self, X: Any) -> FloatArray:
-        """Do the same as `predict_proba`, or if nothing is hidden as `impute`, for a pipeline.
-
-        **rows
-
-        Returns
-        -------
-        probabilities : array or dataframe of shape (n_samples, hidden states)
-            As `set_output` asks for it.
-        """
+        """Do the same as `predict_proba`, or if nothing is hidden as `impute`, for a pipeline."""
         return self.predict_proba(X) if self._hides else np.asarray(self.impute(X))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
-        """Do `fit`, then `predict` the same rows.
-
-        Parameters
-        ----------
-        **X; y
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            As `predict` gives them.
-        """
+        """Do `fit`, then `predict` the same rows."""
         return self.fit(X, y, sample_weight).predict(X)
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Give log p(row | D), in nats: of what the row shows, whatever that is.
-
-        **rows
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_samples,)
-            -inf where `predict` gives -1.
-        """
+        """Give log p(row | D), in nats, of what the row shows; -inf where `predict` gives -1."""
         return self._log_lik(self._read(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Give the mean log p(row), as scikit-learn's mixtures do; higher is better.
-
-        Parameters
-        ----------
-        **X; y
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row in the mean.
-
-        Returns
-        -------
-        log_likelihood : float
-        """
+        """Give the mean log p(row), as scikit-learn's mixtures do; higher is better."""
         found = self.score_samples(X)
         return float(np.average(found, weights=check_weights(sample_weight, len(found))))
 
@@ -182,34 +240,16 @@ class HiddenStateEstimator(
         This and `aic` are the only numbers of the package with that sign, so that code written for
         mixtures keeps working. All scores in `evidence_` are in nats, and higher is better; the one
         named 'bic' is −1/2 of this.
-
-        **rows
-
-        Returns
-        -------
-        bic : float
         """
         return self._criteria(X)["BIC"]
 
     @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def aic(self, X: Any) -> float:
-        """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures.
-
-        **rows
-
-        Returns
-        -------
-        aic : float
-        """
+        """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures."""
         return self._criteria(X)["AIC"]
 
     def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
         """Draw rows from the fitted model.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
 
         Returns
         -------
@@ -227,37 +267,34 @@ class HiddenStateEstimator(
         return values, hidden[:, 0] if hidden.shape[1] == 1 else hidden
 
     def impute(self, X: Any) -> Any:
-        """Fill each hole with the value that is most probable given what its row shows.
+        """Fill each missing cell with the value that is most probable given what its row shows.
 
         A number is filled with its mean, a lognormal with its geometric mean: rounded to the
-        decimals of the column, and within the range that `fit` saw.
-
-        **rows
-
-        Returns
-        -------
-        filled : ndarray or dataframe of shape (n_samples, n_features)
-            X, its holes filled: an array, or the same kind of dataframe with the types that its
-            columns had. A row to which `predict` gives -1 keeps its holes.
+        decimals of the column, and within the range that `fit` saw. The result is an array, or the
+        same kind of dataframe as X with the types that its columns had. A row to which `predict`
+        gives -1 keeps its missing cells.
         """
         checked, rows = self._read_both(X)
         asked, whole = self._told(rows)
         told = Holes(whole, asked, self._places, self._asked.network).most_probable()
         return filled(X if is_frame(X) else checked, told)
 
+    def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:
+        """Tell how unusual rows are among rows with the same missing cells: small is unusual.
+
+        `score_samples` falls with every cell that a row shows; this does not. It is the probability
+        that a row of the model, with the same cells missing, is at most as probable: uniform from 0
+        to 1 for rows of the model. `n_draws` rows are drawn from the model, where what is shown has
+        more configurations than that; if it has fewer, the answer is exact.
+        """
+        asked, rows = self._told(self._read(X))
+        rng = np.random.default_rng(seed_of(self.random_state))
+        return tail_probabilities(asked, rows.codes, n_draws, rng)
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
 
-        If nothing is hidden, they are those of X.
-
-        Parameters
-        ----------
-        input_features : array of str, optional
-            Only compared with the names that `fit` saw.
-
-        Returns
-        -------
-        names : ndarray of str
+        If nothing is hidden, they are those of X, with which `input_features` are compared.
         """
         if not self._hides:
             return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
@@ -293,7 +330,6 @@ class HiddenStateEstimator(
 
     @property
     def _asked(self) -> Any:
-        """The model, or the ensemble, that rows are asked of."""
         return self.model_ if self.plug_in else self.model_.predictive
 
     def _hidden_names(self) -> list[str]:
@@ -305,10 +341,8 @@ class HiddenStateEstimator(
         """Store what was learned."""
         fit = candidate.fit
         self._keep_model(fit.model)
-        self.fit_, self.evidence_ = fit, dict(candidate.scores)
-        self.log_likelihood_ = fit.log_lik
-        self.n_iter_ = fit.iterations
-        self.flags_ = fit.flags
+        self.fit_, self.evidence_, self.flags_ = fit, dict(candidate.scores), fit.flags
+        self.log_likelihood_, self.n_iter_ = fit.log_lik, fit.iterations
         self._warn_unless_converged(fit.status)
         for flag in fit.flags if varies_together(fit.model) else ():
             if flag.kind in DOUBTFUL:
@@ -323,10 +357,9 @@ class HiddenStateEstimator(
     def _keep_model(self, model: Model) -> None:
         """Store a model, and what it says by itself."""
         self.model_, self.network_ = model, model.network
-        self.tables_ = {
-            v.name: model.table(v.name) for v in model_as_shown(model).network.variables
-        }
-        columns = api.observed_columns(model_as_shown(model).network)
+        own = model_as_shown(model).network
+        self.tables_ = {v.name: model.table(v.name) for v in own.variables}
+        columns = api.observed_columns(own)
         self.categories_ = {c.name: () if c.kind.number else c.states for c in columns}
 
     def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
@@ -357,16 +390,9 @@ class HiddenStateEstimator(
 
     def _criteria(self, X: Any) -> dict[str, float]:
         """Information criteria of rows, at the estimate."""
-        found = self._scored(X)
-        lower = {"BIC": float(-2 * found.evidence["bic"].value)}
-        return {**lower, "AIC": -2 * found.log_likelihood + 2 * found.dimension}
-
-    def _scored(self, X: Any) -> api.Scores:
         rows = self._read(X)
         columns = api.observed_columns(with_values(self.model_, rows.columns).network)
         table = Table.from_codes(rows.codes, columns, source="X")
-        return api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
-
-
-def _or_nan(p: FloatArray) -> FloatArray:
-    return np.where(p.sum(axis=1, keepdims=True) > 0, p, np.nan)
+        found = api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
+        lower = {"BIC": float(-2 * found.evidence["bic"].value)}
+        return {**lower, "AIC": -2 * found.log_likelihood + 2 * found.dimension}

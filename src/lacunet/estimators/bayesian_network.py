@@ -13,8 +13,8 @@ from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit, warn
-from lacunet.estimators.parameters import Searching, Surveyed, described
+from lacunet.estimators.inputs import FitInput, is_frame, names_of, read_fit, warn
+from lacunet.estimators.parameters import Searching, worded_estimator
 from lacunet.models.equivalence import GraphSketch
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
@@ -29,10 +29,14 @@ Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
-class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
+class BayesianNetworkModel(Searching, HiddenStateEstimator):
     """Bayesian network over the columns, and over variables that no column shows.
+
+    Parameters and attributes that are not named here are those of `LatentClassModel`. Numbers
+    depend on categories and hidden variables, and are parents of nothing: put a number that has
+    children into bins. A fitted estimator holds the distinct rows of its table, in `fit_`.
 
     Parameters
     ----------
@@ -52,17 +56,13 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
         `learn_structure`; then there is no network to give, and nothing is hidden.
     knowledge : Knowledge or path of its file, optional
         What a learned graph keeps to.
-    **strata; clusters; estimate
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:0.5-10' where the structure is learned.
-    **n_init; schedule; scores; dimension; device; evidence; target; budget
-    **kinds; bin; number_prior
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
         used with a `Network`, which has states.
-    **unseen; missing_as_state; plug_in; random_state; n_jobs; verbose
 
     Attributes
     ----------
@@ -73,21 +73,10 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     tables_ : dict of str to ndarray
         p(variable | parents) of each variable: one axis for each parent, then its own states.
     numbers_ : dict of str to dict of str to ndarray
-        What is told of each variable that is a number, by its title, as 'mean' and 'sd': one axis
-        for each parent.
+        Parameters of each variable that is a number, by title, as 'mean' and 'sd': one axis for
+        each parent.
     categories_ : dict of str to tuple
         States of each observed variable; none, (), of a number.
-    model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
-        As in `LatentClassModel`.
-    **columns
-
-    Notes
-    -----
-    Numbers depend on categories and hidden variables, and are nobody's parents: put a number that
-    has children into bins.
-
-    A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
-    pickle of it.
 
     Examples
     --------
@@ -142,11 +131,8 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
             self._columns = [self._names.index(name) for name in api.observed_states(network)]
             if self.structure == LEARN:
                 settings = replace(settings, alpha=self.learned_.table_alpha)
-        self._keep(
-            api.compare(
-                table, {"network": network}, settings=settings, listener=listener
-            ).candidates[0]
-        )
+        found = api.compare(table, {"network": network}, settings=settings, listener=listener)
+        self._keep(found.candidates[0])
         self.numbers_ = {
             v.name: told_numbers(self.model_, v)
             for v in self.model_.network.variables
@@ -233,8 +219,8 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
         if unused:
             warn(f"columns of X that the network does not show are not used: {shown(unused)}.")
         self._columns = [names.index(name) for name in known]
-        told = list(known), list(known.values())
-        how = Reading(*told, self.unseen, columns=self._columns, drawn=drawn)
+        states = list(known.values())
+        how = FitInput(list(known), states, self.unseen, columns=self._columns, drawn=drawn)
         return read_fit(X, sample_weight, how)
 
 

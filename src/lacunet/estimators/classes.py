@@ -1,8 +1,4 @@
-"""What estimators have whose hidden variable is one of classes: clusterers, for scikit-learn.
-
-Latent class analysis with a given number of classes, for scikit-learn.
-Latent class analysis that chooses the number of classes, for scikit-learn.
-"""
+"""Latent class models: with a given number of classes, and with one that is chosen."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -17,7 +13,7 @@ from lacunet.data.reading import Rows
 from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator, varies_together
 from lacunet.estimators.inputs import check_covariates, warn
-from lacunet.estimators.parameters import Searching, Surveyed, described
+from lacunet.estimators.parameters import Searching, worded_estimator
 from lacunet.inference.queries.answers import log_lik_of
 from lacunet.models.display import profile_columns
 from lacunet.models.latent_class import classes_of
@@ -38,58 +34,56 @@ from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.statistics import criteria
 from lacunet.tabular import frame_of, library_of
 
+Profiles: TypeAlias = tuple[FloatArray, dict[str, FloatArray], dict[str, dict[str, FloatArray]]]
 
-@described
+
+def profiles(model: Model) -> Profiles:
+    """Sizes of the classes, p(state | class) of categories, and parameters of numbers by title."""
+    classes = classes_of(model.network)
+    states: dict[str, FloatArray] = {}
+    numbers: dict[str, dict[str, FloatArray]] = {}
+    for i in (i for i in model.network.shown if i in classes.leaves):
+        v, table = model.network.variables[i], table_of(model.network, model.theta, i)
+        if v.family.tabular:
+            states[v.name] = table
+        else:
+            numbers[v.name] = v.told(table)
+    return model.table(classes.variable.name), states, numbers
+
+
+@worded_estimator
 class ClassEstimator(ClusterMixin, HiddenStateEstimator):
-    """Base class: every row belongs to one class, which nobody sees."""
+    """Base class: every row belongs to one latent class."""
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
-        """Do `fit`, and give `labels_`.
-
-        Parameters
-        ----------
-        **X; y
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            As `predict` gives them.
-        """
+        """Do `fit`, and give `labels_`."""
         labels: IntArray = self.fit(X, y, sample_weight).labels_
         return labels
 
     def profiles_frame(self, library: str | None = None) -> Any:
         """Give `profiles_` and `numbers_` as a tidy dataframe.
 
-        Parameters
-        ----------
-        library : {'polars', 'pandas', 'pyarrow'}, optional
-            Without it: that of the dataframe that `fit` had, or Polars after an array.
-
-        Returns
-        -------
-        profiles : dataframe
-            A row for each column, class and state: p(state | class). Of a number, a row for each
-            class: its mean and sd, or what else is told of it. Classes are numbered from 1, as in
-            everything that people read; `labels_` and `predict` count from 0.
+        A row for each column, class and state: p(state | class); of a number, a row for each class:
+        its mean and sd, or what else its parameters are. Classes are numbered from 1, as in
+        everything that people read; `labels_` and `predict` count from 0. `library` is 'polars',
+        'pandas' or 'pyarrow'; without it, that of the dataframe that `fit` had, or Polars.
         """
         check_is_fitted(self)
         return frame_of(profile_columns(self.model_), library or self._library)
 
     def _look_back(self, X: Any) -> None:
         self._library = library_of(X)
+        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
         # Of states `fit` has said what there is to say; rows of weight 0 may show others.
         self.labels_ = self._labels(X, unseen="missing")
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
-class LatentClassModel(Searching, Surveyed, ClassEstimator):
+class LatentClassModel(Searching, ClassEstimator):
     """Latent class model with a given number of classes.
 
-    Each row belongs to one of `n_classes` classes that nobody sees; within a class the columns are
+    Each row belongs to one of `n_classes` latent classes; within a class the columns are
     independent. Cells may be missing: they need no imputation, a row is what it shows. Covariates
     may predict the class; `predict`, `predict_proba` and `score_samples` then go by those of a row.
 
@@ -97,10 +91,79 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **covariates; coefficient_sd; missing_covariates; strata; clusters
-    **estimate; alpha; n_init; schedule; scores; dimension; device; evidence; target; budget
-    **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs; verbose
+    n_init : int
+        Random starts; all race, the best are brought to their maximum.
+    random_state : int, RandomState or None
+        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
+        the order of the rows and the number of threads.
+    n_jobs : int or None
+        Threads, counted as joblib does; -1 is all. None: one per core, as everywhere in the
+        package; in a worker of joblib one, so that a parallel grid search has no more threads than
+        cores.
+    verbose : int
+        Above 0, `fit` shows on stderr how far it is: one line in a terminal or a notebook.
+    covariates : str, sequence of str or None
+        Columns of X that predict classes and are no items: names, with commas between in a text, or
+        a formula, '~ age + C(region)'. Every row must show them, those that are asked about too.
+    coefficient_sd : float
+        Prior of covariates: standard deviation of the log odds ratio of two classes, for one
+        standard deviation of a number or between two states of a category.
+    missing_covariates : {'refuse', 'drop'}
+        Rows that lack a covariate: refuse (and say how many), or drop them.
+    strata : str or None
+        Column of X with the stratum that each row was drawn from. It is no variable then, and
+        changes no estimate: it is for the standard errors of `intervals`.
+    clusters : str, sequence of str or None
+        Column of X with the primary sampling unit of each row: who was drawn together. Several
+        columns tell units together. No variable, as strata.
+    estimate : {'map', 'ml', 'softmax'}
+        Most probable parameters, those of greatest likelihood, or those with the most probable
+        logarithms. Exponents below 1 have no most probable parameters: 'map' then means 'softmax'.
+    alpha : float, str or mapping
+        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
+    schedule : {'default', 'thorough', 'paper'}
+        default: search until new maxima are unlikely; thorough: search further, some 5 times as
+        long; paper: exactly CH96. The estimate is the highest maximum found.
+    scores : str or sequence of str
+        Approximations of the evidence to keep in `evidence_`: names, or 'all'.
+    dimension : {'parameters', 'rank'}
+        What counts as d: parameters, or the rank of the observable Jacobian.
+    device : {'cpu', 'cuda'}
+        Where E steps are run: cpu, or cuda, an NVIDIA device (with CuPy). Samples of measured
+        evidence are always drawn on cpu.
+    evidence : bool
+        Measure the evidence by itself, however long that takes.
+    target : float
+        Standard error of a sampled evidence to reach, in nats; of a probability, a fifth of it.
+    budget : float or str
+        Time after which nothing new is sampled: '60s', '5m', '1h', or seconds.
+    kinds : str, mapping or None
+        What the columns are: 'gaussian', 'lognormal', 'poisson', 'ordinal' or 'categorical' for all
+        of them, or a mapping of some names to these (columns of an array are x0, x1, …). Columns
+        that are not named are numbers if they hold more than 20 different whole numbers, or more
+        than 5 with fractions; else categories.
+    bin : int, str, mapping or None
+        Columns of numbers that are put into bins: a mapping of names to a number of bins (of about
+        as many rows each) or to a list of edges, or one number for all columns of numbers. The
+        edges are kept: new rows are put into the same bins, whatever is outside into the outer.
+    number_prior : str or mapping
+        Prior of means, variances and rates, such as 'scale=0.25'; see `SearchSettings`.
+    covariance : str
+        How Gaussian columns vary within a class: 'diagonal', each by itself; 'full', all together;
+        or blocks of names, as 'height+weight'. In all classes alike: 'diagonal-common',
+        'full-common', 'height+weight,common'.
+    categories : 'auto', list or mapping
+        States of the columns: one list for each column, or a mapping of some names to lists.
+        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
+    unseen : {'warn', 'error', 'missing'}
+        What to do about a value of new rows that is none of its column's states: take it for a
+        missing one with a warning that names it, refuse it, or take it for missing without a word.
+        Only 'missing' lets `fit` have values that contradict declared states.
+    missing_as_state : bool
+        Treat a missing cell as an answer: one more state, '(missing)', of its column.
+    plug_in : bool
+        Use the estimate itself for rows, as if it were the truth. By default their probabilities
+        are averaged over the posterior of the parameters: then no row is impossible.
 
     Attributes
     ----------
@@ -110,7 +173,12 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes, states)
         p(state | class) of each column of categories.
-    **numbers_; categories_
+    numbers_ : dict of str to dict of str to ndarray
+        Parameters of each column of numbers, by title, a number for each class: 'mean' and 'sd'
+        of a Gaussian, 'median' and 'factor' of a lognormal, 'rate' of counts, 'mean' of ordered
+        answers.
+    categories_ : dict of str to tuple
+        States of each column; none, (), of a column of numbers.
     model_ : lacunet.Model
         The fitted model, for everything else in `lacunet`.
     fit_ : lacunet.Fit
@@ -122,25 +190,15 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
         that is 'csl' alone.
     log_likelihood_ : float
         Log p(D | θ) of all rows together.
-    n_iter_ : int
-        Iterations of the start that won, after the race.
-    converged_ : bool
-        Whether it reached a maximum.
+    n_iter_, converged_
+        Iterations of the start that won, and whether it reached a maximum.
     flags_ : tuple of lacunet.flags.Flag
-        What to know of the fit; `str` says it in words.
-    **columns
+        What to know of the fit, as sentences.
 
     Notes
     -----
-    Labels count classes from 0, as scikit-learn does; everything that people read (tables, frames,
-    reports) numbers the same classes from 1.
-
-    A column with more than 20 different whole numbers, or more than 5 with fractions, is Gaussian:
-    it has a mean and a variance in each class; small counts have a rate. Of any other column every
-    distinct value is a state, unless `kinds` or `bin` says otherwise.
-
-    A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
-    pickle of it.
+    Labels count classes from 0, as scikit-learn does; tables, frames and reports number the same
+    classes from 1. A fitted estimator holds the distinct rows of its table, in `fit_`.
 
     Examples
     --------
@@ -171,13 +229,9 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
         if self.covariates is not None:
             self._learn_regression(X, sample_weight, listener)
             return
-        table = self._read_all(X, sample_weight, self.kinds)
-        self._keep(
-            api.select(
-                table, [self.n_classes], settings=self._settings(), listener=listener
-            ).candidates[0]
-        )
-        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
+        table, how = self._read_all(X, sample_weight, self.kinds), self._settings()
+        found = api.select(table, [self.n_classes], settings=how, listener=listener)
+        self._keep(found.candidates[0])
 
     def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         """Learn classes together with what predicts them."""
@@ -191,46 +245,26 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
             table, self.n_classes, self.covariates, settings=self._settings(), listener=listener
         )
         self._keep_model(found.model)
-        self.fit_, self.coefficients_ = found, found.coefficients
+        self.fit_, self.coefficients_, self.flags_ = found, found.coefficients, found.flags
         self.evidence_ = {found.weighed.approximated.name: found.weighed.approximated}
         self.log_likelihood_, self.n_iter_ = found.log_lik, found.fit.steps
-        self.flags_ = found.flags
         self._warn_unless_converged(found.fit.outcome)
-        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
 
     def _criteria(self, X: Any) -> dict[str, float]:
         if self.covariates is None:
             return super()._criteria(X)
-        plain = self.model_
-        rows = self._read(X)
-        log_lik = log_lik_of(*self._given(plain, rows))
-        return criteria(float(log_lik.sum()), plain.dimension, len(log_lik))
+        log_lik = log_lik_of(*self._given(self.model_, self._read(X)))
+        return criteria(float(log_lik.sum()), self.model_.dimension, len(log_lik))
 
 
-Profiles: TypeAlias = tuple[FloatArray, dict[str, FloatArray], dict[str, dict[str, FloatArray]]]
-
-
-def profiles(model: Model) -> Profiles:
-    """Sizes of the classes, p(state | class) of categories, and what is told of numbers."""
-    classes = classes_of(model.network)
-    states: dict[str, FloatArray] = {}
-    numbers: dict[str, dict[str, FloatArray]] = {}
-    for i in (i for i in model.network.shown if i in classes.leaves):
-        v, table = model.network.variables[i], table_of(model.network, model.theta, i)
-        if v.family.tabular:
-            states[v.name] = table
-        else:
-            numbers[v.name] = v.told(table)
-    return model.table(classes.variable.name), states, numbers
-
-
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
-class LatentClassSelector(Searching, Surveyed, ClassEstimator):
+class LatentClassSelector(Searching, ClassEstimator):
     """Latent class model whose number of classes is chosen by the evidence of the data.
 
     Every number of classes is fitted and scored; the most probable one is kept, and the others are
-    weighed.
+    weighed. A selector holds the distinct rows of its table, in `selection_`. All parameters that
+    are not named here, and the attributes of the chosen model, are those of `LatentClassModel`.
 
     Parameters
     ----------
@@ -240,7 +274,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         Score that chooses, as 'bic'; it need not stand among `scores`. None: the evidence, measured
         as far as it matters.
     quick : bool
-        Whether to go by scores alone and measure nothing: soon done, but surer than it should be.
+        Go by scores alone and measure nothing: fast, but overconfident.
     prior : str, mapping of int to float, or None
         Prior of the number of classes: 'bnb', 'geometric:0.1', 'uniform', or a weight for each
         number. None: all the same.
@@ -248,22 +282,18 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
         weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
         other models are matched with those of the chosen one by the members that they share.
-    **strata; clusters; estimate
     alpha : float, str or mapping
         Prior: 'average' over two strengths, or a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
-    n_init : int
-        Random starts of each model; all race, the best are brought to their maximum.
-    **schedule
-    scores : str or sequence of str
-        Approximations of the evidence to compute: names, or 'all'.
-    **dimension; device; whole_range; blrt; evidence; calibrate; target; budget
-    **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs; verbose
+    whole_range : bool
+        Try every number of a long range, also where the evidence has fallen far and falls still.
+    calibrate : bool
+        Measure the evidence of the best few candidates by itself: how far is each score from it?
+    blrt : int
+        Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against
+        one less, 19 or more (99 is usual); 0: no test.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Class of each row that `fit` had, from 0.
     n_classes_ : int
         The number of classes that was chosen.
     posterior_ : dict of int to float
@@ -278,19 +308,6 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         All candidates; prints as a report. `selection_.ratio_tests` has the bootstrap tests.
     misfit_ : lacunet.Misfit or None
         What the chosen classes may stand for instead; `misfit_.clear` holds what is probable.
-    class_sizes_ : ndarray of shape (n_classes_,)
-        Share of each class; the largest comes first.
-    profiles_ : dict of str to ndarray of shape (n_classes_, states)
-        p(state | class) of each column of categories.
-    **numbers_; categories_
-    model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
-        Of the chosen model, as in `LatentClassModel`.
-    **columns
-
-    Notes
-    -----
-    A selector holds the distinct rows of its table, in `selection_`: mind that before you share a
-    pickle of it.
 
     Examples
     --------
@@ -323,10 +340,9 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     _function = "select"
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
-        table = self._read_all(X, sample_weight, self.kinds)
-        settings, numbers = self._settings(), self.n_classes
+        table, how = self._read_all(X, sample_weight, self.kinds), self._settings()
         selection = api.select(
-            table, numbers, prior=self.prior, settings=settings, listener=listener
+            table, self.n_classes, prior=self.prior, settings=how, listener=listener
         )
         self.certainty_ = self._certainty(selection)
         chosen = self.certainty_.choice
@@ -337,9 +353,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
             )
         best = next(c for c in selection.candidates if c.label == chosen)
         self._keep(best)
-        self.selection_ = selection
-        self.n_classes_ = chosen
-        self.misfit_ = selection.misfit
+        self.selection_, self.n_classes_, self.misfit_ = selection, chosen, selection.misfit
         sure = chosen == selection.label  # another criterion has another edge
         if (sure and selection.at_least) or varies_together(best.fit.model):
             for sentence in at_the_end(selection):
@@ -347,7 +361,6 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         self.posterior_ = dict(self.certainty_.probabilities)
         self.used_classes_ = selection.used
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
-        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
         weights = [self.posterior_[c.label] for c in selection.candidates]
         models = [c.fit.model for c in selection.candidates]
         learned = [model.predictive for model in models]

@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from lacunet.api.stacking import Asked, class_probabilities, learn_class, with_prior
+from lacunet.api.stacking import ModelChoice, class_probabilities, learn_class, with_prior
 from lacunet.data import Column, Table
 from lacunet.data.frames import column_of, values_of, without_column
 from lacunet.data.kinds import AUTO as AUTO_KINDS
@@ -20,7 +20,7 @@ from lacunet.data.kinds import KindsLike
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.estimators.inputs import Categories, check_input, code_fit, is_frame
-from lacunet.estimators.parameters import described
+from lacunet.estimators.parameters import worded_estimator
 from lacunet.estimators.pooled import PooledEstimator
 from lacunet.runtime.arrays import FloatArray, IntArray
 
@@ -29,7 +29,7 @@ BALANCED = "balanced"
 SMALLEST = np.finfo(np.float64).tiny  # probability whose logarithm is still a number
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
 class Classifier(ClassifierMixin, PooledEstimator):
     """Tell a class from columns with holes, by joint models of all of them.
@@ -49,7 +49,8 @@ class Classifier(ClassifierMixin, PooledEstimator):
         learned from. What rows of a class look like is taken to be the same.
     class_weight : 'balanced', mapping of classes to numbers, or None
         The same by factors on the frequencies; 'balanced': all classes as frequent.
-    **kinds; categories; unseen; random_state; n_jobs
+    kinds, categories, unseen, random_state, n_jobs
+        As for `LatentClassModel`.
 
     Attributes
     ----------
@@ -59,7 +60,6 @@ class Classifier(ClassifierMixin, PooledEstimator):
         How frequent each was among labelled rows.
     chosen_, weights_, scores_, pool_
         As for `Imputer`; scores are mean log p(class | row) of held-out labels.
-    **columns
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
     """
 
     target: str | None = None
-    model: str = Asked.AUTO.value
+    model: str = ModelChoice.AUTO.value
     class_prior: Sequence[float] | Mapping[Any, float] | None = None
     class_weight: str | Mapping[Any, float] | None = None
     kinds: KindsLike = AUTO_KINDS
@@ -83,20 +83,10 @@ class Classifier(ClassifierMixin, PooledEstimator):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows with holes.
+        """Learn from rows with missing cells.
 
-        Parameters
-        ----------
-        **X
-        y : array of shape (n_samples,), optional
-            Their classes; None and NaN are rows without a label. Without it, a column of X: the
-            one that `target` names.
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row, as for the other estimators.
-
-        Returns
-        -------
-        self
+        `y` has their classes; None and NaN are rows without a label. Without it, they are a column
+        of X: the one that `target` names. `sample_weight` is as for the other estimators.
         """
         features = self._features(X)
         if y is None:
@@ -117,51 +107,23 @@ class Classifier(ClassifierMixin, PooledEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Give each row its most probable class.
-
-        **rows
-
-        Returns
-        -------
-        classes : ndarray of shape (n_samples,)
-        """
+        """Give each row its most probable class."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Give the probability of each class, given what a row shows.
-
-        **rows
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Give the probability of each class, given what a row shows, (n_samples, n_classes)."""
         check_is_fitted(self)
         checked = check_input(self, self._features(X), reset=False)
         own = class_probabilities(self.pool_, self._read_rows(checked), self._place)
         return with_prior(own, self.class_prior_, self._shift())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Give the logarithms of `predict_proba`.
-
-        **rows
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Give the logarithms of `predict_proba`."""
         return np.asarray(np.log(np.maximum(self.predict_proba(X), SMALLEST)))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Give log odds of the second of two classes, or log probabilities of several.
-
-        **rows
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Give log odds of the second of two classes, or log probabilities of several."""
         found = self.predict_log_proba(X)
         return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
 

@@ -1,8 +1,4 @@
-"""Warnings that point to the line of the person who called, however deep they arise.
-
-From what scikit-learn's users hand over to what the package works on.
-What every estimator tells scikit-learn of the tables that it takes, and its function.
-"""
+"""From what scikit-learn's users hand over to tables and coded rows."""
 
 import inspect
 import warnings
@@ -141,7 +137,7 @@ def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     return weights
 
 
-class Coded(NamedTuple):
+class CodedFit(NamedTuple):
     """Rows to learn from, those of weight 0 left out."""
 
     rows: Rows
@@ -150,7 +146,7 @@ class Coded(NamedTuple):
     survey: Any  # what is known of survey weights
 
 
-class Reading(NamedTuple):
+class FitInput(NamedTuple):
     """How columns are read to learn from."""
 
     names: Sequence[str]
@@ -161,7 +157,7 @@ class Reading(NamedTuple):
     drawn: DesignColumns = NO_DESIGN  # columns of X that say how rows were drawn, none of these
 
 
-def read_fit(X: Any, sample_weight: Any, how: Reading) -> Table:
+def read_fit(X: Any, sample_weight: Any, how: FitInput) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
     found = code_fit(X, sample_weight, how)
     rows = found.rows
@@ -174,7 +170,7 @@ def read_fit(X: Any, sample_weight: Any, how: Reading) -> Table:
     return replace(table, survey=found.survey, notes=notes, design=design)
 
 
-def _design(X: Any, drawn: DesignColumns, found: Coded) -> SamplingDesign:
+def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
     """Read how rows were drawn, from other columns of X, by their names."""
     codes: dict[str, IntArray] = {}
     texts: dict[str, Sequence[str]] = {}
@@ -205,7 +201,7 @@ def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
                 )
 
 
-def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
+def code_fit(X: Any, sample_weight: Any, how: FitInput) -> CodedFit:
     """Code rows to learn from, one by one."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
@@ -220,7 +216,7 @@ def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
     told = given is not None and bool(how.drawn.names)
     kind = WeightsAs.SURVEY if told else WeightsAs.AUTO
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), kind)
-    return Coded(rows, cases, keep, survey)
+    return CodedFit(rows, cases, keep, survey)
 
 
 def shown_places(

@@ -1,7 +1,4 @@
-"""Latent trees over the columns, for scikit-learn.
-
-Graphs and latent class models that speak together, for scikit-learn.
-"""
+"""Latent trees over the columns, and stacks of graphs and latent class models."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -14,7 +11,7 @@ from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import read_codes, warn
-from lacunet.estimators.parameters import Measuring, described
+from lacunet.estimators.parameters import Measured, worded_estimator
 from lacunet.models.ensemble import Ensemble, sample_rows
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.models.surgery import Drawn
@@ -22,12 +19,13 @@ from lacunet.runtime.arrays import IntArray
 from lacunet.runtime.progress import Listener
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
-class LatentTreeModel(Measuring, HiddenStateEstimator):
+class LatentTreeModel(Measured, HiddenStateEstimator):
     """Hidden variables that join the columns: how many, where, and their states are learned.
 
-    Every column is a leaf of a tree whose inner variables nobody sees. Cells may be missing.
+    Every column is a leaf of a tree whose inner variables are hidden. Cells may be missing.
+    Parameters that are not named here are those of `LatentClassModel`.
 
     Parameters
     ----------
@@ -35,12 +33,8 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
         Whether all columns hang together, may fall apart, or have one hidden variable behind them.
     alpha : float or str
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
-    **evidence; target; budget; bin; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs; verbose
-    **evidence; target; budget; kinds; bin; number_prior; categories; unseen; missing_as_state
-    **plug_in; random_state; n_jobs
     estimate, n_init, scores
-        As for the other estimators; only 'naive' has starts, and parameters are posterior means.
+        Only 'naive' has starts, and parameters are posterior means.
 
     Attributes
     ----------
@@ -60,7 +54,6 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
         The fitted model, for everything else in `lacunet`.
     flags_ : tuple of lacunet.flags.Flag
         What to know of it; `str` says it in words.
-    **columns
 
     Examples
     --------
@@ -101,22 +94,22 @@ def _check_features(number: int) -> None:
         )
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
 class StackedModel(HiddenStateEstimator):
     """Models of several kinds, weighed by what they say of rows that are held out.
 
-    For predictions: how probable a row is, and what stands in its holes. Graphs that believe the
-    data more and less, and latent classes, are each learned with blocks of rows held out.
+    For predictions: how probable a row is, and what stands in its missing cells. Graphs under
+    several priors, and latent class models, are each learned with blocks of rows held out.
+    Parameters that are not named here are those of `LatentClassModel`.
 
     Parameters
     ----------
     folds : int
         Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
         unless there are weights: then cases are held out at random.
-    **kinds; bin; categories; unseen; missing_as_state; random_state; n_jobs; verbose
     estimate, alpha, n_init, scores, plug_in
-        As for the other estimators, but without effect: every model has its own.
+        Without effect: every model has its own.
 
     Attributes
     ----------
@@ -132,7 +125,6 @@ class StackedModel(HiddenStateEstimator):
         States of each column; none, (), of a column of numbers.
     flags_ : tuple of lacunet.flags.Flag
         What to know of it; `str` says it in words.
-    **columns
 
     Examples
     --------

@@ -1,20 +1,14 @@
-"""What estimators have in common that ask a pool of models: `Imputer` and `Classifier`.
-
-Holes filled in by whatever model fits, for scikit-learn.
-How estimators read rows: columns that are variables, and those that tell of rows.
-"""
+"""Estimators that learn an ensemble of models: what they have in common, and `Imputer`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lacunet import api
 from lacunet.api.imputing import (
     Holes,
     cells_of,
@@ -24,35 +18,29 @@ from lacunet.api.imputing import (
     learn_filling,
     tidy_cells,
 )
-from lacunet.api.stacking import Asked
-from lacunet.data import Column, Table
-from lacunet.data.design import NO_DESIGN, DesignColumns
+from lacunet.api.stacking import ModelChoice
+from lacunet.data import Column
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
-from lacunet.data.reading import Rows, declared_columns
+from lacunet.data.reading import Rows
 from lacunet.errors import OptionError
 from lacunet.estimators.inputs import (
     Categories,
+    FitInput,
     HolesAllowed,
-    Reading,
-    check_drawn,
     check_input,
     column_kinds,
     declared_states,
     is_frame,
     names_of,
     read_codes,
-    read_covariates,
     read_fit,
     seed_of,
     shown_places,
     threads_of,
 )
-from lacunet.estimators.parameters import Parameters, described
-from lacunet.inference.leaves import all_with_values, kinds_of
-from lacunet.models.ensemble import Speaker
-from lacunet.models.predictors import Covariates
-from lacunet.runtime.arrays import CodeArray
+from lacunet.estimators.parameters import worded_estimator
+from lacunet.inference.leaves import kinds_of
 from lacunet.runtime.states import State
 from lacunet.selection.ensembles import Pool
 from lacunet.settings import Settings
@@ -74,12 +62,12 @@ class PooledEstimator(HolesAllowed, BaseEstimator):
     def _settings(self) -> Settings:
         return Settings(seed=seed_of(self.random_state), threads=threads_of(self.n_jobs))
 
-    def _reading(self, X: Any, sample_weight: Any) -> Reading:
+    def _reading(self, X: Any, sample_weight: Any) -> FitInput:
         """How X is read to learn from; columns that show nothing are left alone."""
         names = names_of(X)
         places = shown_places(X, sample_weight, range(len(names)))
         states = declared_states(self.categories, names)
-        return Reading(
+        return FitInput(
             names=[names[j] for j in places],
             states=[states[j] for j in places],
             unseen=self.unseen,
@@ -113,14 +101,15 @@ STRATEGIES = (MOST_PROBABLE, DRAW)
 TWENTY = 20  # completed tables: usual for multiple imputation
 
 
-@described
+@worded_estimator
 @dataclass(eq=False, repr=False)
 class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
-    """Fill holes with what a joint model of all columns says of them.
+    """Impute missing cells by an ensemble of joint models of all columns.
 
     Latent classes, learned networks and latent trees are learned with some cells hidden from them,
-    and weighed by how well they know these: what fills holes well fills holes. Columns may be
-    categories, numbers, dates or anything that repeats; the table keeps its kind and its types.
+    and weighed by how well they predict these. Columns may be categories, numbers, dates or
+    anything that repeats; the table keeps its kind and its types. A fitted imputer holds the
+    distinct rows of its table.
 
     Parameters
     ----------
@@ -130,11 +119,11 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         What `transform` puts into a hole: the most probable value (of numbers, their mean, rounded
         to the decimals of the column), or a draw from what is possible, all of a row together (of
         numbers, the value that `fit` saw next to it). Numbers stay in the range that `fit` saw.
-    **kinds; categories
+    kinds, categories, random_state, n_jobs
+        As for `LatentClassModel`.
     unseen : {'warn', 'error', 'missing'}
         What to do about a value of new rows that is none of its column's states. It tells nothing
         of the rest of its row, and stays where it is, with a warning or without; or it is refused.
-    **random_state; n_jobs
 
     Attributes
     ----------
@@ -149,11 +138,6 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         The models; prints as a report.
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
-    **columns
-
-    Notes
-    -----
-    A fitted imputer holds the distinct rows of its table: mind that before you share a pickle.
 
     Examples
     --------
@@ -164,7 +148,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     ['x', 'x', 'y', 'y']
     """
 
-    model: str = Asked.AUTO.value
+    model: str = ModelChoice.AUTO.value
     strategy: str = MOST_PROBABLE
     kinds: KindsLike = AUTO_KINDS
     categories: Categories = "auto"
@@ -176,18 +160,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
 
     # `y` is there because pipelines hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn from rows with holes who fills them in best.
-
-        Parameters
-        ----------
-        **X; y
-        sample_weight : array of shape (n_samples,), optional
-            Weight of each row, as for the other estimators.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the models from rows with missing cells; `sample_weight` as elsewhere."""
         if self.strategy not in STRATEGIES:
             raise OptionError(
                 f"strategy {self.strategy!r} is not known. Choose from {', '.join(STRATEGIES)}."
@@ -203,15 +176,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Fill the holes of rows.
+        """Fill the missing cells of rows.
 
-        **rows
-
-        Returns
-        -------
-        filled : array or dataframe of shape (n_samples, n_features)
-            X, its holes filled: an array, or the same kind of dataframe with the types that its
-            columns had.
+        The result is an array, or the same kind of dataframe with the types that its columns had.
         """
         holes, own = self._holes(X)
         if self.strategy == DRAW:
@@ -223,32 +190,16 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
 
         Each has its own parameters, drawn from their posterior given the rows that were learned, so
         that tables differ as much as what is known leaves open.
-
-        Parameters
-        ----------
-        **X
-        n_imputations : int
-            How many tables.
-
-        Returns
-        -------
-        tables : list of arrays or dataframes of shape (n_samples, n_features)
         """
         check_imputations(n_imputations)
         holes, own = self._holes(X)
         return list(drawn_tables(own, holes, self.pool_, self._table, n_imputations, self._seed))
 
     def predict_cells(self, X: Any) -> Any:
-        """Tell what is thought of every hole.
+        """Give the posterior of every missing cell, as a dataframe.
 
-        **rows
-
-        Returns
-        -------
-        cells : dataframe
-            A row for each state of each hole: row (its place, from 0), column, state and
-            probability. A hole of a number has one row, without state: mean and sd (of a lognormal,
-            geometric mean and factor).
+        A row for each state of each cell: row (its place, from 0), column, state and probability. A
+        number has one row, without state: mean and sd (of a lognormal, geometric mean and factor).
         """
         holes, own = self._holes(X)
         return frame_of(tidy_cells(cells_of(holes), self.pool_.ensemble), library_of(own))
@@ -260,94 +211,3 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         speaker = self.pool_.ensemble
         holes = Holes(self._read_rows(checked), speaker, self._places, speaker.network)
         return holes, X if is_frame(X) else checked
-
-
-class RowReading(Parameters):
-    """Reads rows to learn from, and rows to be asked about."""
-
-    _asked: Any  # the model, or the ensemble, that rows are asked of
-    _names: list[str]  # of the columns of X
-    categories_: dict[str, Any]
-
-    @property
-    def _places(self) -> Sequence[int]:
-        """Where the columns of the model stand in X."""
-        names: list[str] = self._names
-        return [names.index(c.name) for c in api.observed_columns(self._asked.network)]
-
-    def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
-        """Make the table to learn from, where every column is a variable."""
-        table = self._read_columns(X, sample_weight, kinds, self._shown(X, sample_weight))
-        return api.missing_as_state(table) if self.missing_as_state else table
-
-    def _variables(self, X: Any) -> list[str]:
-        """Names of the columns that are variables: all that do not say how rows were drawn."""
-        self._names = names_of(X)
-        check_drawn(self._drawn_by, self._names)
-        return [name for name in self._names if name not in self._drawn_by.names]
-
-    def _shown(self, X: Any, sample_weight: Any) -> list[str]:
-        """Names of the variables that show any value, or have declared states."""
-        names = self._variables(X)
-        stated = declared_states(self.categories, self._names)
-        declared = {*declared_columns(X), *(j for j, s in enumerate(stated) if s is not None)}
-        places = [self._names.index(name) for name in names]
-        found = shown_places(X, sample_weight, places, declared) if places else []
-        return [self._names[j] for j in found]
-
-    def _read_columns(
-        self, X: Any, sample_weight: Any, kinds: KindsLike, used: Sequence[str]
-    ) -> Table:
-        """Make a table of some columns of X."""
-        every = self._names
-        if not used:
-            raise OptionError("no column of X is left to learn from: all say how rows were drawn.")
-        declared = dict(zip(every, declared_states(self.categories, every), strict=True))
-        states, places = [declared[name] for name in used], [every.index(name) for name in used]
-        how = column_kinds(kinds, used, states, self.bin)
-        reading = Reading(used, states, self.unseen, how, places, self._drawn_by)
-        return read_fit(X, sample_weight, reading)
-
-    @property
-    def _drawn_by(self) -> DesignColumns:
-        """Columns of X that say how rows were drawn."""
-        return NO_DESIGN
-
-    def _read(self, X: Any, unseen: str | None = None) -> Rows:
-        """Check rows and code them."""
-        return self._read_both(X, unseen)[1]
-
-    def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
-        """Give X as it is after the checks, and its codes."""
-        check_is_fitted(self)
-        checked = check_input(self, X, reset=False)
-        network = self._asked.network
-        rows = read_codes(
-            checked,
-            known={name: self.categories_[name] for name in api.observed_states(network)},
-            columns=self._places,
-            unseen=unseen or self.unseen,
-            kinds=kinds_of(network),
-            as_state=self.missing_as_state,
-        )
-        if known := api.covariates_of(self._asked).covariates:
-            beside = read_covariates(checked, Covariates(known), self._names)
-            rows = replace(rows, beside=beside)
-        return checked, rows
-
-    def _told(self, rows: Rows) -> tuple[Any, Rows]:
-        """Give who is asked about rows, and the rows with all that it is told of them."""
-        asked, codes = self._given(self._asked, rows)
-        if rows.beside is None:
-            return asked, rows
-        columns, unknown = tuple(api.observed_columns(asked.network)), rows.unknown
-        if unknown is not None:
-            unknown = np.column_stack([unknown, np.zeros(len(codes), dtype=bool)])
-        return asked, replace(rows, columns=columns, codes=codes, unknown=unknown)
-
-    def _given(self, speaker: Speaker, rows: Rows) -> tuple[Speaker, CodeArray]:
-        """Give who knows the numbers and the covariates of rows, and their codes for it."""
-        asked = all_with_values(speaker, rows.columns)
-        if rows.beside is None:
-            return asked, rows.codes
-        return api.given_covariates(asked, rows.codes, rows.beside.columns, rows.beside.codes)
