@@ -1,10 +1,8 @@
 """Find the distinct rows of coded data, in one order, with bounded memory.
 
-A row of small codes is one number, some bits for each code. Packed so into as few 64-bit words as
-they need, rows are compared and sorted as numbers; the order of the words is the lexicographic
-order of the codes. Rows of one word are sorted as that, and unpacked again.
-
-Distinct rows that do not fit into memory: sorted runs on disk, then one table of all of them.
+Rows of small codes are packed into as few 64-bit words as they need, some bits for each code, and
+sorted as numbers; the order of the words is the lexicographic order of the codes. Distinct rows
+that do not fit into memory become sorted runs on disk, and these are merged.
 """
 
 from __future__ import annotations
@@ -41,15 +39,11 @@ def pack(codes: CodeArray) -> list[IntArray]:
     >>> pack(np.array([[-1, 1], [0, -1]]))
     [array([2, 4])]
     """
-    return [_packed(codes, first, bits) for first, bits in _words(bits_of(codes.max(axis=0)))]
+    return [_packed(codes, first, bits) for first, bits in _words(_bits(codes.max(axis=0)))]
 
 
-def bits_of(top: IntArray | CodeArray) -> list[int]:
-    """How many bits the codes of each column take, up to the largest; the hole is a state too.
-
-    >>> bits_of(np.array([-1, 0, 1, 2, 3]))
-    [1, 1, 2, 2, 3]
-    """
+def _bits(top: CodeArray) -> list[int]:
+    """How many bits the codes of each column take, up to the largest; missing is a state too."""
     return [max(1, (largest + 1).bit_length()) for largest in top.tolist()]
 
 
@@ -87,16 +81,6 @@ def _unpacked(word: IntArray, bits: Sequence[int], codes: CodeArray) -> None:
             part >>= bits[j]
 
 
-def first_word(codes: CodeArray, cards: Sequence[int]) -> IntArray:
-    """Pack as many columns as go into one word, of so many states each: the same for all rows.
-
-    >>> first_word(np.array([[-1, 1], [0, -1]]), [2, 2])
-    array([2, 4])
-    """
-    first, bits = _words(bits_of(np.array(cards) - 1))[0]
-    return _packed(codes, first, bits)
-
-
 def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     """Sort rows and merge those that are equal in codes *and* weight, adding their copies.
 
@@ -104,7 +88,7 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     the order in which the rows came: floating-point addition is not associative.
     The array `codes` is used up: the result lies in it.
     """
-    bits = bits_of(codes.max(axis=0))
+    bits = _bits(codes.max(axis=0))
     if sum(bits) <= WORD and weight.min() == weight.max():
         return _merged_words(codes, bits, weight, copies)
     keys: list[NDArray[Any]] = [*pack(codes), weight]
@@ -192,21 +176,11 @@ def alike(value: float, rows: int, kind: Any = np.float64) -> NDArray[Any]:
     return np.broadcast_to(np.array(value, kind), rows)
 
 
-def _are_alike(arrays: Sequence[NDArray[Any]]) -> bool:
-    """Whether all rows of several blocks have one number, by how they are kept."""
-    kept_once = all(array.strides == (0,) for array in arrays)
-    return kept_once and len({array[0].item() for array in arrays}) == 1
-
-
-def _owned(array: NDArray[Any]) -> NDArray[Any]:
-    """Give an array that can grow: not one that looks into another, nor one of somebody else."""
-    return array if array.flags.owndata and array.flags.writeable else array.copy()
-
-
 def _put_together(arrays: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
-    """Give the numbers of all rows, some of each block."""
-    if _are_alike(arrays):
-        return alike(arrays[0][0].item(), rows, arrays[0].dtype)
+    """Give the numbers of all rows of several blocks, once where all are `alike`."""
+    first = arrays[0][0].item()
+    if all(array.strides == (0,) and array[0].item() == first for array in arrays):
+        return alike(first, rows, arrays[0].dtype)
     return np.concatenate(arrays)
 
 
@@ -235,9 +209,10 @@ class DistinctRows:
         widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
         weight = _put_together([weight for _, weight, _ in self._blocks], rows)
         copies = _put_together([copies for _, _, copies in self._blocks], rows)
-        row = len(self._blocks[0][0])
-        codes = self._blocks.pop(0)[0]
-        codes = _owned(codes.astype(widest, order="C", copy=False))
+        codes = self._blocks.pop(0)[0].astype(widest, order="C", copy=False)
+        row = len(codes)
+        if not (codes.flags.owndata and codes.flags.writeable):
+            codes = codes.copy()
         # The first block is the largest. It grows where it is: no second table is held.
         codes.resize((rows, codes.shape[1]), refcheck=False)
         while self._blocks:
@@ -259,24 +234,35 @@ SHARE = 8  # a run takes this part of the memory that there is: to merge takes s
 SAMPLED = 256  # rows of a run for each that says where ranges may end
 
 
-class Run(NamedTuple):
-    """Some distinct rows, in a file."""
+class _Run(NamedTuple):
+    """Some distinct rows, in a file: arrays one after the other, of which some rows can be read."""
 
+    scratch: Scratch
     rows: int
-    columns: int
-    kind: Any  # of the codes
-    codes: Place
-    copies: Place
-    words: Place | None = None  # the first word of each row, where they are sorted,
-    sampled: IntArray | None = None  # and one in so many of them
+    wide: tuple[tuple[Any, int], ...]  # type and columns of each array: codes, copies, first words
+    places: tuple[Place, ...]  # of the arrays
+    sampled: IntArray  # one in so many of the first words, where rows are sorted
 
-    def some(self, scratch: Scratch, first: int, last: int) -> tuple[CodeArray, IntArray]:
-        """Read the codes and copies of some rows."""
-        wide = self.columns * np.dtype(self.kind).itemsize
-        place = Place(self.codes.first + first * wide, (last - first) * wide)
-        codes = np.frombuffer(scratch.read(place), self.kind).reshape(-1, self.columns)
-        place = Place(self.copies.first + 8 * first, 8 * (last - first))
-        return codes, np.frombuffer(scratch.read(place), np.int64)
+    @classmethod
+    def written(cls, scratch: Scratch, *arrays: NDArray[Any]) -> _Run:
+        wide = tuple((a.dtype, a.size // len(a)) for a in arrays)
+        places = tuple(scratch.append(np.ascontiguousarray(a)) for a in arrays)
+        sampled = arrays[-1][SAMPLED - 1 :: SAMPLED].copy()
+        return cls(scratch, len(arrays[0]), wide, places, sampled)
+
+    def read(self, which: int, first: int, last: int) -> NDArray[Any]:
+        """Read some rows of an array."""
+        (kind, columns), start = self.wide[which], self.places[which].first
+        size = columns * kind.itemsize
+        data = self.scratch.read(Place(start + first * size, (last - first) * size))
+        array = np.frombuffer(data, kind)
+        return array.reshape(-1, columns) if which == 0 else array
+
+    def first_from(self, word: int) -> int:
+        """The first row whose word is not below one: few of the sorted words are read."""
+        first = SAMPLED * int(np.searchsorted(self.sampled, word))
+        near = self.read(2, first, min(first + SAMPLED, self.rows))
+        return first + int(np.searchsorted(near, word))
 
 
 class SpillingRows(DistinctRows):
@@ -284,7 +270,7 @@ class SpillingRows(DistinctRows):
 
     def __init__(self, room: int) -> None:
         super().__init__()
-        self.room, self.scratch, self.runs = room, Scratch(), list[Run]()
+        self.room, self.scratch, self.runs = room, Scratch(), list[_Run]()
 
     def _merge(self) -> None:
         super()._merge()
@@ -297,17 +283,9 @@ class SpillingRows(DistinctRows):
         if not self._blocks:
             return
         codes, _, copies = self.joined()
-        self.runs.append(_written(self.scratch, codes, copies))
+        self.runs.append(_Run.written(self.scratch, codes, copies))
         self._waiting, self._limit = 0, len(codes)  # rows that do not repeat are sorted once
         give_back()
-
-
-def _written(scratch: Scratch, codes: CodeArray, copies: IntArray, words: Any = None) -> Run:
-    told = scratch.append(np.ascontiguousarray(codes)), scratch.append(copies.copy())
-    if words is None:
-        return Run(len(codes), codes.shape[1], codes.dtype, *told)
-    sorted_ = scratch.append(words), words[SAMPLED - 1 :: SAMPLED].copy()
-    return Run(len(codes), codes.shape[1], codes.dtype, *told, *sorted_)
 
 
 class Spilled(NamedTuple):
@@ -323,24 +301,23 @@ def in_order(
     spilled: SpillingRows, recode: Callable[[CodeArray], CodeArray], cards: Sequence[int]
 ) -> Spilled:
     """Give all rows their final codes, of so many states each column, merge and sort them."""
-    scratch = Scratch()
-    runs = []
+    scratch, runs = Scratch(), []
+    first, bits = _words(_bits(np.array(cards) - 1))[0]  # one word for the rows of all runs
     while spilled.runs:
         run = spilled.runs.pop(0)
-        codes, copies = run.some(spilled.scratch, 0, run.rows)
+        codes, copies = (run.read(which, 0, run.rows) for which in (0, 1))
         codes, _, copies = _merged(recode(codes.copy()), copies)
-        runs.append(_written(scratch, codes, copies, first_word(codes, cards)))
+        runs.append(_Run.written(scratch, codes, copies, _packed(codes, first, bits)))
     spilled.scratch = Scratch()  # the runs as they were end here
     codes_file, counts_file = Scratch(), Scratch()
     rows = empty = 0
-    for together in _ranges(scratch, runs, spilled.room):
+    for together in _ranges(runs, spilled.room):
         codes, _, copies = _merged(*together)
         rows += int(copies.sum())
         empty += int(copies[(codes < 0).all(axis=1)].sum())
         codes_file.append(np.ascontiguousarray(codes))
         counts_file.append(copies.astype(np.float64))
-    kind, columns = runs[0].kind, runs[0].columns
-    mapped = codes_file.mapped(kind, columns), counts_file.mapped(np.float64)
+    mapped = codes_file.mapped(*runs[0].wide[0]), counts_file.mapped(np.float64)
     return Spilled(*mapped, rows, empty)
 
 
@@ -348,31 +325,17 @@ def _merged(codes: CodeArray, copies: IntArray) -> Merged:
     return merge(codes, alike(1.0, len(codes)), copies)
 
 
-def _ranges(
-    scratch: Scratch, runs: Sequence[Run], room: int
-) -> Iterator[tuple[CodeArray, IntArray]]:
+def _ranges(runs: Sequence[_Run], room: int) -> Iterator[tuple[CodeArray, IntArray]]:
     """Give the rows of all runs, range by range of their first word."""
-    sampled = np.sort(np.concatenate([_sampled(run) for run in runs]))
-    wide = runs[0].columns * np.dtype(runs[0].kind).itemsize + 16
-    step = max(1, room // (SHARE * wide * SAMPLED))
+    sampled = np.sort(np.concatenate([run.sampled for run in runs]))
+    kind, columns = runs[0].wide[0]
+    step = max(1, room // (SHARE * (columns * kind.itemsize + 16) * SAMPLED))
     ends = np.unique(sampled[step::step])
-    bounds = [[0, *(_first_from(scratch, run, end) for end in ends), run.rows] for run in runs]
-    for cut in zip(*(list(pairwise(b)) for b in bounds), strict=True):
-        parts = [run.some(scratch, *part) for run, part in zip(runs, cut, strict=True)]
-        codes, copies = (np.concatenate(one) for one in zip(*parts, strict=True))
+    bounds = [[0, *(run.first_from(end) for end in ends), run.rows] for run in runs]
+    for cut in zip(*map(pairwise, bounds), strict=True):
+        parts = [(run, *ends) for run, ends in zip(runs, cut, strict=True)]
+        codes, copies = (
+            np.concatenate([run.read(which, *ends) for run, *ends in parts]) for which in (0, 1)
+        )
         if len(copies):
             yield codes, copies
-
-
-def _sampled(run: Run) -> IntArray:
-    assert run.sampled is not None  # it is sorted
-    return run.sampled
-
-
-def _first_from(scratch: Scratch, run: Run, word: int) -> int:
-    """The first row of a sorted run whose word is not below one: few of its words are read."""
-    assert run.words is not None
-    first = SAMPLED * int(np.searchsorted(_sampled(run), word))
-    near = min(SAMPLED, run.rows - first)
-    place = Place(run.words.first + 8 * first, 8 * near)
-    return first + int(np.searchsorted(np.frombuffer(scratch.read(place), np.int64), word))

@@ -1,21 +1,11 @@
 """What the values of a column are: categories, or numbers of some kind.
 
-The rule for columns of which nothing is said, the same for files, dataframes and arrays, from the
-first that holds:
-
-1. texts, true/false and declared categories are categories;
-2. whole numbers that lie within 20 steps, or of which up to 20 different ones are to be expected,
-   and up to 5 different numbers with fractions, are categories;
-3. whole numbers of 0 and more with a mean of at most 10 are counts;
-4. all other numbers have a normal distribution.
-
-How many different values a column has grows with its rows, so that a rule for what was seen would
-read a part of a table, such as a fold, in another way than the whole. So the number that is to be
-expected counts: that of the values seen, and those that as many values seen just once speak for
-(Chao 1984, Scand. J. Statist. 11, 265–270).
-
-Texts of which every row has its own, whole numbers that number the rows, and more than 20 dates
-are refused (`column_checks`): they are nothing that classes differ in.
+The rule where nothing is said, from the first that holds: texts, true/false and declared categories
+are categories; so are whole numbers within 20 steps, or of which up to 20 different ones are to be
+expected, and up to 5 different numbers with fractions; whole numbers from 0 with a mean of at most
+10 are counts; all other numbers are Gaussian. The number of different values to be expected counts
+and not that of those seen, so that a fold is read as the whole table is (Chao 1984, Scand. J.
+Statist. 11, 265–270). `checks` refuses identifiers and columns of dates.
 """
 
 from __future__ import annotations
@@ -143,8 +133,7 @@ def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None
     low = states[0]
     fractions = isinstance(low, float)
     many = f"{len(states):,} different numbers{' with fractions' if fractions else ''}"
-    few = _are_few_fractions(states, rows) if fractions else _are_few(states, rows)
-    if few:
+    if _are_few(states, rows):
         return Decision(ColumnKind.CATEGORICAL, many if len(states) > 1 else "one number")
     if not fractions and rows is not None and len(states) <= MOST_NUMBERS:
         many = f"{many} in {int(rows.sum()):,} rows, more expected"
@@ -153,14 +142,11 @@ def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None
     return Decision(ColumnKind.GAUSSIAN, many)
 
 
-def _are_few_fractions(states: Sequence[State], rows: FloatArray | None) -> bool:
-    """Whether numbers with fractions, in order, are few enough to be categories."""
-    each_once = rows is not None and len(states) > 2 and bool((rows == 1).all())
-    return len(states) <= MOST_FRACTIONS and not each_once
-
-
 def _are_few(states: Sequence[State], rows: FloatArray | None) -> bool:
-    """Whether whole numbers, in order, are few enough to be categories."""
+    """Whether different numbers, in order, are few enough to be categories."""
+    if isinstance(states[0], float):  # with fractions
+        each_once = rows is not None and len(states) > 2 and bool((rows == 1).all())
+        return len(states) <= MOST_FRACTIONS and not each_once
     steps = steps_of(states)
     if steps < MOST_NUMBERS:
         return True
@@ -207,10 +193,8 @@ def understand_kinds(kinds: KindsLike) -> Kinds:
     >>> understand_kinds("categorical").other.value
     'categorical'
     """
-    if kinds is None:
-        return BY_RULE
-    if isinstance(kinds, Kinds):
-        return kinds
+    if kinds is None or isinstance(kinds, Kinds):
+        return kinds or BY_RULE
     if isinstance(kinds, Mapping):
         return Kinds({name: _kind(name, kind) for name, kind in kinds.items()})
     other, declared = None, dict[str, ColumnKind]()

@@ -1,9 +1,9 @@
-"""Results of tasks in a file: work that was stopped goes on, and ends as if it had not been.
+"""Results in a file: interrupted work resumes from it, and ends with identical results.
 
-Work is a row of calls, each of a function for many items, in an order that only their results
-decide. So a call has a number, and a result its place in it. What a file holds is read back as the
-values that it was: numbers to the last digit, arrays, and records of this package; nothing else,
-and no code.
+A file is a header and a line for each result. Work is a series of calls, each of a function for
+many items, in an order that only their results decide: a call has a number, and a result its place
+in it. A search has named pieces instead; the last line of a piece says where it stands. Numbers are
+read back to the last digit, with arrays and records of this package, but no code.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import importlib
 import json
 import math
 import os
+import re
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -32,6 +34,10 @@ A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")  # a task: a frozen dataclass, whose fields begin the line of its result
 
+OURS = "lacunet."
+KINDS = "biufc?"  # of arrays: numbers and truth values
+DIGEST = re.compile("[0-9a-f]{64}")
+
 
 @dataclass(frozen=True)
 class Sort:
@@ -44,7 +50,7 @@ class Sort:
 
 
 class Ledger(Generic[T]):
-    """The results file: what is done is read, what gets done is added."""
+    """The file of results: those that are done are read, new ones are added."""
 
     def __init__(self, path: Path, sort: Sort, settings: Mapping[str, Any], kind: type[T]) -> None:
         self.path, self.sort, self.kind = path, sort, kind
@@ -78,32 +84,28 @@ class Ledger(Generic[T]):
 
     def _read(self) -> None:
         text = self.path.read_bytes()
-        whole, _, rest = text.rpartition(b"\n")
-        if not whole or not self._is_object(whole.partition(b"\n")[0]):
+        *lines, rest = text.split(b"\n")
+        found = [_parsed(line) for line in lines]
+        if not found or found[0] is None:
             self._begin_anew(text)
             return
-        lines = whole.split(b"\n")
-        parsed = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
-        if not parsed or parsed[0].get("format") != self.sort.format:
+        if found[0].get("format") != self.sort.format:
             raise self._refused(f"it is not {self.sort.made_by}")
         for name, value in self.header.items():
-            if parsed[0].get(name) != value:
-                made = parsed[0].get(name)
-                raise self._refused(f"it was made with {name} {made!r}, not {value!r}")
-        for number, record in enumerate(parsed[1:], start=2):
+            made = found[0].get(name)
+            if made != value:
+                shown = not isinstance(value, dict) and not DIGEST.fullmatch(str(value))
+                why = f"it was made with {name} {made!r}, not {value!r}"
+                raise self._refused(why if shown else f"it belongs to work with other {name}")
+        for number, record in enumerate(found[1:], start=2):
+            if record is None:
+                raise self._refused(f"line {number} is damaged")
             if not all(name in record for name in self.names):
                 raise self._refused(f"line {number} is no result")
             self.records[self._task(record)] = record
-        if rest:  # cut off while it was written: that one fit is done again
+        if rest:  # cut off while it was written: that one result is made again
             with self.path.open("r+b") as file:
                 file.truncate(len(text) - len(rest))
-
-    @staticmethod
-    def _is_object(line: bytes) -> bool:
-        try:
-            return isinstance(json.loads(line), dict)
-        except (ValueError, RecursionError):
-            return False
 
     def _begin_anew(self, text: bytes) -> None:
         """Begin anew; what the file held is kept beside it, unless it is a header cut off.
@@ -128,19 +130,18 @@ class Ledger(Generic[T]):
     def _task(self, record: dict[str, Any]) -> T:
         return self.kind(**{name: record[name] for name in self.names})
 
-    def _parse(self, number: int, line: bytes) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            raise self._refused(f"line {number} is damaged") from None
-        if not isinstance(record, dict):
-            raise self._refused(f"line {number} is no result")
-        return record
-
     def _refused(self, why: str) -> OutputError:
         return OutputError(
             f"{self.path}: {why}. It was left as it is: move it away, or {self.sort.elsewhere}."
         )
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 STOPPED = Sort(
@@ -149,13 +150,11 @@ STOPPED = Sort(
     "give --resume another name",
     own_name=False,
 )
-OURS = "lacunet."
-KINDS = "biufc?"  # of arrays: numbers and truth values
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One result."""
+    """One result; a piece of a search has a name alone."""
 
     call: int
     place: int
@@ -170,14 +169,15 @@ class Packing(Generic[A, B]):
     unpack: Callable[[A, Any], B]
 
 
-WHOLE: Packing[Any, Any] = Packing(lambda _, result: result, lambda _, told: told)
+WHOLE: Packing[Any, Any] = Packing(lambda _, result: result, lambda _, packed: packed)
 
 
 class Kept:
-    """Does tasks, and keeps what they give; without a file, it only does them."""
+    """A checkpoint: does tasks and keeps their results; without a file, it only does them."""
 
     def __init__(self, path: StrPath | None = None, about: Mapping[str, Any] | None = None) -> None:
-        self.calls, self.ledger = 0, None
+        self.calls, self.name, self.ledger = 0, "", None
+        self.lock = threading.Lock()  # pieces of a search may be done side by side
         if path is not None:
             check_file(path)
             self.ledger = Ledger(Path(path), STOPPED, about or {}, Piece)
@@ -205,8 +205,12 @@ class Kept:
         self.calls += 1
         task = getattr(function, "func", function).__name__
         pieces = [Piece(self.calls, place, task) for place in range(len(items))]
-        known = self._known(pieces)
-        found = {place: packing.unpack(items[place], told) for place, told in known.items()}
+        records = {} if self.ledger is None else self.ledger.records
+        found = {
+            place: packing.unpack(items[place], decoded(records[piece]["told"]))
+            for place, piece in enumerate(pieces)
+            if piece in records
+        }
         left = [place for place in range(len(items)) if place not in found]
         for at, result in executor.results(function, [items[place] for place in left]):
             place = left[at]
@@ -216,15 +220,30 @@ class Kept:
                 executor.say(f"{name} {done} of {total}", done / total)
             # None: there was no time for it. Next time there may be.
             if self.ledger is not None and result is not None:
-                told = packing.pack(items[place], result)
-                if told is not None:  # what failed is tried again
-                    self.ledger.add({**vars(pieces[place]), "told": encoded(told)})
+                packed = packing.pack(items[place], result)
+                if packed is not None:  # what failed is tried again
+                    self.ledger.add({**vars(pieces[place]), "told": encoded(packed)})
         return [found[place] for place in range(len(items))]
 
-    def _known(self, pieces: Sequence[Piece]) -> dict[int, Any]:
-        """Results that the file has, by place."""
-        known = {} if self.ledger is None else self.ledger.records
-        return {p.place: decoded(known[p]["told"]) for p in pieces if p in known}
+    def get(self, piece: str) -> dict[str, Any] | None:
+        """Give where a piece of a search stood when it was stopped."""
+        record = None if self.ledger is None else self.ledger.records.get(self._piece(piece))
+        return None if record is None else dict(decoded(record["told"]))
+
+    def put(self, piece: str, **stand: Any) -> None:
+        """Keep where a piece of a search stands, on disk at once."""
+        if self.ledger is not None:
+            with self.lock:
+                self.ledger.add({**vars(self._piece(piece)), "told": encoded(stand)})
+
+    def chapter(self, name: str) -> Kept:
+        """Give the same file for one of several like searches, whose pieces begin with a name."""
+        chapter = Kept()
+        chapter.ledger, chapter.lock, chapter.name = self.ledger, self.lock, f"{self.name}{name}: "
+        return chapter
+
+    def _piece(self, name: str) -> Piece:
+        return Piece(0, 0, f"{self.name}{name}")
 
     def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
         """Travel as one that keeps nothing: where a task ends up, there is no such file."""
@@ -235,7 +254,7 @@ FORGETFUL = Kept()
 
 
 def fingerprint(*values: Any) -> str:
-    """Say in a few letters what values are: no work about others may go on from a file."""
+    """Give a digest of values: work on others may not resume from a file."""
     text = json.dumps([encoded(x) for x in values], allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -261,18 +280,19 @@ def encoded(x: Any) -> Any:
         return {"mapping": [[encoded(k), encoded(v)] for k, v in x.items()]}
     if isinstance(x, list):
         return [encoded(y) for y in x]
-    if isinstance(x, tuple) and type(x) is tuple:
-        return {"tuple": [encoded(y) for y in x]}
     if isinstance(x, tuple):
-        return {"record": _name(type(x)), "values": [encoded(y) for y in x]}
+        values = [encoded(y) for y in x]
+        if type(x) is tuple:
+            return {"tuple": values}
+        return {"record": _name(type(x)), "values": values}
     if is_dataclass(x):
-        told = {f.name: encoded(getattr(x, f.name)) for f in fields(x) if f.init}
-        return {"record": _name(type(x)), "fields": told}
+        named = {f.name: encoded(getattr(x, f.name)) for f in fields(x) if f.init}
+        return {"record": _name(type(x)), "fields": named}
     raise TypeError(f"{type(x)} is not kept")
 
 
 def decoded(x: Any) -> Any:
-    """Give the value that `encoded` told of."""
+    """Give the value that `encoded` wrote."""
     if isinstance(x, list):
         return [decoded(y) for y in x]
     if not isinstance(x, dict):
@@ -281,7 +301,10 @@ def decoded(x: Any) -> Any:
         case {"float": str(number)}:
             return float(number)
         case {"array": str(data), "dtype": str(kind), "shape": [*shape]}:
-            return _array(data, kind, shape)
+            if np.dtype(kind).kind not in KINDS:
+                raise _odd("holds what is no array")
+            array = np.frombuffer(base64.b64decode(data), np.dtype(kind))
+            return array.reshape(shape).copy()
         case {"generator": {"bit_generator": "PCG64"} as state}:
             generator = np.random.default_rng(0)
             generator.bit_generator.state = state
@@ -292,16 +315,13 @@ def decoded(x: Any) -> Any:
             return tuple(decoded(y) for y in values)
         case {"record": str(name), "values": [*values]}:
             return _record(name)(*(decoded(y) for y in values))
-        case {"record": str(name), "fields": dict(told)}:
-            return _record(name)(**{k: decoded(y) for k, y in told.items()})
-    raise OutputError("a file of work that was stopped holds what nobody wrote there. Remove it.")
+        case {"record": str(name), "fields": dict(named)}:
+            return _record(name)(**{k: decoded(y) for k, y in named.items()})
+    raise _odd("holds what nobody wrote there")
 
 
-def _array(data: str, kind: str, shape: Sequence[int]) -> Any:
-    dtype = np.dtype(kind)
-    if dtype.kind not in KINDS:
-        raise OutputError("a file of work that was stopped holds what is no array. Remove it.")
-    return np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
+def _odd(what: str) -> OutputError:
+    return OutputError(f"a file of work that was stopped {what}. Remove it.")
 
 
 def _name(kind: type) -> str:
@@ -316,4 +336,4 @@ def _record(name: str) -> Any:
         kind = getattr(importlib.import_module(module), own, None)
         if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, tuple | Enum)):
             return kind
-    raise OutputError(f"a file of work that was stopped names '{name}', which is none. Remove it.")
+    raise _odd(f"names '{name}', which is none")

@@ -24,18 +24,31 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
+ATTEMPTS = 4  # times that work is given to others after workers were lost
+BESIDE = 4  # pieces of work here that wait for workers, side by side
+# From so many bytes of rows on, workers share them. Of fewer each has all, and does whole fits.
+MANY = 1 << 26
 
-Name = int  # of an array, among those that travel with a task
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class _Packer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, name: Callable[[Any], Name | None]) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._name = name
+    """Packs a thing without its large arrays, whose places in a list stand for them."""
 
-    def persistent_id(self, thing: Any) -> Name | None:
-        """Name a large array."""
-        return self._name(thing) if isinstance(thing, np.ndarray) else None
+    def __init__(self, file: io.BytesIO, arrays: list[Any], *, adding: bool) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._arrays, self._adding = arrays, adding
+        self._places = {id(array): place for place, array in enumerate(arrays)}
+
+    def persistent_id(self, thing: Any) -> int | None:
+        if not isinstance(thing, np.ndarray):
+            return None
+        large = thing.nbytes >= LARGE and thing.dtype.kind != "O"
+        if self._adding and large and id(thing) not in self._places:
+            self._places[id(thing)] = len(self._arrays)
+            self._arrays.append(thing)
+        return self._places.get(id(thing))
 
 
 class _Unpacker(pickle.Unpickler):
@@ -43,54 +56,33 @@ class _Unpacker(pickle.Unpickler):
         super().__init__(file)
         self._arrays = arrays
 
-    def persistent_load(self, name: Any) -> Any:
-        """Find an array by its name."""
-        return self._arrays[name]
+    def persistent_load(self, place: Any) -> Any:
+        return self._arrays[place]
 
 
-def packed(thing: Any, arrays: list[Any]) -> bytes:
-    """Pack a thing; its large arrays are put at the end of the list, unless they are there."""
-    places = {id(array): place for place, array in enumerate(arrays)}
-
-    def name(array: Any) -> Name | None:
-        if id(array) not in places and array.nbytes >= LARGE and array.dtype.kind != "O":
-            places[id(array)] = len(arrays)
-            arrays.append(array)
-        return places.get(id(array))
-
-    return _dump(thing, name)
+def packed(thing: Any, arrays: list[Any], *, adding: bool = True) -> bytes:
+    """Pack a thing; its large arrays are added to the end of the list, unless they are there."""
+    file = io.BytesIO()
+    _Packer(file, arrays, adding=adding).dump(thing)
+    return file.getvalue()
 
 
-def unpacked(told: bytes, arrays: Sequence[Any]) -> Any:
+def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
     """Give the thing that was packed with these arrays."""
-    return _Unpacker(io.BytesIO(told), arrays).load()
+    return _Unpacker(io.BytesIO(data), arrays).load()
 
 
 def do(function: bytes, item: bytes, *arrays: Any) -> bytes:
-    """Do a task where it ended up; what comes out names the arrays that it was given."""
+    """Do a task where it ended up; its result names the arrays that it was given."""
     quiet_blas()
-    places = {id(array): place for place, array in enumerate(arrays)}
     result = unpacked(function, arrays)(unpacked(item, arrays))
-    return _dump(result, lambda array: places.get(id(array)))
-
-
-def _dump(thing: Any, name: Callable[[Any], Name | None]) -> bytes:
-    file = io.BytesIO()
-    _Packer(file, name).dump(thing)
-    return file.getvalue()
+    return packed(result, list(arrays), adding=False)
 
 
 @lru_cache
 def quiet_blas() -> Any:
     """Let BLAS have one thread in this worker: with another number it adds in another order."""
     return one_blas_thread()
-
-
-ATTEMPTS = 4  # times that work is given to others after workers were lost
-BESIDE = 4  # pieces of work here that wait for workers, side by side
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 class Workers(Serial):
@@ -129,9 +121,9 @@ class Workers(Serial):
             return
         left = set(range(len(items)))
         for _ in range(ATTEMPTS):
-            for place, told in self._done(tasks, sorted(left), arrays):
+            for place, data in self._done(tasks, sorted(left), arrays):
                 left.discard(place)
-                yield place, unpacked(told, arrays)
+                yield place, unpacked(data, arrays)
             if not left:
                 return
         raise lost_too_often()
@@ -150,9 +142,9 @@ class Workers(Serial):
                     future = self.client.submit(do, *tasks[place], *there, pure=False)
                 places[future] = place
             for future in as_completed(list(places), loop=self.client.loop):
-                told = result_of(self.client, future)
-                if told is not None:
-                    yield places[future], told
+                data = result_of(self.client, future)
+                if data is not None:
+                    yield places[future], data
         finally:
             for future in places:
                 future.release()
@@ -163,13 +155,10 @@ class Workers(Serial):
         if known is None or known[1].status != "finished":
             with in_our_words(self.client):
                 future = self.client.scatter(array, hash=False)
-            known = self._there[id(array)] = (weakref.ref(array, self._forget(id(array))), future)
+            there, key = self._there, id(array)
+            last = weakref.ref(array, lambda _: there.pop(key, None) and None)
+            known = there[key] = (last, future)
         return known[1]
-
-    def _forget(self, key: int) -> Callable[[Any], None]:
-        """Say what to do when nobody here has an array any more."""
-        there = self._there
-        return lambda _: there.pop(key, None) and None
 
 
 @contextmanager
@@ -230,10 +219,6 @@ def lost_too_often() -> WorkerError:
     )
 
 
-# From so many bytes of rows on, workers share them. Of fewer each has all, and does whole fits.
-MANY = 1 << 26
-
-
 class HeldByWorkers(Held[A]):
     """A value for each part, in bundles that a worker has each; made anew where one is lost.
 
@@ -263,8 +248,8 @@ class HeldByWorkers(Held[A]):
         found: dict[int, list[B]] = {}
         for _ in range(ATTEMPTS):
             left = [bundle for bundle in range(self._bundles) if bundle not in found]
-            told = results_of(self._shared.client, self._ask_all(function, left))
-            found |= {b: one for b, one in zip(left, told, strict=True) if one is not None}
+            bundles = results_of(self._shared.client, self._ask_all(function, left))
+            found |= {b: own for b, own in zip(left, bundles, strict=True) if own is not None}
             if len(found) == self._bundles:
                 return [one for bundle in range(self._bundles) for one in found[bundle]]
         raise lost_too_often()
@@ -314,18 +299,15 @@ def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
 class Shared(Holder):
     """The workers of a cluster, for rows that are many."""
 
+    open = True  # whether workers hold anything
+
     def __init__(self, client: Client) -> None:
-        self.client, self._open = client, True
+        self.client = client
         self.held: weakref.WeakSet[HeldByWorkers[Any]] = weakref.WeakSet()
         self._rows: list[tuple[Any, HeldByWorkers[SomeRows]]] = []
 
-    @property
-    def open(self) -> bool:
-        """Whether workers hold anything."""
-        return self._open
-
     def wants(self, rows: SomeRows) -> bool:
-        """Whether each worker had better hold a part."""
+        """Whether rows are too many for each worker to hold all of them."""
         return self.many(rows)
 
     @staticmethod
@@ -352,7 +334,7 @@ class Shared(Holder):
 
     def close(self) -> None:
         """Let workers forget everything; what is asked for from now on is made here."""
-        self._open = False
+        self.open = False
         self._rows.clear()
         for held in list(self.held):
             held.let_go()

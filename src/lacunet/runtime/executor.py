@@ -1,7 +1,7 @@
-"""Independent work, side by side, and how far it is. Results never depend on who does it.
+"""Independent tasks in parallel, and their progress. Results do not depend on the executor.
 
-A task is a function of a module (or a `partial` of one) with arguments that can be pickled, so that
-it may be done anywhere. It may hand on work of its own: whoever waits for that, helps.
+A task is a function of a module (or a `partial` of one) with arguments that can be pickled. It may
+have tasks of its own: a thread that waits for them does some of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ B = TypeVar("B")
 
 
 class Executor(ABC):
-    """Does tasks, and tells a listener how far the work is."""
+    """Does tasks, and reports progress to a listener."""
 
     @abstractmethod
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
@@ -119,9 +119,6 @@ class _View(Executor):
     ) -> None:
         self._whole, self._say, self._check, self._serial = whole, say, check, serial
 
-    def _over(self, whole: Executor) -> Executor:
-        return _View(whole, self._say, self._check, serial=self._serial)
-
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         for done in (SERIAL if self._serial else self._whole).results(function, items):
             if self._check is not None:
@@ -137,10 +134,12 @@ class _View(Executor):
         self._whole.check()
 
     def here(self) -> Executor:
-        return self if self._serial else self._over(self._whole.here())
+        return self if self._serial else _View(self._whole.here(), self._say, self._check)
 
     def if_worth(self, nanoseconds: float) -> Executor:
-        return self if self._serial else self._over(self._whole.if_worth(nanoseconds))
+        if self._serial:
+            return self
+        return _View(self._whole.if_worth(nanoseconds), self._say, self._check)
 
 
 class Serial(Executor):
@@ -195,7 +194,7 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
             yield Serial(listener)
             return
         pool = Threads(count, listener)
-        if not pool.started:
+        if not pool.threads:  # a limit does not let there be any
             yield Serial(listener)
             return
         try:
@@ -222,21 +221,9 @@ class _Job:
         self.ended: deque[tuple[int, Any, BaseException | None]] = deque()
         self.wanted = True
 
-    def lineage(self) -> Iterator[_Job]:
+    def lineage(self) -> list[_Job]:
         """The job, and those that it is a part of."""
-        job: _Job | None = self
-        while job is not None:
-            yield job
-            job = job.parent
-
-
-def _started(work: Callable[[], None], count: int) -> Iterator[threading.Thread]:
-    """Start threads, as many as can be (`ulimit -u` and `-v` limit them)."""
-    with contextlib.suppress(RuntimeError):
-        for _ in range(count):
-            thread = threading.Thread(target=work, daemon=True)
-            thread.start()
-            yield thread
+        return [self, *(self.parent.lineage() if self.parent else ())]
 
 
 class Threads(Serial):
@@ -253,12 +240,12 @@ class Threads(Serial):
         self._jobs: list[_Job] = []  # those that are under way
         self._open = True
         self._here = threading.local()  # .job: the one that a thread does an item of
-        self._threads = list(_started(self._work, count))
-
-    @property
-    def started(self) -> int:
-        """How many threads there are; fewer than were wanted where a limit does not let them."""
-        return len(self._threads)
+        self.threads: list[threading.Thread] = []
+        with contextlib.suppress(RuntimeError):  # `ulimit -u` and `-v` limit them
+            for _ in range(count):
+                thread = threading.Thread(target=self._work, daemon=True)
+                thread.start()
+                self.threads.append(thread)
 
     def close(self, *, wait: bool) -> None:
         """Do nothing more; with `wait`, come back when the threads have ended.
@@ -269,7 +256,7 @@ class Threads(Serial):
         with self._changed:
             self._open = False
             self._changed.notify_all()
-        for thread in self._threads if wait else ():
+        for thread in self.threads if wait else ():
             thread.join()
 
     def check(self) -> None:

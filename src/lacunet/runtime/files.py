@@ -206,42 +206,19 @@ def _clear_away(folder: Path) -> None:
     """Remove the private folders of processes of this machine that are no more."""
     for stale in folder.glob(f"{_ours()}*.*"):
         number = stale.name.removeprefix(_ours()).partition(".")[0]
-        if number.isdecimal() and not _alive(int(number)):
-            shutil.rmtree(stale, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # somebody else's
-    return True
+        if number.isdecimal():
+            try:
+                os.kill(int(number), 0)
+            except ProcessLookupError:
+                shutil.rmtree(stale, ignore_errors=True)
+            except OSError:
+                continue  # a process of another user
 
 
 def hold(path: Path, owner: object) -> Callable[[], object]:
-    """Keep a file from all others, until its owner is gone or what is given is called."""
-    return weakref.finalize(owner, os.close, _locked(path, path))
-
-
-def hold_name(path: Path, owner: object) -> Callable[[], object]:
-    """Do the same for a file that is written anew each time: a lock beside it stands for its name.
-
-    It goes with its owner. One that a process left when it died is held by nobody.
-    """
-    lock = path.with_name(f".{path.name}.lock")
-    handle = _locked(lock, path)
-    while not _is(handle, lock):  # whoever had it removed it meanwhile: that was none
-        os.close(handle)
-        handle = _locked(lock, path)
-    return weakref.finalize(owner, _let_go, lock, handle)
-
-
-def _locked(lock: Path, path: Path) -> int:
-    """Open and lock a file that stands for a path, unless another process has it."""
+    """Keep a file from all others, until its owner is gone or the returned function is called."""
     with _said(path):
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     if fcntl is not None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -251,21 +228,7 @@ def _locked(lock: Path, path: Path) -> int:
                 f"{path}: another process is writing to it. Wait until it has ended, or choose "
                 "another name."
             ) from None
-    return handle
-
-
-def _is(handle: int, path: Path) -> bool:
-    """Whether a file that is open is the one that has this name now."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _let_go(lock: Path, handle: int) -> None:
-    with contextlib.suppress(OSError):
-        lock.unlink()  # before others can have it
-    os.close(handle)
+    return weakref.finalize(owner, os.close, handle)
 
 
 def write_text(target: StrPath, text: str) -> None:
@@ -300,14 +263,9 @@ def inert(cell: str) -> str:
     ("'=1+1", '-0.5', "'- none")
     >>> SAFE_CSV.reset(asked)
     """
-    return f"'{cell}" if SAFE_CSV.get() and _computes(cell) else cell
-
-
-def _computes(cell: str) -> bool:
-    if not cell.startswith(_FORMULA):
-        return False
-    try:
-        float(cell)
-    except ValueError:
-        return True
-    return False
+    if SAFE_CSV.get() and cell.startswith(_FORMULA):
+        try:
+            float(cell)
+        except ValueError:
+            return f"'{cell}"
+    return cell

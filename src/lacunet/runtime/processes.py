@@ -1,20 +1,15 @@
-"""Independent tasks on the processes of this machine, which stay for the next ones (loky).
-
-Memory of this process: what is free goes back to the system, and sizes as people write them.
-"""
+"""Independent tasks on processes of this machine (loky), and the memory of this process."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from functools import cache
+from contextlib import contextmanager, suppress
 from multiprocessing import util
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lacunet.errors import OptionError, WorkerError
 from lacunet.runtime.executor import Executor, Serial, cores, on_threads, one_blas_thread
@@ -56,7 +51,7 @@ class Processes(Serial):
             ) from error
 
 
-@contextlib.contextmanager
+@contextmanager
 def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Executor]:
     """Give an executor on that many processes (default: one per core), for the time of a block.
 
@@ -145,16 +140,8 @@ def give_back() -> None:
     Arrays of a few hundred kilobytes, made and let go again and again while a table is read, leave
     holes between those that stay; they would count as used until the end.
     """
-    trim = _trim()
-    if trim is not None:
-        trim(0)
-
-
-@cache
-def _trim() -> Any:
     with suppress(OSError, AttributeError):
-        return ctypes.CDLL("libc.so.6").malloc_trim
-    return None
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def address_limit() -> int | None:

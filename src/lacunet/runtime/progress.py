@@ -37,11 +37,10 @@ def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Liste
     In a terminal or a notebook that is one line, which is gone at the end; elsewhere, a few.
     """
     out = sys.stderr if stream is None else stream
-    line: NotebookLine | OneLine | PlainLines
-    if in_notebook():
-        line = NotebookLine(after)
-    else:
-        line = (OneLine if out.isatty() else PlainLines)(out, after)
+    if not in_notebook() and not out.isatty():
+        yield PlainLines(out, after)
+        return
+    line = NotebookLine(out, after) if in_notebook() else OneLine(out, after)
     try:
         yield line
     finally:
@@ -67,9 +66,6 @@ class PlainLines:
             self._stream.write(f"{event.done:4.0%}  {event.task}\n")
             self._stream.flush()
 
-    def end(self) -> None:
-        """Say nothing more."""
-
 
 class OneLine:
     """One line that is written anew."""
@@ -79,10 +75,9 @@ class OneLine:
 
     def __call__(self, event: Progress) -> None:
         """Write it, unless the last is just written."""
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + BLINK
-        self._write(f"{event.done:4.0%}  {event.task}"[:WIDTH])
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + BLINK
+            self._write(f"{event.done:4.0%}  {event.task}"[:WIDTH])
 
     def _write(self, text: str) -> None:
         self._stream.write(f"\r{text.ljust(self._width)}")
@@ -96,28 +91,21 @@ class OneLine:
             self._stream.write("\r")
 
 
-class NotebookLine:
+class NotebookLine(OneLine):
     """The same below a cell of a notebook, which keeps nothing of it."""
 
-    def __init__(self, after: float = 0.0) -> None:
-        self._next = time.monotonic() + after
-        self._place: Any = None  # where it is shown
+    _place: Any = None  # where it is shown
 
-    def __call__(self, event: Progress) -> None:
-        """Show it, unless the last is just shown."""
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + BLINK
-            self._show(f"<small>{event.done:.0%} {html.escape(event.task)}</small>")
-
-    def _show(self, text: str) -> None:
-        told = {"text/html": text, "text/plain": ""}
+    def _write(self, text: str) -> None:
+        line = html.escape(" ".join(text.split()))
+        bundle = {"text/html": f"<small>{line}</small>", "text/plain": ""}
         if self._place is None:
             display = sys.modules["IPython"].display.display
-            self._place = display(told, raw=True, display_id=True)
+            self._place = display(bundle, raw=True, display_id=True)
         else:
-            self._place.update(told, raw=True)
+            self._place.update(bundle, raw=True)
 
     def end(self) -> None:
         """Leave nothing behind."""
         if self._place is not None:
-            self._show("")
+            self._place.update({"text/html": "", "text/plain": ""}, raw=True)

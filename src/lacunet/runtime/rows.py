@@ -9,7 +9,7 @@ import pickle
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -57,7 +57,7 @@ class Held(ABC, Generic[A]):
 
 
 class MadeHere(Held[A]):
-    """Values that nobody holds any more: each is made when it is asked for, one after the other."""
+    """Values that are made when they are needed, one after the other."""
 
     def __init__(self, count: int, make: Callable[[int], A]) -> None:
         self.count, self.make = count, make
@@ -86,6 +86,8 @@ def _after(function: Callable[[A], B], make: Callable[[int], A], place: int) -> 
 class Holder(ABC):
     """A place that can hold the rows of a table."""
 
+    open: bool  # whether it still holds anything
+
     @abstractmethod
     def wants(self, rows: SomeRows) -> bool:
         """Whether there are so many rows that they had better be held there."""
@@ -94,19 +96,14 @@ class Holder(ABC):
     def hold(self, rows: SomeRows) -> Held[SomeRows]:
         """Put rows there, in parts; the same array of codes is put there once."""
 
-    @property
-    @abstractmethod
-    def open(self) -> bool:
-        """Whether it still holds anything."""
-
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         """Refuse to travel; afterwards there is nobody."""
         if self.open:
             raise StaysHereError
-        return _nobody, ()
+        return _no_holder, ()
 
 
-def _nobody() -> None:
+def _no_holder() -> None:
     return None
 
 
@@ -153,16 +150,22 @@ class Scratch:
 
     def append(self, data: Any) -> Place:
         """Write bytes at the end."""
-        told = memoryview(data).cast("B")
+        bytes_ = memoryview(data).cast("B")
         try:
             os.lseek(self._file.fileno(), self.size, os.SEEK_SET)
             done = 0
-            while done < len(told):
-                done += os.write(self._file.fileno(), told[done : done + (1 << 28)])
+            while done < len(bytes_):
+                done += os.write(self._file.fileno(), bytes_[done : done + (1 << 28)])
         except OSError as error:
-            raise _full(error, self.size + len(told)) from error
-        place = Place(self.size, len(told))
-        self.size += len(told)
+            full = error.errno == errno.ENOSPC
+            why = "is full" if full else f"cannot be written ({error.strerror})"
+            raise OutputError(
+                f"the disk of {tempfile.gettempdir()} {why}: with --memory, rows that do not fit "
+                f"into memory are written there, {in_bytes(self.size + len(bytes_))} so far. Set "
+                "TMPDIR to a folder with more room, or raise --memory."
+            ) from error
+        place = Place(self.size, len(bytes_))
+        self.size += len(bytes_)
         return place
 
     def read(self, place: Place) -> memoryview:
@@ -177,15 +180,6 @@ class Scratch:
         seen = mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ)
         flat = np.frombuffer(seen, kind)
         return flat if columns is None else flat.reshape(-1, columns)
-
-
-def _full(error: OSError, size: int) -> OutputError:
-    folder = tempfile.gettempdir()
-    why = "is full" if error.errno == errno.ENOSPC else f"cannot be written ({error.strerror})"
-    return OutputError(
-        f"the disk of {folder} {why}: with --memory, rows that do not fit into memory are written "
-        f"there, {in_bytes(size)} so far. Set TMPDIR to a folder with more room, or raise --memory."
-    )
 
 
 def forget(array: NDArray[Any]) -> None:
@@ -245,13 +239,15 @@ class RowsHere(MadeHere[SomeRows]):
 
     def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
         """Make and write one part after the other."""
-        scratch, parcels = Scratch(), []
+        return HeldOnDisk.written(self.in_turn(function))
+
+    def in_turn(self, function: Callable[[SomeRows], B]) -> Iterator[B]:
+        """Apply to one part after the other, and let its memory go."""
         for number in range(self.count):
             rows = self.make(number)
-            parcels.append(Parcel.written(scratch, function(rows)))
+            yield function(rows)
             forget(rows.codes)
             forget(rows.counts)
-        return HeldOnDisk(scratch, parcels)
 
 
 class Parcel(NamedTuple):
@@ -267,20 +263,19 @@ class Parcel(NamedTuple):
     @classmethod
     def written(cls, scratch: Scratch, value: Any) -> Parcel:
         """Write a value at the end of a file."""
-        buffers: list[pickle.PickleBuffer] = []
+        large: list[memoryview] = []
 
         def is_small(buffer: pickle.PickleBuffer) -> bool:
-            small = buffer.raw().nbytes < LARGE
-            if not small:
-                buffers.append(buffer)
-            return small
+            raw = buffer.raw()
+            large.extend([raw] if raw.nbytes >= LARGE else [])
+            return raw.nbytes < LARGE
 
         packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=is_small)
-        first, sizes = scratch.size, []
-        for buffer in buffers:
-            sizes.append(scratch.append(buffer.raw()).size)
-            scratch.append(bytes(-sizes[-1] % ALIGNED))  # arrays begin where kernels want them
-        return cls(packed, Place(first, scratch.size - first), tuple(sizes))
+        first = scratch.size
+        for raw in large:
+            scratch.append(raw)
+            scratch.append(bytes(-raw.nbytes % ALIGNED))  # arrays begin where kernels want them
+        return cls(packed, Place(first, scratch.size - first), tuple(raw.nbytes for raw in large))
 
     def read(self, scratch: Scratch) -> Any:
         """Read it; its arrays look into one piece of memory, and are not copied from there."""
@@ -293,15 +288,20 @@ class Parcel(NamedTuple):
 
 
 class HeldOnDisk(Held[A]):
-    """Values in a file, each read when it is asked; threads read side by side."""
+    """Values in a file, each read when it is needed; threads read side by side."""
 
     def __init__(self, scratch: Scratch, parcels: list[Parcel]) -> None:
         self._scratch, self._parcels = scratch, parcels
 
-    def then(self, function: Callable[[A], B]) -> HeldOnDisk[B]:
-        """Read, apply and write one after the other."""
+    @classmethod
+    def written(cls, values: Iterable[A]) -> HeldOnDisk[A]:
+        """Write values one after the other."""
         scratch = Scratch()
-        return HeldOnDisk(scratch, [Parcel.written(scratch, x) for x in self.in_turn(function)])
+        return cls(scratch, [Parcel.written(scratch, value) for value in values])
+
+    def then(self, function: Callable[[A], B]) -> Held[B]:
+        """Read, apply and write one after the other."""
+        return HeldOnDisk.written(self.in_turn(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
         """Read and apply, as many at a time as there are threads."""
@@ -312,14 +312,8 @@ class HeldOnDisk(Held[A]):
         return (self._applied(function, parcel) for parcel in self._parcels)
 
     def _applied(self, function: Callable[[A], B], parcel: Parcel) -> B:
-        value: A = parcel.read(self._scratch)
-        return function(value)
+        return function(parcel.read(self._scratch))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as what was read."""
-        return _again, ([parcel.read(self._scratch) for parcel in self._parcels],)
-
-
-def _again(values: list[Any]) -> HeldOnDisk[Any]:
-    scratch = Scratch()
-    return HeldOnDisk(scratch, [Parcel.written(scratch, value) for value in values])
+        """Travel as the values, which are written again."""
+        return HeldOnDisk.written, ([parcel.read(self._scratch) for parcel in self._parcels],)

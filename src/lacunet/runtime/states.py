@@ -151,9 +151,14 @@ def cut_into_bins(numbers: Floats, cases: Floats, how: int | tuple[float, ...]) 
         inner = inner[np.unique(np.searchsorted(inner, numbers, side="right"))[1:] - 1]
         inner = inner if len(inner) else numbers[1:2]
         edges = (float(numbers[0]), *inner.tolist(), float(numbers[-1]))
-    middles = tuple((low + high) / 2 for low, high in pairwise(edges))
-    places = Bins(edges, middles).codes(numbers)
-    typical = [_middle(numbers[places == k], cases[places == k], m) for k, m in enumerate(middles)]
+    typical = [(low + high) / 2 for low, high in pairwise(edges)]
+    places = Bins(edges, tuple(typical)).codes(numbers)
+    for k in range(len(typical)):
+        # The number that half of the cases do not exceed: one that occurs, so whole stays whole.
+        upto = np.cumsum(cases[places == k])
+        if len(upto) and upto[-1] > 0:
+            median = int(np.searchsorted(upto, upto[-1] / 2))
+            typical[k] = float(numbers[places == k][median])
     return Bins(edges, tuple(typical))
 
 
@@ -171,14 +176,6 @@ def quantiles(numbers: Floats, cases: Floats, shares: Floats) -> Floats:
     low, high = np.minimum(low, last), np.minimum(high, last)
     between: Floats = numbers[low] + (at - whole) * (numbers[high] - numbers[low])
     return between
-
-
-def _middle(numbers: Floats, cases: Floats, otherwise: float) -> float:
-    """The number that half of the cases do not exceed: one that occurs, so whole stays whole."""
-    if not len(numbers) or not cases.sum() > 0:
-        return otherwise
-    upto = np.cumsum(cases)
-    return float(numbers[int(np.searchsorted(upto, upto[-1] / 2))])
 
 
 def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
@@ -211,36 +208,25 @@ def understand_bins(bins: BinLike) -> Binning:
     >>> understand_bins(4).every
     4
     """
-    if bins is None:
-        return Binning({})
+    pairs: list[tuple[str | None, object]] = []  # no name: all columns
     if isinstance(bins, Mapping):
-        return Binning({str(name): _cut(str(name), how) for name, how in bins.items()})
-    if isinstance(bins, str):
-        return _from_text(bins)
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer):
+        pairs = [(str(name), how) for name, how in bins.items()]
+    elif isinstance(bins, str):
+        for part in filter(None, (p.strip() for p in bins.split(","))):
+            name, _, how = part.rpartition("=")
+            pairs.append((name.strip() or None, _numbers(how.strip())))
+    elif isinstance(bins, int | np.integer) and not isinstance(bins, bool):
+        pairs = [(None, bins)]
+    elif bins is not None:
         raise OptionError(
             f"--bin: {bins!r} is not understood. Give a number of bins for all columns of numbers, "
             "or a mapping of columns to a number of bins or a list of edges."
         )
-    return Binning({}, _number_of_bins("all columns", int(bins)))
-
-
-def _from_text(text: str) -> Binning:
     named, every = dict[str, Cut](), 0
-    for name, how in _parts(text):
-        try:
-            numbers = [float(x) for x in how.split(":")]
-        except ValueError:
-            raise OptionError(
-                f"--bin: '{how}' is not understood. Give NAME=NUMBER, NAME=EDGE:EDGE:EDGE, or a "
-                "number for all columns of numbers."
-            ) from None
-        one = len(numbers) == 1
-        cut = _cut(
-            name or "all columns", int(numbers[0]) if one and numbers[0] % 1 == 0 else numbers
-        )
-        if name:
-            named[name] = cut
+    for column, what in pairs:
+        cut = _cut(column or "all columns", what)
+        if column is not None:
+            named[column] = cut
         elif isinstance(cut, int):
             every = cut
         else:
@@ -248,18 +234,25 @@ def _from_text(text: str) -> Binning:
     return Binning(named, every)
 
 
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """Names and what stands behind their equal signs."""
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        name, _, how = part.rpartition("=")
-        yield name.strip(), how.strip()
+def _numbers(text: str) -> int | list[float]:
+    """Read a number of bins, or edges."""
+    try:
+        numbers = [float(x) for x in text.split(":")]
+    except ValueError:
+        raise OptionError(
+            f"--bin: '{text}' is not understood. Give NAME=NUMBER, NAME=EDGE:EDGE:EDGE, or a "
+            "number for all columns of numbers."
+        ) from None
+    return int(numbers[0]) if len(numbers) == 1 and numbers[0].is_integer() else numbers
 
 
 def _cut(name: str, how: object) -> Cut:
     if isinstance(how, Bins):
         return how
     if isinstance(how, int | np.integer) and not isinstance(how, bool):
-        return _number_of_bins(name, int(how))
+        if not 2 <= how <= MOST_BINS:
+            raise OptionError(f"--bin: {name}: {how} bins. Give 2 to {MOST_BINS:,}.")
+        return int(how)
     try:
         edges = tuple(float(x) for x in how)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
@@ -271,12 +264,6 @@ def _cut(name: str, how: object) -> Cut:
             "three finite edges, each above the one before."
         )
     return edges
-
-
-def _number_of_bins(name: str, number: int) -> int:
-    if not 2 <= number <= MOST_BINS:
-        raise OptionError(f"--bin: {name}: {number} bins. Give 2 to {MOST_BINS:,}.")
-    return number
 
 
 DIGITS = re.compile("([0-9]+)")

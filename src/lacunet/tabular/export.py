@@ -36,6 +36,13 @@ _PAGE = (
     "th,td{padding:.15em .7em;white-space:nowrap}th{border-bottom:1px solid}"
     "thead{border-top:2px solid}tbody{border-bottom:2px solid}"
 )
+_HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style></head>
+<body>{body}</body></html>
+"""
 
 
 def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
@@ -48,15 +55,13 @@ def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for line in (header, *rows):
-        writer.writerow([_digits(cell) for cell in line])
+        writer.writerow([_csv_cell(cell) for cell in line])
     return buffer.getvalue()
 
 
-def _digits(cell: object) -> object:
-    if isinstance(cell, Shown):
-        return cell.digits()
+def _csv_cell(cell: object) -> object:
     if isinstance(cell, str):
-        return inert(cell)
+        return cell.digits() if isinstance(cell, Shown) else inert(cell)
     return "" if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
@@ -79,11 +84,16 @@ def markdown_table(
         lines = [[markdown(cell) for cell in line] for line in (header, *rows)]
         lines.insert(1, rule)
         blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    # Notes that are a list stay one; any other note is a paragraph.
-    listed = [f"- {markdown(note[2:])}" for note in notes if note.startswith("- ")]
-    blocks += [markdown(note) for note in notes if not note.startswith("- ")]
-    blocks += ["\n".join(listed)] if listed else []
+    listed, plain = sorted_notes(notes)
+    blocks += map(markdown, plain)
+    blocks += ["\n".join(f"- {markdown(note)}" for note in listed)] if listed else []
     return "\n\n".join(blocks) + "\n"
+
+
+def sorted_notes(notes: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Give the notes that are items of a list, without their dashes, and those that are not."""
+    listed = [note.removeprefix("- ") for note in notes if note.startswith("- ")]
+    return listed, [note for note in notes if not note.startswith("- ")]
 
 
 def markdown(text: str) -> str:
@@ -103,17 +113,7 @@ def html_page(title: str, body: str) -> str:
     >>> html_page("Sizes & shares", "<table></table>").splitlines()[3]
     '<title>Sizes &amp; shares</title>'
     """
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{html.escape(title)}</title>",
-            f"<style>{_PAGE}</style></head>",
-            f"<body>{body}</body></html>",
-            "",
-        ]
-    )
+    return _HTML.format(title=html.escape(title), style=_PAGE, body=body)
 
 
 def latex_table(

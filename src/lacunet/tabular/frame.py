@@ -1,7 +1,4 @@
-"""Results as dataframes: tidy columns, in the library that a person works with.
-
-Numbers as a table shows them; each remembers all its digits.
-"""
+"""Results as tidy columns and dataframes; numbers as tables show them, with all their digits."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +28,12 @@ class Framed:
         raise NotImplementedError
 
     def usual_library(self) -> str:
-        """Name the library of dataframes that `to_frame` gives unless another is asked for."""
+        """Name the library of dataframes that `to_frame` gives without a `library`."""
         return POLARS
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Give the same columns as lists of Python's own values."""
+        return {name: [_plain(x) for x in values] for name, values in self.tidy().items()}
 
     def to_frame(self, library: str | None = None) -> Any:
         """Give a tidy dataframe: numbers with all their digits, classes numbered from 1.
@@ -46,7 +47,12 @@ class Framed:
         return frame_of(self.tidy(), library or self.usual_library())
 
     def __repr__(self) -> str:
-        return shortened(f"<{type(self).__name__}: {self.brief()}>")
+        line = " ".join(f"<{type(self).__name__}: {self.brief()}>".split())
+        return line if len(line) <= LONGEST else f"{line[: LONGEST - 2].rstrip()}…>"
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if hasattr(x, "dtype") else x
 
 
 def frame_of(columns: Columns, library: str = POLARS) -> Any:
@@ -83,18 +89,8 @@ def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     >>> transposed(("name", "share"), [("a", 0.5), ("b", 0.5)])
     {'name': ['a', 'b'], 'share': [0.5, 0.5]}
     """
-    every = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    every = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
     return dict(zip(names, every, strict=True))
-
-
-def shortened(text: str, most: int = LONGEST) -> str:
-    """Put a text into one line, and leave out its end if it is long.
-
-    >>> shortened("<Table: one of very many>", 16)
-    '<Table: one of…>'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 2].rstrip()}…>"
 
 
 SHOWN = 0.001  # the least probability that is written out

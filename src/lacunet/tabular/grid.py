@@ -4,7 +4,7 @@ import html
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from lacunet.tabular import export
 from lacunet.tabular.frame import Columns, Framed, Shown, transposed
@@ -44,11 +44,14 @@ class Grid:
         1       0.75
         2       0.25
         """
-        widths = self._widths()
-        body = [
-            "  ".join(_pad(cell, widths[c], c in self.left) for c, cell in enumerate(line)).rstrip()
-            for line in ([self.header, *self.rows] if self.header else [])
-        ]
+        widths, body = self._widths(), []
+        for line in (self.header, *self.rows) if self.header else ():
+            spaces = [" " * (w - _width(cell)) for w, cell in zip(widths, line, strict=True)]
+            cells = (
+                cell + space if c in self.left else space + cell
+                for c, (cell, space) in enumerate(zip(line, spaces, strict=True))
+            )
+            body.append("  ".join(cells).rstrip())
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
 
     def panels(self, width: int, gap: int) -> list[Self]:
@@ -100,7 +103,11 @@ class Grid:
         body = "".join(row(r, "td") for r in self.rows)
         head = f"<thead>{row(self.header, 'th')}</thead>"
         table = f"<table>{head}<tbody>{body}</tbody></table>" if self.header else ""
-        return f"{title}{table}{_html_notes(self.notes)}"
+        listed, plain = export.sorted_notes(list(map(html.escape, self.notes)))
+        items = "".join(f"<li>{note}</li>" for note in listed)
+        lines = "".join(f"<div>{note}</div>" for note in plain)
+        notes = f"{lines}{f'<ul>{items}</ul>' if items else ''}"
+        return f"{title}{table}" + (f'<div style="{NOTES}">{notes}</div>' if notes else "")
 
     def csv(self) -> str:
         """Give the cells as CSV, numbers with all their digits; title and notes are left out."""
@@ -129,7 +136,10 @@ class Printable(Framed):
     def tidy(self) -> Columns:
         """Give the columns of its first table."""
         table = next((grid for grid in self.grids() if grid.header), Grid(""))
-        return transposed(table.header, ([_value(cell) for cell in row] for row in table.rows))
+        return transposed(
+            table.header,
+            ([c.value if isinstance(c, Shown) else c for c in row] for row in table.rows),
+        )
 
     def __str__(self) -> str:
         return "\n\n".join(grid.text() for grid in self.grids())
@@ -185,27 +195,8 @@ def _titled_csv(result: Printable) -> str:
     return export.csv_table((titles[0],), ()) + own if len(titles) == 1 else own
 
 
-def _html_notes(notes: Sequence[str]) -> str:
-    """Lines below a table; those that are a list stay one."""
-    listed = "".join(f"<li>{html.escape(n[2:])}</li>" for n in notes if n.startswith("- "))
-    plain = "".join(f"<div>{html.escape(n)}</div>" for n in notes if not n.startswith("- "))
-    if not notes:
-        return ""
-    return f'<div style="{NOTES}">{plain}{f"<ul>{listed}</ul>" if listed else ""}</div>'
-
-
-def _value(cell: str) -> Any:
-    """What a cell stands for: a number with all its digits, or its text."""
-    return cell.value if isinstance(cell, Shown) else cell
-
-
 def _width(text: str) -> int:
     return sum(
         2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1
         for c in text
     )
-
-
-def _pad(text: str, width: int, left: bool) -> str:
-    space = " " * (width - _width(text))
-    return text + space if left else space + text
