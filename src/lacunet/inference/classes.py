@@ -1,8 +1,4 @@
-"""Latent classes that are all alike, and models with more or fewer of them.
-
-The E step: expected statistics and log-likelihood at θ, and how they move with θ.
-What no log probability can be: the last look at a number before it leaves.
-"""
+"""E steps at θ, problems with more or fewer hidden states, and checks of log probabilities."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,13 +18,11 @@ from lacunet.models.surgery import with_hidden
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 
-# Numbers of states of hidden variables: the same data with more or fewer of them.
-
 
 def states_told(problem: Problem) -> dict[int, int]:
-    """Hidden variables whose states are all alike, and that the data tell something of: how many.
+    """Interchangeable hidden variables that the data tell something of, and how many states each.
 
-    Only of these can states be unused, all others being as they are.
+    Only states of these can be unused.
     """
     told = problem.components.members
     alike = [h for h in interchangeable(problem) if h in told and resizable(problem.network, h)]
@@ -36,9 +30,9 @@ def states_told(problem: Problem) -> dict[int, int]:
 
 
 def resizable(network: Network, h: int) -> bool:
-    """Whether a hidden variable may have more or fewer states: no table around it is known.
+    """Whether a hidden variable may have more or fewer states.
 
-    Nor tied, but to one in which it stands at the same place.
+    No table around it may be known, or tied, but to one in which it stands at the same place.
     """
     families = network.layout.families
     leaders = network.layout.leaders or range(len(families))
@@ -56,16 +50,14 @@ def network_with_sizes(network: Network, sizes: Mapping[int, int]) -> Network:
 
 
 def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
-    """Give hidden variables other numbers of states, each with the prior that each has now.
+    """Change the numbers of states of interchangeable variables; each state keeps its prior.
 
-    The variables must be interchangeable. With a prior that depends on the number of states (BDeu)
-    it is not the one that a model of this size would get.
+    With a prior that depends on the number of states (BDeu) it is not that of such a model.
     """
     if all(problem.layout.cards[h] == k for h, k in sizes.items()):
         return problem
     network = network_with_sizes(problem.network, sizes)
-    tables = prior_of_states(problem, sizes)
-    alpha = network.layout.flat(tables)
+    alpha = network.layout.flat(prior_of_states(problem, sizes))
     return problem_of_codes(problem.codes, problem.counts, network, alpha, problem.holder)
 
 
@@ -93,13 +85,13 @@ def exchangeable(problem: Problem) -> bool:
 
 
 def with_classes(problem: Problem, classes: int) -> Problem:
-    """Give the same data another number of classes, each with the prior that each has now."""
+    """The same data with another number of classes, each with the prior that each has now."""
     return with_sizes(problem, {classes_of(problem.network).root: classes})
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What one pass over the data tells about θ."""
+    """The result of an E step."""
 
     log_lik: float  # log p(D | θ)
     N: FloatArray  # (size,) E[N | D, θ] over the rows in which family i is not barren
@@ -107,7 +99,7 @@ class Expectation:
 
 
 def safe_log(p: FloatArray) -> FloatArray:
-    """Take logs of probabilities; log 0 = −inf without a warning, for that is what it weighs."""
+    """Logs of probabilities; log 0 = −inf without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(p)
 
@@ -121,9 +113,8 @@ def dot(N: FloatArray, natural: FloatArray) -> float:
 def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Expectation:
     """Run the E step. CH96 eq. 11.
 
-    Barren variables are left out ("pruned"), not filled in: they carry no information about θ, so
-    the log-likelihood, its gradient and every fixed point of EM are the same, and EM converges
-    faster. `complete_counts` gives the filled-in counts of the paper.
+    Barren variables are left out, not filled in: they carry no information about θ, so the fixed
+    points of EM are the same, and EM converges faster. `complete_counts` has them filled in.
     """
     layout, cells = problem.layout, problem.components.cells
     log_lik = problem.log_base
@@ -136,7 +127,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
 
 
 def expect_at_once(problem: Problem, thetas: Sequence[FloatArray]) -> list[Expectation]:
-    """Run the E step at several θ in one call: what a device asks for."""
+    """Run the E step at several θ in one call, as a device needs it."""
     components, theta = problem.components, np.stack(thetas)
     natural = conjugacy.natural(theta, problem.layout)
     N = np.tile(components.seen, (len(theta), 1))
@@ -150,7 +141,7 @@ def expect_at_once(problem: Problem, thetas: Sequence[FloatArray]) -> list[Expec
 
 
 def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
-    """The part of it that is hidden, under any weights: log Z, and expected statistics."""
+    """The hidden part of the E step under any weights: log Z, and expected statistics."""
     cells = problem.components.cells
     weights = cells.weights(natural)
     N = np.zeros(len(weights))
@@ -159,13 +150,11 @@ def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
-    """E[N | D, θ] of the imaginary data D′: the paper's, in which every category is filled in.
+    """E[N | D, θ] of the imaginary data D′ of the paper, in which every category is filled in.
 
     A missing category without children adds its θ times the expected count of its parents. A
-    missing number without a shown number beside it is left out, as in the E step. It integrates to
-    one, and filled in its density would count: a number can have a density above 1, so that the
-    completed data would bound nothing, and their density would depend on the unit of a value that
-    nobody saw.
+    missing number without a shown number beside it is left out: filled in, its density would count,
+    which can be above 1 and depends on the unit of a value that is not in the data.
     """
     layout, components = problem.layout, problem.filled
     cells = components.cells
@@ -179,10 +168,9 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
 
 
 def missing_numbers(problem: Problem, theta: FloatArray) -> float:
-    """What the base measure and the entropy of missing numbers come to together, in nats.
+    """Base measure plus entropy of the missing numbers of blocks that rows show in part, in nats.
 
-    They are those of which a row shows others with a joint distribution: of θ, D and the hidden
-    categories given, they are normal with covariance C, and add ½ (d + log |C|) each.
+    Given θ, D and the hidden categories they are normal with covariance C: ½ (d + log |C|) each.
     """
     weights = problem.components.cells.weights(conjugacy.natural(theta, problem.layout))
     return problem.components.missing_numbers(weights)
@@ -206,8 +194,8 @@ class Tangent:
         return self.cells.statistics(change)
 
 
-# How arithmetic fails for one model or one score, while the others may be as good as ever. Options
-# that cannot be had, and defects (any other exception), are not among them: they end the run.
+# Arithmetic failures of one model or score, which leave the others valid. Other exceptions end the
+# run: impossible options, and defects.
 FAILURES = (ImpossibleNumberError, DataError, ModelError, ArithmeticError, LinAlgError)
 ROUNDING = 1e-9  # of the largest addend, and of 1: what sums may lose
 
@@ -223,7 +211,7 @@ def reason_of(error: Exception) -> str:
 
 
 def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0.0) -> bool:
-    """Whether addends sum to more than the log probability of discrete data can be."""
+    """Whether terms sum to more than the log probability of discrete data can be."""
     slack = noise + ROUNDING * max(1.0, *map(abs, terms.values())) if terms else math.inf
     return problem.layout.discrete and math.fsum(terms.values()) > slack
 
@@ -231,7 +219,7 @@ def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0
 def check_log_probability(
     problem: Problem, name: str, terms: Mapping[str, float], noise: float = 0.0
 ) -> None:
-    """Keep back the log of a probability, or of a bound, that is above 0 or not a finite number."""
+    """Refuse the log of a probability, or of a bound, that is above 0 or not a finite number."""
     value = math.fsum(terms.values())
     if not math.isfinite(value) or is_above_zero(problem, terms, noise):
         addends = ", ".join(f"{what} = {x:.17g}" for what, x in terms.items())

@@ -1,10 +1,9 @@
-"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in two bases.
+"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in θ and in φ (Louis 1982).
 
-In the form of Louis (1982): A = A_c − Σ_components Cov[complete-data score | component], with A_c
-what A would be if the hidden values had been seen in their expected counts. Both bases share the
-covariances: those of φ are those of θ with the chain rule dθ/dφ on both sides, and no term with the
-gradient appears, for complete data have none of it in their natural parameters φ. Each plan knows
-the covariances of its components.
+A = A_c − Σ_components Cov[complete-data score | component], with A_c what A would be if the hidden
+values had been seen in their expected counts. The covariances in φ are those in θ with the chain
+rule dθ/dφ on both sides; there is no term with the gradient, because complete data have none in
+their natural parameters φ.
 """
 
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from lacunet.inference.classes import Tangent, expect
 from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 
@@ -67,7 +67,7 @@ def prior_curvature(
     d = len(coordinates.free)
     if problem.layout.untied:
         return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
-    each = (_direction(problem, position) for position in coordinates.free)
+    each = (unit(problem.layout, position) for position in coordinates.free)
     columns = [conjugacy.information(theta, problem.alpha, phi, problem.layout) for phi in each]
     return np.array(columns).reshape(d, -1)[:, coordinates.free].T
 
@@ -89,8 +89,9 @@ def _plus_complete(
     return A
 
 
-def _direction(problem: Problem, position: int) -> FloatArray:
-    phi = np.zeros(problem.layout.size)
+def unit(layout: Layout, position: int) -> FloatArray:
+    """One coordinate of φ as a direction, (size,)."""
+    phi = np.zeros(layout.size)
     phi[position] = 1.0
     return phi
 
@@ -102,7 +103,7 @@ def _softmax_by_columns(
     layout = problem.layout
     A = -_missing(problem, theta, coordinates)
     for column, position in enumerate(coordinates.free):
-        curvature = conjugacy.information(theta, N, _direction(problem, position), layout)
+        curvature = conjugacy.information(theta, N, unit(layout, position), layout)
         A[:, column] += curvature[coordinates.free]
     return A
 
@@ -110,21 +111,16 @@ def _softmax_by_columns(
 def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) -> FloatArray:
     """Information that hidden values take away, in φ: at once, or a tangent for each column."""
     layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
-
-    def pushed() -> Iterator[FloatArray]:
-        for position in coordinates.free:
-            yield conjugacy.push(theta, _direction(problem, position), layout)
-
     weights = cells.weights(conjugacy.natural(theta, layout))
-    each = (plan.covariance(weights) for plan in problem.components.plans)
-    known = [part for part in each if part is not None]
+    pushed = (conjugacy.push(theta, unit(layout, p), layout) for p in coordinates.free)
+    each = [plan.covariance(weights) for plan in problem.components.plans]
     missing = np.zeros((d, d))
-    if d and len(known) == len(problem.components.plans):
-        for part in known:
-            missing += part.along(map(cells.weights, pushed()))
+    if d and None not in each:
+        for part in filter(None, each):
+            missing += part.along(map(cells.weights, pushed))
         return missing
     tangent = Tangent(problem, theta)
-    for column, direction in enumerate(pushed()):
+    for column, direction in enumerate(pushed):
         change = conjugacy.pull_back(theta, tangent(direction), layout)
         missing[:, column] = change[coordinates.free]
     return missing

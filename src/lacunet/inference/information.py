@@ -1,12 +1,10 @@
-"""How precisely the data tell the parameters: the inverse of the observed information.
+"""Standard errors: the inverse of the observed information, and of surveys the sandwich.
 
-The information is A, the negative Hessian of what was maximised, in the coordinates φ of each
-family (so no term with the gradient is left out, and steps in φ never leave the range of θ). The
-delta method carries its inverse, the covariance of φ, to every parameter, and to the scale that its
-intervals are symmetric on: of probabilities that of logits.
-
-Where it is known how rows were drawn, the covariance is A⁻¹ G A⁻¹ (linearised, or sandwich: Binder
-1983), with G that of the sum of scores over samples drawn so.
+The information is A, the negative Hessian of the objective, in the coordinates φ of each family (so
+no term with the gradient is left out, and steps never leave the range of θ). The delta method
+carries its inverse to every parameter, and to the scale on which intervals are symmetric (logits of
+probabilities). With a survey design the covariance is A⁻¹ G A⁻¹ (linearised: Binder 1983), with G
+that of the sum of scores over samples drawn so.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,15 +16,13 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from scipy.sparse import csr_array
 
 from lacunet.data.design import SamplingDesign
-from lacunet.inference.hessian import softmax_hessian
+from lacunet.inference.hessian import softmax_hessian, unit
 from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.query import ByRow
 from lacunet.models import conjugacy
-from lacunet.models.layout import Cells, Layout
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
-
-# Scores: how much each row, and each unit of a survey, pulls at every coordinate.
 
 NUMBERS = 1 << 23  # to hold at once: rows times cells
 
@@ -40,9 +36,14 @@ def row_scores(
     """
     cells, layout = problem.components.cells, problem.layout
     weights = cells.weights(conjugacy.natural(theta, layout))
-    directions = [_pushed(theta, position, layout) for position in free]
+    directions = [conjugacy.push(theta, unit(layout, position), layout) for position in free]
     pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
-    first, last = _needed(pushed, cells)
+    # The cells that move with some coordinate; plans write whole families.
+    first, last = 0, layout.size if cells.identity else cells.layout.size
+    if cells.identity:
+        owner, block = layout.owner, layout.block
+        first = block(int(owner[pushed.indices.min()])).start if pushed.nnz else 0
+        last = block(int(owner[pushed.indices.max()])).stop if pushed.nnz else 0
     step = step or max(1, NUMBERS // max(1, last - first))
     for start in range(0, len(problem.codes), step):
         rows = slice(start, min(start + step, len(problem.codes)))
@@ -50,27 +51,6 @@ def row_scores(
         _, N = asked.posterior(weights, first, last)
         T = N if cells.identity else cells.statistics(N)
         yield rows, np.asarray(pushed[:, first:last] @ T.T).T
-
-
-def _needed(pushed: csr_array, cells: Cells) -> tuple[int, int]:
-    """From where to where cells move with some coordinate; all of them where cells are values.
-
-    Plans write whole families, so these are ends of families.
-    """
-    if not cells.identity:
-        return 0, cells.layout.size
-    if not pushed.nnz:
-        return 0, 0
-    owner, layout = cells.layout.owner, cells.layout
-    ends = owner[pushed.indices.min()], owner[pushed.indices.max()]
-    return layout.block(int(ends[0])).start, layout.block(int(ends[1])).stop
-
-
-def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
-    """How natural parameters move with one coordinate: of all rows at once, a matrix."""
-    phi = np.zeros(layout.size)
-    phi[position] = 1.0
-    return conjugacy.push(theta, phi, layout)
 
 
 def spread_of_scores(

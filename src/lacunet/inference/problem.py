@@ -23,8 +23,6 @@ from lacunet.runtime.checkpoint import fingerprint
 from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
 from lacunet.runtime.states import Numbers, State, label
 
-# Rows that no parameters allow: structural zeros, and known tables with zeros, forbid them.
-
 
 def check_possible(network: Network, codes: CodeArray) -> None:
     """Refuse rows, (m, observed variables), that have probability 0 whatever is learned.
@@ -38,8 +36,28 @@ def check_possible(network: Network, codes: CodeArray) -> None:
     theta = conjugacy.mean(np.ones(layout.size), layout)
     cells = network.to_cells(conjugacy.natural(theta, layout))
     never = np.flatnonzero(ByRow(network, codes).log_lik(cells) == -np.inf)
-    if len(never):
-        raise _impossible(network, codes[never[:1]], cells, len(never))
+    if not len(never):
+        return
+    # Name a table that forbids the row alone, or all tables with zeros.
+    row, variables = codes[never[:1]], network.variables
+    zeros = [i for i in range(len(variables)) if (network.cells.table(cells, i) == -np.inf).any()]
+    alone = []
+    for i in zeros:
+        relaxed, block = cells.copy(), network.cells.block(i)
+        relaxed[block] = np.maximum(relaxed[block], 0.0)
+        if ByRow(network, row).log_lik(relaxed)[0] > -np.inf:
+            alone.append(i)
+    blamed = alone[:1] or zeros
+    around = {v for i in blamed for v in layout.families[i]}
+    shown = {i: code for i, code in zip(network.observed, row[0], strict=True) if code >= 0}
+    named = {i: code for i, code in shown.items() if i in around} or shown
+    words = ", ".join(f"{variables[i].name} = {variables[i].labels[k]}" for i, k in named.items())
+    names = ", ".join(f"'{variables[i].name}'" for i in blamed)
+    several = f" ({len(never):,} different rows are like this)" if len(never) > 1 else ""
+    raise DataError(
+        f"a row with {words} is impossible{several}: the "
+        f"known table of {names} has a zero there. Correct the row, or the table."
+    )
 
 
 def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]:
@@ -53,47 +71,15 @@ def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]
     return Network.build([variables[i] for i in kept], parents), codes[:, shown]
 
 
-def _impossible(network: Network, row: CodeArray, cells: FloatArray, rows: int) -> DataError:
-    """Name the row, and the tables that forbid it."""
-    zeros = [i for i, v in enumerate(network.variables) if _has_zeros(network, cells, i)]
-    alone = [
-        i for i in zeros if ByRow(network, row).log_lik(_relaxed(network, cells, i))[0] > -np.inf
-    ]
-    names = [f"'{network.variables[i].name}'" for i in alone[:1] or zeros]
-    several = f" ({rows:,} different rows are like this)" if rows > 1 else ""
-    return DataError(
-        f"a row with {_words(network, row[0], alone[:1] or zeros)} is impossible{several}: the "
-        f"known table of {', '.join(names)} has a zero there. Correct the row, or the table."
-    )
-
-
-def _has_zeros(network: Network, cells: FloatArray, i: int) -> bool:
-    return bool((network.cells.table(cells, i) == -np.inf).any())
-
-
-def _relaxed(network: Network, cells: FloatArray, i: int) -> FloatArray:
-    """The same log weights without the zeros of one family."""
-    relaxed, block = cells.copy(), network.cells.block(i)
-    relaxed[block] = np.maximum(relaxed[block], 0.0)
-    return relaxed
-
-
-def _words(network: Network, row: CodeArray, families: Sequence[int]) -> str:
-    """Say what a row shows of some families, or, where that is nothing, all that it shows."""
-    around = {v for i in families for v in network.layout.families[i]}
-    shown = {i: code for i, code in zip(network.observed, row, strict=True) if code >= 0}
-    named = {i: code for i, code in shown.items() if i in around} or shown
-    variables = network.variables
-    return ", ".join(f"{variables[i].name} = {variables[i].labels[k]}" for i, k in named.items())
-
-
-# Fewer rows that stand for all of them.
-
-AT_ONCE = 1 << 20  # rows
+AT_ONCE = 1 << 20  # rows whose weights are summed at once
+GLIMPSE = 1 << 15  # rows
+LARGE = 1 << 20  # distinct rows, above which fits search with a part of them
+PART = 1 << 17  # rows of that part
+EXACT = 2.0**53  # below, floats hold every whole number
 
 
 def at_equal_distances(weights: FloatArray, cases: int) -> tuple[IntArray, IntArray]:
-    """Take so many cases at equal distances: the rows that have them, and how many each has."""
+    """Systematic sample of the cases: the rows that have them, and how many each has."""
     along = (np.arange(cases) + 0.5) * (float(weights.sum()) / cases)
     found, before, known = np.full(cases, len(weights) - 1), 0.0, 0
     for first in range(0, len(weights), AT_ONCE):  # sums of all rows may be too much for memory
@@ -113,12 +99,6 @@ def thinned(weights: FloatArray, rows: int) -> FloatArray:
     return found
 
 
-GLIMPSE = 1 << 15  # rows
-LARGE = 1 << 20  # distinct rows, above which a part of them tells where to look
-PART = 1 << 17  # rows of that part
-EXACT = 2.0**53  # below, floats hold every whole number
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Everything about (data, structure, prior) that does not change while learning."""
@@ -127,10 +107,10 @@ class Problem:
     alpha: FloatArray  # (size,) hyperparameters; of categories, Dirichlet exponents
     codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
     counts: FloatArray  # (m,) their weights
-    components: Components  # the same, taken apart
-    device: Device | None = None  # where E steps over them are run; None: here
-    design: SamplingDesign | None = None  # how rows were drawn, for what is said of precision
-    holder: Holder | None = None  # who holds the rows, if not this process
+    components: Components  # the same, decomposed
+    device: Device | None = None  # of the E steps; None: the processor
+    design: SamplingDesign | None = None  # how rows were drawn, for standard errors
+    holder: Holder | None = None  # where the rows are, if not in this process
 
     @property
     def layout(self) -> Layout:
@@ -172,16 +152,13 @@ class Problem:
 
     @cached_property
     def log_bases(self) -> FloatArray:
-        """Log h(x) of all values that were seen, by variable: what no parameter moves.
-
-        Categories have none.
-        """
+        """Log base measure of all values that were seen, by variable; categories have none."""
         found = np.zeros(len(self.network.variables))
         for column, i in enumerate(self.network.observed):
             v, codes = self.network.variables[i], self.codes[:, column]
             if not v.family.tabular:
-                told = codes >= 0
-                found[i] = self.counts[told] @ v.log_base[codes[told]]
+                shown = codes >= 0
+                found[i] = self.counts[shown] @ v.log_base[codes[shown]]
         return found
 
     @property
@@ -218,28 +195,25 @@ class Problem:
 
     @cached_property
     def about_hidden(self) -> Query:
-        """The rows, to be asked at any θ for the posterior of each hidden variable."""
+        """The posterior of each hidden variable in every row, at any θ."""
         hidden = [(h,) for h in self.network.hidden]
         return Query(self.network, self.codes, hidden, compact=True)
 
     @cached_property
     def glimpse(self) -> "Problem":
-        """The same with so many rows at most, at equal distances, which stand for all.
-
-        For those who look for where to look: they need not see every row.
-        """
+        """A sample of at most so many rows, weighted to stand for all; enough to make proposals."""
         return self.at_most(GLIMPSE)
 
     @cached_property
     def part(self) -> "Problem | None":
-        """The same for a part of very many rows, which is cheap to search; None: they are few.
+        """A sample of very many rows, which is cheap to search; None: they are few.
 
-        How many there are is all that decides: whoever holds or works on them, it is the same part.
+        Only their number decides: the part is the same on any device and for any holder.
         """
         return self.at_most(PART).on(self.device) if len(self.counts) > LARGE else None
 
     def at_most(self, rows: int) -> "Problem":
-        """The same with so many rows at most, at equal distances, which stand for all."""
+        """A systematic sample of so many rows at most, weighted to stand for all."""
         if len(self.counts) <= rows:
             return self
         taken, times = at_equal_distances(self.counts, rows)
@@ -248,7 +222,7 @@ class Problem:
 
     @cached_property
     def held(self) -> Held[SomeRows] | None:
-        """The rows where somebody else holds them; None: they are here."""
+        """The rows where the holder has them; None: they are here."""
         return _held(self.holder, self.codes, self.counts)
 
     def on(self, device: Device | None) -> "Problem":
@@ -266,7 +240,7 @@ class Problem:
 
     @property
     def fingerprint(self) -> str:
-        """What it is about, in a few letters: the same, wherever people see its variables."""
+        """A hash of data, network and prior."""
         return fingerprint(self.network.fingerprint, self.alpha, self.codes, self.counts)
 
     @cached_property
@@ -280,7 +254,7 @@ class Problem:
 
     @cached_property
     def by_value(self) -> "Problem":
-        """The same with a cell for every value: for those who take cases one by one."""
+        """The same with a cell for every value, for algorithms that go case by case."""
         if not self.components.cells.dense:
             return self
         return replace(self, components=Builder(self.network, self.codes, self.counts).build())
@@ -315,7 +289,6 @@ def _held(holder: Holder | None, codes: CodeArray, counts: FloatArray) -> Held[S
 
 
 def _same(one: Sequence[State], other: Sequence[State]) -> bool:
-    """Whether states have the same texts; of numbers: whether they are the same."""
     if isinstance(one, Numbers) or isinstance(other, Numbers):
         return one == other
     return [label(s) for s in one] == [label(s) for s in other]
@@ -350,11 +323,8 @@ def _align(table: Table, network: Network) -> CodeArray:
     return table.codes if same else np.ascontiguousarray(table.codes[:, order])
 
 
-# Rows taken apart once, that may then count as much or as little as one likes.
-
-
 class Weighable:
-    """Makes problems that differ in the weights of their rows; a problem is built in no time."""
+    """Rows decomposed once, for problems that differ only in the weights of rows."""
 
     def __init__(self, network: Network, codes: CodeArray) -> None:
         """Take (rows, observed variables), −1 = missing."""
@@ -364,7 +334,7 @@ class Weighable:
         self.seen = [builder.seen_whole(c) for c in builder.collectors]
 
     def __call__(self, weights: FloatArray, alpha: FloatArray) -> Problem:
-        """Let each row weigh so much, (rows,)."""
+        """The problem in which rows have these weights, (rows,)."""
         seen = np.zeros(self.cells.layout.size)
         for rows, positions, worth in self.seen:
             seen += totals(positions, weights[rows] * worth, len(seen))

@@ -1,4 +1,4 @@
-"""log p(row | θ) of every row by itself, in the order of the rows."""
+"""What a model, or an ensemble of models, predicts of rows."""
 
 import math
 from collections.abc import Sequence
@@ -39,24 +39,16 @@ def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
     True
     """
     network = model.network
-    if has_blocks(network):
-        return _with_blocks(model, codes)
-    rows = ByRow(network, codes).log_lik(model.log_weights)
-    return rows if network.layout.tabular else rows + network.log_base(codes)
-
-
-def _with_blocks(model: Model, codes: CodeArray) -> FloatArray:
-    """The sum over classes of what the rest of a row is worth, times densities of its blocks."""
+    if not has_blocks(network):
+        rows = ByRow(network, codes).log_lik(model.log_weights)
+        return rows if network.layout.tabular else rows + network.log_base(codes)
+    # The sum over classes of the likelihood of the rest of a row, times the density of its blocks.
     rest = rest_of(model)
     known = codes[:, rest.columns]
     (classes,) = posterior(rest.model, known, [(rest.number[rest.root],)])
     joint = safe_log(classes) + block_log_density(model, codes)
-    base = model.network.log_base(codes) - rest.model.network.log_base(known)
+    base = network.log_base(codes) - rest.model.network.log_base(known)
     return np.asarray(row_log_lik(rest.model, known) + base + logsumexp(joint, axis=1))
-
-
-# What an ensemble says of rows: each member counts by its weight, and by how well it knows a
-# row.
 
 
 def member_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
@@ -71,7 +63,7 @@ def ensemble_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
 
 
 def shares(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
-    """How much each member has to say of each row, (members, rows); zeros if it is impossible."""
+    """Posterior weight of each member given each row, (members, rows); zeros if impossible."""
     joint = member_log_lik(ensemble, codes)
     if ensemble.fixed:
         joint = np.where(np.isfinite(joint), safe_log(ensemble.weights)[:, None], -np.inf)
@@ -96,23 +88,23 @@ def ensemble_posterior(
     return found
 
 
-def log_lik_of(speaker: Model | Ensemble, codes: CodeArray) -> FloatArray:
-    """Ask a model, or an ensemble, how probable rows are: (rows,)."""
-    if isinstance(speaker, Ensemble):
-        return ensemble_log_lik(speaker, codes)
-    return row_log_lik(speaker, codes)
+def log_lik_of(model: Model | Ensemble, codes: CodeArray) -> FloatArray:
+    """Log p(what each row shows), (rows,), under a model or an ensemble."""
+    if isinstance(model, Ensemble):
+        return ensemble_log_lik(model, codes)
+    return row_log_lik(model, codes)
 
 
 def posterior_of(
-    speaker: Model | Ensemble, codes: CodeArray, groups: Sequence[Sequence[int]]
+    model: Model | Ensemble, codes: CodeArray, groups: Sequence[Sequence[int]]
 ) -> list[FloatArray]:
-    """Ask a model about its variables, or an ensemble about its columns."""
-    if isinstance(speaker, Ensemble):
-        return ensemble_posterior(speaker, codes, groups)
-    return posterior(speaker, codes, groups)
+    """Joint posteriors of variables of a model, or of columns of an ensemble."""
+    if isinstance(model, Ensemble):
+        return ensemble_posterior(model, codes, groups)
+    return posterior(model, codes, groups)
 
 
-# What a model expects of numbers that a row does not show: mean and spread.
+# Mean and spread of numbers that a row does not show.
 
 OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called
 
@@ -146,19 +138,19 @@ def in_units(variable: Variable, expected: Expected, codes: CodeArray) -> InUnit
 
 
 def expected_numbers(
-    speaker: Model | Ensemble, codes: CodeArray, variables: Sequence[int]
+    model: Model | Ensemble, codes: CodeArray, variables: Sequence[int]
 ) -> list[Expected]:
-    """Give what is expected of numbers in each row that does not show them.
+    """Mean and variance of numbers in each row that does not show them.
 
-    `codes` are (rows, observed variables), −1 = missing. An ensemble is asked about its columns.
+    `codes` are (rows, observed variables), −1 = missing. Of an ensemble, `variables` are columns.
     """
-    if isinstance(speaker, Model):
-        return _by_model(speaker, codes, variables)
+    if isinstance(model, Model):
+        return _by_model(model, codes, variables)
     each = []
-    for member in speaker.members:
+    for member in model.members:
         observed = member.model.network.observed
         each.append(_by_model(member.model, codes, [observed[v] for v in variables]))
-    share = shares(speaker, codes).T
+    share = shares(model, codes).T
     return [
         mixture(share, *(np.nan_to_num(np.stack(x, axis=1)) for x in zip(*own, strict=True)))
         for own in zip(*each, strict=True)
@@ -187,28 +179,24 @@ def mixture(p: FloatArray, mean: FloatArray, variance: FloatArray) -> Expected:
     return Expected(np.where(possible, middle, np.nan), np.where(possible, spread, np.nan))
 
 
-# What to put into the holes of rows: the most probable state, or the number that is expected.
-
-
 def fillings(
-    speaker: Model | Ensemble, codes: CodeArray
+    model: Model | Ensemble, codes: CodeArray
 ) -> dict[int, tuple[Sequence[State], IntArray]]:
-    """Give, for each column with holes, values and which of them each row gets (−1: none).
+    """For each column with holes, values and which of them each row gets (−1: none).
 
     `codes` are (rows, observed variables), −1 = missing. A cell without a hole gets none, nor does
-    a row that is impossible.
+    a row that is impossible. Values are the most probable state, or the expected number.
     """
-    network = speaker.network
+    network, holes = model.network, codes < 0
     variables = [network.variables[i] for i in network.observed]
-    holes = codes < 0
-    open_ = [j for j in range(codes.shape[1]) if holes[:, j].any()]
-    names = [j for j in open_ if variables[j].family.tabular]
-    numbers = [j for j in open_ if j not in names]
+    incomplete = np.flatnonzero(holes.any(axis=0)).tolist()
+    names = [j for j in incomplete if variables[j].family.tabular]
+    numbers = [j for j in incomplete if j not in names]
     found: dict[int, tuple[Sequence[State], IntArray]] = {}
-    answers = posterior_of(speaker, codes, [(network.observed[j],) for j in names])
+    answers = posterior_of(model, codes, [(network.observed[j],) for j in names])
     for j, p in zip(names, answers, strict=True):
         found[j] = variables[j].to_fill, np.where(holes[:, j], most_probable_state(p), -1)
-    expected = expected_numbers(speaker, codes, [network.observed[j] for j in numbers])
+    expected = expected_numbers(model, codes, [network.observed[j] for j in numbers])
     for j, number in zip(numbers, expected, strict=True):
         best = in_units(variables[j], number, codes[:, j]).best
         told = holes[:, j] & ~np.isnan(best)
@@ -221,36 +209,31 @@ def most_probable_state(p: FloatArray) -> IntArray:
     return np.where(p.sum(axis=1) > 0, p.argmax(axis=1), -1)
 
 
-# Draws of what rows do not show, given what they show: all of it together.
+def draw_open(model: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
+    """Draw all that rows, (rows, observed variables), do not show jointly: cells (rows, variables).
 
-
-def draw_open(speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
-    """Fill rows (rows, observed variables), −1 = missing: cells (rows, variables).
-
-    A category has the number of its state, a number is itself; NaN where a row is impossible. What
-    a model hides is drawn too; an ensemble has its columns alone, and first draws who speaks.
+    A category has the number of its state, a number is itself; NaN where a row is impossible.
+    Hidden variables of a model are drawn too; an ensemble has its columns alone, and first draws a
+    member for each row.
     """
-    if isinstance(speaker, Model):
-        return _by_model_drawing(speaker, codes, rng)
-    share = shares(speaker, codes).T
+    if isinstance(model, Model):
+        return _draw_by_model(model, codes, rng)
+    share = shares(model, codes).T
     possible = share.sum(axis=1) > 0
-    who = np.where(possible, draw_states(share, len(codes), rng), -1)
+    member = np.where(possible, draw_states(share, len(codes), rng), -1)
     cells = np.full(codes.shape, np.nan)
-    for k in np.unique(who[possible]).tolist():
-        own = np.flatnonzero(who == k)
-        cells[own] = draw_columns(speaker.members[k].model, codes[own], rng)
+    for k in np.unique(member[possible]).tolist():
+        own = np.flatnonzero(member == k)
+        cells[own] = draw_columns(model.members[k].model, codes[own], rng)
     return cells
 
 
-def draw_columns(
-    speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator
-) -> FloatArray:
+def draw_columns(model: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
     """Do the same, of columns alone: (rows, observed variables)."""
-    cells = draw_open(speaker, codes, rng)
-    return cells[:, list(speaker.network.observed)]
+    return draw_open(model, codes, rng)[:, list(model.network.observed)]
 
 
-def _by_model_drawing(model: Model, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
+def _draw_by_model(model: Model, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
     network = model.network
     whole = shown(model, network.hidden) if network.hidden else model
     full = np.full((len(codes), len(network.variables)), -1, dtype=np.int64)
@@ -283,25 +266,19 @@ def _given_rest(model: Model, v: int, full: IntArray, rows: IntArray, *, leaf: b
 def _numbers(
     model: Model, v: int, full: IntArray, rows: IntArray, rng: np.random.Generator
 ) -> dict[int, FloatArray]:
-    """A number in every row: what it shows, or a draw given its parents; or all of a block."""
-    block = members(model.network, v)
-    if len(block) != 1:
-        return _block(model, block, full, rng) if block else {}
-    values = np.asarray(model.network.variables[v].states, dtype=np.float64)[full[:, v]]
-    parents = full[rows][:, list(model.network.parents[v])]
-    possible = (parents >= 0).all(axis=1)
-    values[rows] = np.nan
-    if possible.any():
-        drawn = draw_numbers(model, v, tuple(parents[possible].T), int(possible.sum()), rng)
-        values[rows[possible]] = drawn[:, 0]
-    return {v: values}
-
-
-def _block(
-    model: Model, block: list[int], full: IntArray, rng: np.random.Generator
-) -> dict[int, FloatArray]:
-    """All numbers of a block, in the unit of the data; NaN where the class is not known."""
-    network = model.network
+    """A number, or all numbers of its block, in every row: shown, or drawn given the parents."""
+    network, block = model.network, members(model.network, v)
+    if len(block) == 1:
+        values = np.asarray(network.variables[v].states, dtype=np.float64)[full[:, v]]
+        parents = full[rows][:, list(network.parents[v])]
+        possible = (parents >= 0).all(axis=1)
+        values[rows] = np.nan
+        if possible.any():
+            drawn = draw_numbers(model, v, tuple(parents[possible].T), int(possible.sum()), rng)
+            values[rows[possible]] = drawn[:, 0]
+        return {v: values}
+    if not block:
+        return {}
     (root,) = network.parents[block[0]]
     told = np.flatnonzero(full[:, root] >= 0)
     cells = np.full((len(full), len(block)), np.nan)
@@ -314,44 +291,37 @@ def _block(
 # How unusual rows are among rows with the same holes.
 
 TIE = 1e-9  # nats: sums in another order
-FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody says
+FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and by default
 
 
 def tail_probabilities(
-    speaker: Model | Ensemble, codes: CodeArray, draws: int, rng: np.random.Generator
+    model: Model | Ensemble, codes: CodeArray, draws: int, rng: np.random.Generator
 ) -> FloatArray:
     """Give p(a row with the same holes is at most as probable), (rows,).
 
     With covariates: a row that has the same of these, too.
     """
-    if isinstance(speaker, Model) and speaker.given is not None:
-        return _given_covariates(speaker, codes, draws, rng)
-    own = log_lik_of(speaker, codes)
-    drawn = sample_rows(speaker, draws, rng)
+    if isinstance(model, Model) and model.given is not None:
+        items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
+        for k in np.unique(pattern).tolist():  # codes of the covariates come last
+            mine = pattern == k
+            found[mine] = tail_probabilities(at_given(model, k), items[mine], draws, rng)
+        return found
+    own = log_lik_of(model, codes)
+    drawn = sample_rows(model, draws, rng)
     columns = [Column(v.name, v.states, kind_of(v)) for v in drawn.variables]
-    told = all_with_values(speaker, columns)
+    told = all_with_values(model, columns)
     patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
     found = np.empty(len(codes))
     for k, pattern in enumerate(patterns):
         rows = np.flatnonzero(which.reshape(-1) == k)
-        every = _configurations(speaker, pattern, draws)
+        every = _configurations(model, pattern, draws)
         if every is None:
             others = log_lik_of(told, np.where(pattern, drawn.codes, -1).astype(np.int32))
             found[rows] = (1 + _at_most(own[rows], others, np.ones(draws))) / (draws + 1)
         else:
-            others = log_lik_of(speaker, every)
+            others = log_lik_of(model, every)
             found[rows] = np.minimum(_at_most(own[rows], others, np.exp(others)), 1.0)
-    return found
-
-
-def _given_covariates(
-    model: Model, codes: CodeArray, draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """Compare rows with those of the same covariates, whose codes come last."""
-    items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
-    for k in np.unique(pattern).tolist():
-        own = pattern == k
-        found[own] = tail_probabilities(at_given(model, k), items[own], draws, rng)
     return found
 
 
@@ -362,9 +332,9 @@ def _at_most(own: FloatArray, others: FloatArray, weights: FloatArray) -> FloatA
     return np.asarray(sums[np.searchsorted(others[order], own + TIE, side="right")])
 
 
-def _configurations(speaker: Model | Ensemble, shown: BoolArray, most: int) -> CodeArray | None:
+def _configurations(model: Model | Ensemble, shown: BoolArray, most: int) -> CodeArray | None:
     """All that rows with these cells can show, (configurations, columns); None if many."""
-    network = speaker.network
+    network = model.network
     variables = [network.variables[i] for i in network.observed]
     sizes = [len(v.states) if s else 1 for v, s in zip(variables, shown, strict=True)]
     numbers = any(s and not v.family.tabular for v, s in zip(variables, shown, strict=True))

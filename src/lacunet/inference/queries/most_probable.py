@@ -1,11 +1,8 @@
-"""The most probable joint states of some variables, given what a row shows: exact.
+"""Most probable joint states given what a row shows, exactly; and the effective dimension.
 
 Variables are eliminated one by one: first those that are neither seen nor asked for, by sums, then
-those asked for, by maxima. Sums and maxima do not commute, so the order is bound to that, and a
-few variables may need larger tables than all of them together. In logs throughout: nothing
-underflows.
-
-How many parameters the observable distribution can identify: the generic rank of its Jacobian.
+those asked for, by maxima. Sums and maxima do not commute, so a few variables may need larger
+tables than all of them together. In logs throughout: nothing underflows.
 """
 
 from __future__ import annotations
@@ -110,16 +107,14 @@ def _joined(factors: Sequence[LogFactor], last: int, cards: dict[int, int]) -> L
     return LogFactor(scope, log)
 
 
-# One case: a model, and all that is known of the case.
-
 NOTHING: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, eq=False)
 class CaseEvidence:
-    """A model in which all that is known of a case is structure, and the row that it shows."""
+    """Everything known of a case: soft evidence and interventions in a model, and a row."""
 
-    model: Model  # variables as in the model that is asked; witnesses behind them
+    model: Model  # variables as in the original model, soft-evidence nodes behind them
     codes: CodeArray  # (1, observed variables), −1 = not seen
 
     @cached_property
@@ -149,28 +144,27 @@ def take_evidence(
     heard: Mapping[int, FloatArray],
     done: Mapping[int, int] = NOTHING,
 ) -> CaseEvidence:
-    """Take in what was seen (states), heard (likelihoods of states) and done (states set).
+    """Combine observed states, soft evidence (likelihoods of states) and interventions.
 
     Each maps indices of variables; a variable is seen or done, not both.
     """
     known = {**seen, **done}
-    if done:
-        model = intervened(model, done)
-    if heard:
-        model = with_witnesses(model, heard)
-    hidden = set(model.network.hidden)
-    if hidden.intersection(known):
+    model = intervened(model, done) if done else model
+    model = with_witnesses(model, heard) if heard else model
+    if set(model.network.hidden).intersection(known):
         model = shown(model, known)
-    first_witness = len(model.network.variables) - len(heard)
-    row = [0 if i >= first_witness else known.get(i, -1) for i in model.network.observed]
+    first_soft = len(model.network.variables) - len(heard)
+    row = [0 if i >= first_soft else known.get(i, -1) for i in model.network.observed]
     return CaseEvidence(model, np.array([row], dtype=np.int32))
 
+
+# The effective dimension: the generic rank of the Jacobian of the observable distribution.
 
 DRAWS = 3  # random parameters tried; rank can only be lost by bad luck, so the largest counts
 ROWS_PER_PARAMETER = 4  # observable configurations looked at, where there are too many for all
 RELATIVE_GAP = 1e-10  # singular values below this part of the largest (or of 1) are zeros
 MOST_CELLS = 4096  # observable configurations that are all looked at
-MOST_PARAMETERS = 200  # of a network whose rank is looked at without being asked
+MOST_PARAMETERS = 200  # of a network whose rank is computed by default
 
 
 def effective_dimension(network: Network, seed: int = 0) -> int:
@@ -205,7 +199,9 @@ def identified_parameters(network: Network) -> int | None:
     cells = math.prod(network.layout.cards[i] for i in network.observed)
     if cells > MOST_CELLS or network.dimension > MOST_PARAMETERS:
         return cells - 1 if cells - 1 < network.dimension else None
-    rank = _effective_dimension(network) if plain else effective_dimension(network)
+    layout = network.layout
+    shape = tuple(layout.cards), tuple(network.parents), tuple(network.hidden)
+    rank = _of_shape(*shape) if plain else effective_dimension(network)
     return rank if rank < network.dimension else None
 
 
@@ -226,15 +222,11 @@ def three_groups(items: Sequence[int], classes: int) -> bool:
 def _of_shape(
     cards: tuple[int, ...], parents: tuple[tuple[int, ...], ...], hidden: tuple[int, ...]
 ) -> int:
+    """Effective dimension of all networks of one shape."""
     variables = [
         Variable(f"v{i}", tuple(range(r)), hidden=i in hidden) for i, r in enumerate(cards)
     ]
     return effective_dimension(Network.build(variables, parents))
-
-
-def _effective_dimension(network: Network) -> int:
-    """The same, found once for all networks of one shape."""
-    return _of_shape(tuple(network.layout.cards), tuple(network.parents), tuple(network.hidden))
 
 
 def _configurations(cards: list[int], enough: int, rng: np.random.Generator) -> CodeArray:

@@ -1,4 +1,4 @@
-"""What a model says of every row by itself: its log-likelihood, and its own expected counts."""
+"""Posterior queries about rows: log-likelihoods, expected counts, joint posteriors."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -69,12 +69,11 @@ class ByRow:
         return total, N
 
 
-# Rows of latent classes with numbers that vary together: what they show of each block, by
-# class.
+# Latent classes with blocks of numbers that have a joint distribution.
 
 
 class WithoutBlocks(NamedTuple):
-    """A model without its blocks."""
+    """A model without its blocks; nothing depends on them."""
 
     model: Model
     columns: list[int]  # which columns of rows it knows
@@ -116,23 +115,19 @@ def spread_of(model: Model, block: list[int]) -> BlockSpread:
 
 
 def rest_of(model: Model) -> WithoutBlocks:
-    """Leave blocks out: nothing depends on them."""
+    """Leave the blocks out."""
     network, layout = model.network, model.network.layout
-    root = root_of(network)
     kept = [i for i, v in enumerate(network.variables) if v.family.stands_at is None]
     number = {i: k for k, i in enumerate(kept)}
     parents = [tuple(number[p] for p in network.parents[i]) for i in kept]
     smaller = Network.build([network.variables[i] for i in kept], parents)
-
-    def some(x: FloatArray) -> FloatArray:
-        return smaller.layout.flat([layout.table(x, i) for i in kept])
-
+    rest = model.moved(smaller, lambda x: smaller.layout.flat([layout.table(x, i) for i in kept]))
     columns = [j for j, i in enumerate(network.observed) if i in number]
-    return WithoutBlocks(model.moved(smaller, some), columns, number, root)
+    return WithoutBlocks(rest, columns, number, root_of(network))
 
 
-def patterns(network: Network, block: list[int], codes: CodeArray) -> Iterator[ShownNumbers]:
-    """Rows by which numbers of a block they show."""
+def _by_pattern(network: Network, block: list[int], codes: CodeArray) -> Iterator[ShownNumbers]:
+    """Group rows by the numbers of a block that they show."""
     columns = [network.observed.index(i) for i in block]
     own = codes[:, columns]
     holes, which = hole_patterns(own)
@@ -149,7 +144,7 @@ def block_log_density(model: Model, codes: CodeArray) -> FloatArray:
     total = np.zeros((len(codes), len(classes)))
     for block in blocks_of(model.network):
         spread = spread_of(model, block)
-        for p in patterns(model.network, block, codes):
+        for p in _by_pattern(model.network, block, codes):
             if len(p.shown):
                 total[p.rows] += spread.log_density(p.x, p.shown)
     return total
@@ -161,7 +156,7 @@ def block_moments(model: Model, codes: CodeArray, v: int) -> tuple[FloatArray, F
     block = next(b for b in blocks_of(network) if v in b)
     spread, own = spread_of(model, block), np.array([block.index(v)])
     mean, variance = (np.zeros((len(codes), len(spread.mean))) for _ in range(2))
-    for p in patterns(network, block, codes):
+    for p in _by_pattern(network, block, codes):
         others = p.shown[p.shown != own]
         x = p.x[:, p.shown != own]
         middle, scale, degrees = spread.given(x, others, own)
@@ -175,7 +170,7 @@ def draw_block(
 ) -> FloatArray:
     """Fill in a block given what rows show of it and their classes, (rows, d), in family units."""
     spread, filled = spread_of(model, block), np.empty((len(codes), len(block)))
-    for p in patterns(model.network, block, codes):
+    for p in _by_pattern(model.network, block, codes):
         filled[np.ix_(p.rows, p.shown)] = p.x
         if not len(p.missing):
             continue
@@ -186,13 +181,14 @@ def draw_block(
     return filled
 
 
-# Inference as a service: p(unobserved variables | what a row shows), for every row of a table.
-
 LARGEST = 1 << 26  # numbers of an answer: half a GiB
 
 
 class Query:
-    """Groups of variables in question, and rows taken apart for them: to be asked at any θ."""
+    """Joint posteriors of groups of variables in each row, prepared once for any parameters.
+
+    Each group gets an auxiliary child with one state: its expected counts are the posterior.
+    """
 
     def __init__(
         self,
@@ -202,34 +198,41 @@ class Query:
         *,
         compact: bool = False,
     ) -> None:
-        """Take rows apart; `compact`: to be asked at θ only, with cells as for learning."""
+        """Decompose rows; `compact` takes the cells of learning, only for `__call__`."""
         _check_size(network, len(codes), groups)
-        asked = _with_auxiliary_nodes(network, groups)
-        watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
-        self.network, self.asked = network, asked
-        self.cells = compact_cells(asked) if compact else asked.by_value
-        self.rows = ByRow(asked, watched, self.cells)
+        self.network = network
+        names = fresh_names(network, "watcher", len(groups))
+        auxiliary = Network.build(
+            [*network.variables, *(Variable(name, (0,)) for name in names)],
+            [*network.parents, *(tuple(group) for group in groups)],
+        )
+        self.cells = compact_cells(auxiliary) if compact else auxiliary.by_value
+        seen = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
+        self.rows = ByRow(auxiliary, seen, self.cells)
 
     def __call__(self, theta: FloatArray) -> list[FloatArray]:
-        """Give the joint posterior of each group in each row, at θ."""
+        """The joint posterior of each group in each row, at θ."""
         own = conjugacy.natural(theta, self.network.layout)
-        watchers = np.zeros(self.asked.layout.size - len(own))
-        return self._found(self.cells.weights(np.concatenate([own, watchers])))
+        size = self.rows.builder.network.layout.size
+        return self._posteriors(
+            self.cells.weights(np.concatenate([own, np.zeros(size - len(own))]))
+        )
 
     def by(self, own: FloatArray) -> list[FloatArray]:
         """Do the same given log weights of all values."""
-        return self._found(np.concatenate([own, np.zeros(self.cells.layout.size - len(own))]))
+        return self._posteriors(np.concatenate([own, np.zeros(self.cells.layout.size - len(own))]))
 
-    def _found(self, cells: FloatArray) -> list[FloatArray]:
-        network, layout = self.network, self.cells.layout
-        first = int(layout.offsets[len(network.variables)])
-        # What each watcher's family counts in each row, in the order of its storage.
+    def _posteriors(self, cells: FloatArray) -> list[FloatArray]:
+        layout, n = self.cells.layout, len(self.network.variables)
+        first = int(layout.offsets[n])
         _, N = self.rows.posterior(cells, first, layout.size)
-        ends = layout.offsets[len(network.variables) :] - first
-        return [
-            _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
-            for f, (first, last) in enumerate(pairwise(ends), start=len(network.variables))
-        ]
+        found = []
+        for f, (start, stop) in enumerate(pairwise(layout.offsets[n:] - first), start=n):
+            axes, family = list(layout.axes[f]), layout.families[f]
+            stored = N[:, start:stop].reshape(len(N), *(layout.cards[v] for v in axes))
+            in_order = np.transpose(stored, (0, *(1 + axes.index(v) for v in family)))
+            found.append(np.ascontiguousarray(in_order[..., 0]))
+        return found
 
 
 def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -> list[FloatArray]:
@@ -238,22 +241,17 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     A variable that a row shows has probability 1 at what it shows. `codes` are (rows, observed
     variables of the network), −1 = missing.
     """
-    if has_blocks(model.network):
-        return _weighed_by_blocks(model, codes, groups)
-    return Query(model.network, codes, groups).by(model.log_weights)
-
-
-def _weighed_by_blocks(
-    model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]
-) -> list[FloatArray]:
-    """Ask the rest of a model, and weigh its answers by what rows show of blocks, by class."""
+    if not has_blocks(model.network):
+        return Query(model.network, codes, groups).by(model.log_weights)
+    # The posterior of the rest, times the density of what rows show of blocks, by class.
     rest, log_p = rest_of(model), block_log_density(model, codes)
     weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    asked = [(*(v for v in group if v != rest.root), rest.root) for group in groups]
-    known = codes[:, rest.columns]
-    answers = posterior(rest.model, known, [[rest.number[v] for v in group] for group in asked])
+    with_root = [(*(v for v in group if v != rest.root), rest.root) for group in groups]
+    numbered = [[rest.number[v] for v in group] for group in with_root]
     found = []
-    for group, order, joint in zip(groups, asked, answers, strict=True):
+    for group, order, joint in zip(
+        groups, with_root, posterior(rest.model, codes[:, rest.columns], numbered), strict=True
+    ):
         p = joint * weights.reshape(len(codes), *[1] * (joint.ndim - 2), -1)
         total = p.reshape(len(codes), -1).sum(axis=1).reshape(-1, *[1] * (joint.ndim - 1))
         p = p / np.where(total > 0, total, 1.0)
@@ -278,31 +276,11 @@ def _check_size(network: Network, rows: int, groups: Sequence[Sequence[int]]) ->
         variables = [network.variables[v] for v in group]
         cells = math.prod(len(v.states) for v in variables)
         if rows * cells > LARGEST:
-            who = ", ".join(f"'{v.name}' ({len(v.states)})" for v in variables)
+            names = ", ".join(f"'{v.name}' ({len(v.states)})" for v in variables)
             each = "" if rows == 1 else f" for each of {rows:,} rows"
             raise ModelError(
-                f"the joint distribution of {who} has {cells:,} numbers{each}, "
+                f"the joint distribution of {names} has {cells:,} numbers{each}, "
                 f"{8 * rows * cells / 2**30:,.1f} GiB in all; at most {LARGEST:,} numbers are "
                 "allowed. Ask for fewer variables at once"
                 + (", or for their most probable states." if rows == 1 else ", or fewer rows.")
             )
-
-
-def _with_auxiliary_nodes(network: Network, groups: Sequence[Sequence[int]]) -> Network:
-    """Add a child with one state to each group."""
-    names = fresh_names(network, "watcher", len(groups))
-    return Network.build(
-        [*network.variables, *(Variable(name, (0,)) for name in names)],
-        [*network.parents, *(tuple(g) for g in groups)],
-    )
-
-
-def _in_order(
-    out: FloatArray, axes: Sequence[int], family: Sequence[int], cards: Sequence[int]
-) -> FloatArray:
-    """From storage order to (rows, the group in its own order); the watcher itself is dropped."""
-    stored = out.reshape(len(out), *(cards[v] for v in axes))
-    order = [1 + list(axes).index(v) for v in family[:-1]]
-    return np.ascontiguousarray(
-        np.transpose(stored, (0, *order, 1 + list(axes).index(family[-1])))[..., 0]
-    )
