@@ -1,6 +1,6 @@
 """Variables for the columns of a table: the family, the unit and the prior of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,23 +15,31 @@ from lacunet.likelihoods.unit import SMALLEST, Unit
 from lacunet.models.ensemble import Ensemble
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import Covariance, Extent, NumberPrior
-from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
+from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.rows import in_passing
-
-# Columns of numbers that say the same: together they have no density, so no block has them.
 
 SAME = 1e-9  # standard deviations by which columns may differ and still say the same
 SHRUNK = 1e-3  # of the identity in correlations: others explain about 99.9 % of a column at most
-NEARLY = 1 - 1e-6  # squared correlation from which on they are looked at
+NEARLY = 1 - 1e-6  # squared correlation from which on columns are compared
+FARTHEST = 1e100  # standard deviations of a column: squares are floats, with room for factors
+KINDS = {
+    "gaussian": ColumnKind.GAUSSIAN,
+    "poisson": ColumnKind.POISSON,
+    "binomial": ColumnKind.ORDINAL,
+    "gaussian_block": ColumnKind.GAUSSIAN,
+}
 
 
 def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
     """Refuse a block, (rows, columns) with NaN for holes, in which some columns give another.
 
-    Numbers are of order 1. Of two columns all rows count that show both; of more, whole rows.
+    Together they have no density. Numbers are of order 1. Two columns are compared in all rows that
+    show both; more, in whole rows.
     """
     shown = np.isfinite(numbers)
-    for a, b in np.argwhere(np.triu(_nearly(np.where(shown, numbers, 0.0), shown), 1)):
+    covariance, variance = _pairwise(numbers, np.ones(len(numbers)))
+    same = covariance**2 >= NEARLY * variance * variance.T
+    for a, b in np.argwhere(np.triu(same, 1)):
         pairs = numbers[shown[:, a] & shown[:, b]][:, [a, b]]
         if flat_direction(pairs) is not None:
             raise DataError(
@@ -59,13 +67,15 @@ def independent(numbers: FloatArray) -> list[int]:
     return kept
 
 
-def _nearly(x: FloatArray, shown: BoolArray) -> BoolArray:
-    """(d, d) which two columns may say the same, by their correlation in rows that show both."""
-    told = shown.astype(np.float64)
-    n = np.maximum(told.T @ told, 1.0)
-    mean = (x.T @ told) / n
-    variance = (x**2).T @ told / n - mean**2
-    return (x.T @ x / n - mean * mean.T) ** 2 >= NEARLY * variance * variance.T
+def _pairwise(numbers: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Covariances, (d, d), from rows that show both columns; [a, b] variances of a in these."""
+    shown = np.isfinite(numbers)
+    x, told, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
+    n = (weight * told).T @ told
+    n = np.where(n > 0, n, 1.0)
+    mean = (weight * x).T @ told / n
+    variance = np.maximum((weight * x**2).T @ told / n - mean**2, 0.0)
+    return (weight * x).T @ x / n - mean * mean.T, variance
 
 
 def flat_direction(x: FloatArray) -> FloatArray | None:
@@ -78,7 +88,7 @@ def flat_direction(x: FloatArray) -> FloatArray | None:
 
 
 def unexplained(numbers: FloatArray, counts: FloatArray) -> FloatArray:
-    """Shares of variances that regressions on the other columns leave, on a diagonal, (d, d).
+    """Shares of variances that regressions on the other columns do not explain, diagonal (d, d).
 
     1 − R², adjusted for the number of cases: 1 where there are no more cases than columns.
     Correlations are from the rows that show both of two columns, with weights; such a matrix may
@@ -86,32 +96,29 @@ def unexplained(numbers: FloatArray, counts: FloatArray) -> FloatArray:
     """
     shown, d = np.isfinite(numbers).astype(np.float64), numbers.shape[1]
     pairs = (counts[:, None] * shown).T @ shown
-    R = (1.0 - SHRUNK) * _correlations(numbers, counts, pairs) + SHRUNK * np.eye(d)
+    covariance, variance = _pairwise(numbers, counts)
+    size = np.sqrt(variance * variance.T)
+    R = covariance / np.where(size > 0, size, 1.0)
+    np.fill_diagonal(R, 1.0)
+    sizes, directions = np.linalg.eigh((R + R.T) / 2.0)
+    R = (directions * np.maximum(sizes, 0.0)) @ directions.T
+    R /= np.sqrt(np.outer(np.diagonal(R), np.diagonal(R)))
+    R = (1.0 - SHRUNK) * R + SHRUNK * np.eye(d)
     cases = pairs.min(axis=1)
     adjusted = (cases - 1.0) / np.diagonal(np.linalg.inv(R))
     known = adjusted < cases - d  # else the others leave all, as far as anything tells
     return np.diag(np.where(known, adjusted / np.where(known, cases - d, 1.0), 1.0))
 
 
-def _correlations(numbers: FloatArray, counts: FloatArray, pairs: FloatArray) -> FloatArray:
-    """(d, d), positive semidefinite; 0 of columns that no row shows together."""
-    shown = np.isfinite(numbers)
-    x, told, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
-    n = np.where(pairs > 0, pairs, 1.0)
-    mean = (weight * x).T @ told / n  # (a, b) of column a, in rows that show b too
-    variance = np.maximum((weight * x**2).T @ told / n - mean**2, 0.0)
-    size = np.sqrt(variance * variance.T)
-    R = ((weight * x).T @ x / n - mean * mean.T) / np.where(size > 0, size, 1.0)
-    np.fill_diagonal(R, 1.0)
-    sizes, directions = np.linalg.eigh((R + R.T) / 2.0)
-    found: FloatArray = (directions * np.maximum(sizes, 0.0)) @ directions.T
-    found /= np.sqrt(np.outer(np.diagonal(found), np.diagonal(found)))
-    return found
-
-
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
-    """Give a variable for each column, whose parents may be anything."""
-    return _joined([_leaf(table, j, prior) for j in range(len(table.columns))], table, prior)
+    """A variable for each column, whose parents may be anything."""
+    leaves = [_leaf(table, j, prior) for j in range(len(table.columns))]
+    _join_blocks(leaves, table, prior)
+    if prior.covariance.common:
+        for j, v in enumerate(leaves):
+            if isinstance(v.family, Gaussian | GaussianBlock):
+                leaves[j] = replace(v, family=replace(v.family, common=True))
+    return leaves
 
 
 def leaves_apart(table: Table, prior: NumberPrior) -> list[Variable]:
@@ -124,8 +131,8 @@ def leaves_apart(table: Table, prior: NumberPrior) -> list[Variable]:
     return leaves_of(table, prior)
 
 
-def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Variable]:
-    """Give columns that vary together within a class one distribution."""
+def _join_blocks(leaves: list[Variable], table: Table, prior: NumberPrior) -> None:
+    """Replace columns that vary together within a class by blocks with one distribution."""
     places = {v.name: j for j, v in enumerate(leaves)}
     for block in prior.covariance.blocks([v.name for v in leaves if v.family == GAUSSIAN]):
         members = tuple(sorted(block, key=places.__getitem__))
@@ -138,7 +145,6 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
             own = prior.of_block(extents, shape) if place == 0 else ()
             family = GaussianBlock(members, place)
             leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
-    return [_in_common(v) for v in leaves] if prior.covariance.common else leaves
 
 
 def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
@@ -148,14 +154,6 @@ def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
     shown = [_numbers(every[j], table.codes[:, j]) for j in gaussian]
     kept = independent(np.array(shown).T) if len(shown) > 1 else []
     return (tuple(every[gaussian[k]].name for k in kept),) if len(kept) > 1 else ()
-
-
-def _in_common(v: Variable) -> Variable:
-    """Give all classes one variance, or covariance, of a Gaussian column."""
-    own = v.family
-    if not isinstance(own, Gaussian | GaussianBlock):
-        return v
-    return replace(v, family=replace(own, common=True))
 
 
 def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
@@ -168,58 +166,41 @@ def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
     cases = np.zeros(len(column.states))
     for part in in_passing(table.codes, table.counts) if column.kind.number else ():
         cases += weighed(part.codes[:, j], part.counts, len(cases))
-    leaf = LEAVES[column.kind](column, cases, prior)
-    return replace(leaf, title=column.title)
-
-
-def _category(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
-    return Variable(column.name, column.states, bins=column.bins, place=column.place)
-
-
-def _gaussian(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
-    return _measured(column, cases, prior, log=False)
-
-
-def _lognormal(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
-    return _measured(column, cases, prior, log=True)
-
-
-def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: bool) -> Variable:
+    leaf = Variable(column.name, column.states, place=column.place, title=column.title)
+    if column.kind is ColumnKind.CATEGORICAL:
+        return replace(leaf, bins=column.bins)
+    if column.kind is ColumnKind.ORDINAL:
+        low, high = int(column.states[0]), int(column.states[-1])
+        _check_total(column, (high - low) * float(cases.sum()))
+        return replace(leaf, family=Binomial(most=high - low), unit=Unit(float(low)))
+    if column.kind is ColumnKind.POISSON:
+        total = float(cases @ np.array(column.states, dtype=np.float64))
+        _check_total(column, total)
+        if not total:
+            raise DataError(
+                f"column '{column.name}': no row that weighs anything has a count above 0, so "
+                f"nothing can be learned of its rate. Leave it out: --exclude {column.name}."
+            )
+        own = prior.of_rate(total / cases.sum())
+        return replace(leaf, family=POISSON, unit=Unit(), prior=own)
+    log = column.kind is ColumnKind.LOGNORMAL
     unit = Unit.of_column(column.states, cases / cases.sum(), log=log)
     if not unit.size:  # few rows of a table are learned, or values lie too near to each other
-        _check_apart(column, cases)
+        if np.count_nonzero(cases) > 1:
+            raise DataError(
+                f"column '{column.name}': its values differ by less than {SMALLEST:.2g}, the "
+                "smallest number with all digits. Write it in a smaller unit: multiply it, for "
+                "example by 1e100."
+            )
         unit = replace(unit, size=1.0)
-    leaf = Variable(column.name, column.states, family=GAUSSIAN, unit=unit, place=column.place)
+    leaf = replace(leaf, family=GAUSSIAN, unit=unit)
     return replace(leaf, prior=prior.of_gaussian(_extent(leaf)))
-
-
-def _check_apart(column: Column, cases: FloatArray) -> None:
-    """Refuse values that differ by less than any float can say, but do differ."""
-    if np.count_nonzero(cases) > 1:
-        raise DataError(
-            f"column '{column.name}': its values differ by less than {SMALLEST:.2g}, the smallest "
-            "number with all digits. Write it in a smaller unit: multiply it, for example by 1e100."
-        )
 
 
 def _extent(v: Variable) -> Extent:
     """How far a column of numbers reaches, as its family sees it; one value reaches nowhere."""
     x = np.asarray(v.values, dtype=np.float64)
     return Extent(float(np.ptp(x)) or 1.0, float(np.diff(x).min(initial=1.0)))
-
-
-def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
-    total = float(cases @ np.array(column.states, dtype=np.float64))
-    _check_total(column, total)
-    if not total:
-        raise DataError(
-            f"column '{column.name}': no row that weighs anything has a count above 0, so nothing "
-            f"can be learned of its rate. Leave it out: --exclude {column.name}."
-        )
-    own = prior.of_rate(total / cases.sum())
-    return Variable(
-        column.name, column.states, family=POISSON, unit=Unit(), prior=own, place=column.place
-    )
 
 
 def _check_total(column: Column, total: float) -> None:
@@ -232,13 +213,6 @@ def _check_total(column: Column, total: float) -> None:
         )
 
 
-def _score(column: Column, cases: FloatArray, _prior: NumberPrior) -> Variable:
-    low, high = int(column.states[0]), int(column.states[-1])
-    _check_total(column, (high - low) * float(cases.sum()))
-    family, unit = Binomial(most=high - low), Unit(float(low))
-    return Variable(column.name, column.states, family=family, unit=unit, place=column.place)
-
-
 def kind_of(variable: Variable) -> ColumnKind:
     """What a column must be read as to be this variable."""
     log = variable.unit is not None and variable.unit.log
@@ -246,9 +220,9 @@ def kind_of(variable: Variable) -> ColumnKind:
 
 
 def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
-    """Give the variables of columns of numbers what these columns ask for.
+    """Variables of columns of numbers get the family, unit and prior of their columns.
 
-    A variable with a prior of its own keeps it, and its unit; any other gets those of its column.
+    A variable with a prior of its own keeps that, and its unit.
     """
     columns = {c.name: j for j, c in enumerate(table.columns) if c.kind.number}
     if not columns:
@@ -309,19 +283,3 @@ def _shown(v: Variable, column: Column) -> Variable:
             f"probability. Correct it, or declare it with --missing={column.states[int(far[0])]}."
         )
     return shown
-
-
-FARTHEST = 1e100  # standard deviations of a column: squares are floats, with room for factors
-KINDS = {
-    "gaussian": ColumnKind.GAUSSIAN,
-    "poisson": ColumnKind.POISSON,
-    "binomial": ColumnKind.ORDINAL,
-    "gaussian_block": ColumnKind.GAUSSIAN,
-}
-LEAVES: dict[ColumnKind, Callable[[Column, FloatArray, NumberPrior], Variable]] = {
-    ColumnKind.CATEGORICAL: _category,
-    ColumnKind.GAUSSIAN: _gaussian,
-    ColumnKind.LOGNORMAL: _lognormal,
-    ColumnKind.POISSON: _count,
-    ColumnKind.ORDINAL: _score,
-}

@@ -1,9 +1,8 @@
-"""Kernels that draw where those of the E step take expectations (tests compare the two).
+"""Kernels of draws, and of rows that show numbers beside patterns.
 
-All work on several chains at once, one per row of their arrays, so that the price of a call is
-shared. A random generator belongs to one group of chains and is never used by two threads.
-
-Rows that show numbers beside patterns: log weights are polynomials of what a row shows.
+Draws take the place of the expectations of an E step; tests compare the two. They work on several
+chains at once, one per row of their arrays. A random generator belongs to one group of chains and
+is never used by two threads. Log weights of rows with numbers are polynomials of the numbers.
 """
 
 from typing import Any, NamedTuple
@@ -21,13 +20,12 @@ from lacunet.inference.kernels.lanes import (
 from lacunet.inference.kernels.rows import (
     ROWS_AT_ONCE,
     PatternArrays,
+    center_change,
     exp_rows,
-    gather_blocks,
-    scatter_blocks,
-    spread_patterns,
     spread_rows,
-    sum_blocks,
+    spread_table,
     sum_patterns,
+    sum_table,
     to_expected,
     to_posteriors,
 )
@@ -112,17 +110,11 @@ def draw_patterns(
     plan: PatternArrays, counts: FloatArray, log_weights: FloatArray, rng: Any, N: FloatArray
 ) -> None:
     """Add drawn counts of one plan to N; log weights and N have a row for each chain."""
-    blocks = np.empty((plan.positions.shape[0], plan.width))
-    table = np.empty((plan.starts.shape[0] - 1, plan.width))
-    drawn = np.empty((plan.starts.shape[0] - 1, plan.width))
     for chain in range(log_weights.shape[0]):
-        gather_blocks(log_weights[chain], plan.positions, plan.cells, -np.inf, blocks)
-        sum_blocks(plan.starts, plan.entries, blocks, table)
-        drawn[:] = 0.0
+        table = sum_table(plan, log_weights[chain], -np.inf)
+        drawn = np.zeros(table.shape)
         draw_rows(table, plan.of_row, counts, plan.cells, rng, drawn)
-        blocks[:] = 0.0
-        spread_patterns(plan.starts, plan.entries, drawn, blocks)
-        scatter_blocks(blocks, plan.positions, plan.cells, N[chain])
+        spread_table(plan, drawn, N[chain])
 
 
 @kernel
@@ -217,16 +209,10 @@ class NumberRoom(NamedTuple):
 
 
 @kernel
-def rows_at_once(columns: int) -> int:
-    """How many rows make a block."""
-    return max(FEWEST_ROWS, NUMBERS_AT_ONCE // max(1, columns))
-
-
-@kernel
 def make_room(rows: NumberRows, width: int) -> NumberRoom:
     """Room for the blocks of some rows."""
     columns = rows.x.shape[1]
-    n = min(rows_at_once(columns), rows.x.shape[0])
+    n = min(max(FEWEST_ROWS, NUMBERS_AT_ONCE // max(1, columns)), rows.x.shape[0])
     return NumberRoom(
         np.empty((n, columns)),
         np.empty((n, width)),
@@ -247,12 +233,11 @@ def add_numbers(x: FloatArray, out: FloatArray) -> None:
 def block_of(rows: NumberRows, first: int, room: NumberRoom) -> NumberRows:
     """Some rows from `first` on, their marks written into the room."""
     last = min(first + room.cells.shape[0], rows.x.shape[0])
-    x, n = rows.x[first:last], last - first
     some = rows.marks[first:last]
     told, marks = some.reshape(-1), room.marks.reshape(-1)
     for i in range(told.shape[0]):
         marks[i] = told[i]
-    return NumberRows(x, some, rows.of_row[first : first + n], rows.besides[first:last])
+    return NumberRows(rows.x[first:last], some, rows.of_row[first:last], rows.besides[first:last])
 
 
 @kernel
@@ -353,19 +338,13 @@ def move_cells(
     out: FloatArray,
 ) -> None:
     """How what is expected of cells, (m, W), moves along a direction (see `tangent_rows`)."""
-    width = along.table.shape[1]
-    room = make_room(rows, width)
+    room = make_room(rows, along.table.shape[1])
     for first in range(0, counts.shape[0], room.cells.shape[0]):
         block = block_of(rows, first, room)
         n = block.x.shape[0]
-        r, t = posterior[first : first + n], out[first : first + n]
+        t = out[first : first + n]
         weigh(block, along, room, t)
-        for i in range(n):
-            mean = 0.0
-            for c in range(width):
-                mean += r[i, c] * t[i, c]
-            for c in range(width):
-                t[i, c] = counts[first + i] * r[i, c] * (t[i, c] - mean)
+        center_change(posterior[first : first + n], counts[first : first + n], t)
 
 
 @kernel

@@ -273,6 +273,20 @@ def expect_all(
 
 
 @kernel
+def center_change(posterior: FloatArray, counts: FloatArray, change: FloatArray) -> None:
+    """Replace changes t of the log weights of rows by those of their expected cells.
+
+    For each row and cell r_c (t_c − Σ r t), times the count of the row.
+    """
+    for i in range(change.shape[0]):
+        mean = 0.0
+        for c in range(change.shape[1]):
+            mean += posterior[i, c] * change[i, c]
+        for c in range(change.shape[1]):
+            change[i, c] = counts[i] * posterior[i, c] * (change[i, c] - mean)
+
+
+@kernel
 def tangent_rows(
     table: FloatArray,
     direction: FloatArray,
@@ -280,12 +294,7 @@ def tangent_rows(
     counts: FloatArray,
     out: FloatArray,
 ) -> None:
-    """How the expected counts of patterns move when their log weights move along a direction.
-
-    For each row, r_c (t_c − Σ r t) is added to its patterns, times its count, where t_c is the
-    change of the row's log weight: the posterior covariance of the complete-data score, times the
-    direction.
-    """
+    """Changes of the expected counts of patterns when their log weights move along a direction."""
     width = table.shape[1]
     posterior = np.empty((ROWS_AT_ONCE, width))
     change = np.empty((ROWS_AT_ONCE, width))
@@ -295,12 +304,7 @@ def tangent_rows(
         r, t, rows = posterior[:m], change[:m], index[first : first + m]
         posterior_rows(table, rows, r, log_z[:m])
         sum_patterns(direction, rows, t)
-        for i in range(m):
-            mean = 0.0
-            for c in range(width):
-                mean += r[i, c] * t[i, c]
-            for c in range(width):
-                t[i, c] = counts[first + i] * r[i, c] * (t[i, c] - mean)
+        center_change(r, counts[first : first + m], t)
         spread_rows(t, rows, out)
 
 

@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 class TouchedPositions(NamedTuple):
-    """What an instance is about: lists, and marks of who is in them."""
+    """Positions and coordinates that an instance touches: lists, and marks of what is in them."""
 
     positions: IntArray  # (size,)
     holders: IntArray  # (size, 2) of each of these, a clique that holds it, and its slot there
@@ -42,20 +42,11 @@ class TouchedPositions(NamedTuple):
     coordinate_marks: BoolArray  # (d,)
 
 
-class About(NamedTuple):
-    """Lists that are filled for an instance, and how long they are."""
-
-    targets: Targets
-    touched: TouchedPositions
-    found: int  # positions
-    moved: int  # coordinates
-
-
 @kernel
 def list_touched(
     a: TreeArrays, kind: int, row: int, targets: Targets, touched: TouchedPositions
-) -> About:
-    """List the positions that an instance touches, and the coordinates that move them."""
+) -> tuple[int, int]:
+    """List the positions that an instance touches, and the coordinates that move them: how many."""
     found, moved = 0, 0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
@@ -74,7 +65,7 @@ def list_touched(
                         touched.coordinate_marks[u] = True
                         touched.coordinates[moved] = u
                         moved += 1
-    return About(targets, touched, found, moved)
+    return found, moved
 
 
 @kernel
@@ -149,49 +140,30 @@ def change_of_counts(
 
 @kernel
 def subtract_column(
-    p: int, weight: float, inverse_theta: FloatArray, about: About, change: Change, A: FloatArray
+    p: int,
+    weighted: tuple[float, FloatArray],
+    targets: Targets,
+    touched: tuple[IntArray, IntArray],
+    change: Change,
+    A: FloatArray,
 ) -> None:
-    """Subtract what changes along a position from A, wherever coordinates that move it are."""
-    targets, touched = about.targets, about.touched
-    for n in range(about.found):
-        o = touched.positions[n]
+    """Subtract the change along a position from A, for touched positions and coordinates.
+
+    `weighted` is the weight of the instance, and 1/θ.
+    """
+    (weight, inverse_theta), (positions, coordinates) = weighted, touched
+    for o in positions:
         for t in range(targets.starts[o], targets.starts[o + 1]):
             moved = targets.signs[t] * change.positions[o] * inverse_theta[o]
             change.coordinates[targets.columns[t]] += moved
         change.positions[o] = 0.0
     for t in range(targets.starts[p], targets.starts[p + 1]):
         column, factor = targets.columns[t], weight * targets.signs[t] * inverse_theta[p]
-        for m in range(about.moved):
-            u = touched.coordinates[m]
+        for u in coordinates:
             if u >= column:  # the lower triangle
                 A[u, column] -= factor * change.coordinates[u]
-    for m in range(about.moved):
-        change.coordinates[touched.coordinates[m]] = 0.0
-
-
-@kernel
-def make_room(
-    a: TreeArrays, size: int, d: int, scratch: TreeScratch
-) -> tuple[TouchedPositions, Change]:
-    """Make room for the largest kind of component."""
-    cliques = 0
-    for kind in range(a.kind_width.shape[0]):
-        cliques = max(cliques, a.kind_cliques[kind + 1] - a.kind_cliques[kind])
-    touched = TouchedPositions(
-        np.empty(size, dtype=np.int64),
-        np.empty((size, 2), dtype=np.int64),
-        np.zeros(size, dtype=np.bool_),
-        np.empty(d, dtype=np.int64),
-        np.zeros(d, dtype=np.bool_),
-    )
-    change = Change(
-        np.empty(scratch.work.shape[0]),
-        np.empty(scratch.shared.shape[0]),
-        np.empty(cliques, dtype=np.bool_),
-        np.zeros(size),
-        np.zeros(d),
-    )
-    return touched, change
+    for u in coordinates:
+        change.coordinates[u] = 0.0
 
 
 @kernel
@@ -205,18 +177,34 @@ def subtract_covariances(
 ) -> None:
     """Subtract weight · Cov(score) of every component from A, in free coordinates."""
     weights = TreeWeights(log_theta, np.exp(log_theta))
-    touched, change = make_room(a, log_theta.shape[0], A.shape[0], scratch)
+    size, d = log_theta.shape[0], A.shape[0]
+    touched = TouchedPositions(
+        np.empty(size, dtype=np.int64),
+        np.empty((size, 2), dtype=np.int64),
+        np.zeros(size, dtype=np.bool_),
+        np.empty(d, dtype=np.int64),
+        np.zeros(d, dtype=np.bool_),
+    )
+    change = Change(
+        np.empty(scratch.work.shape[0]),
+        np.empty(scratch.shared.shape[0]),
+        np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.bool_),
+        np.zeros(size),
+        np.zeros(d),
+    )
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
             quick_tables(a, kind, row, weights, scratch)
             sum_separators(a, kind, scratch)
-            about = list_touched(a, kind, row, targets, touched)
-            for n in range(about.found):
+            found, moved = list_touched(a, kind, row, targets, touched)
+            lists = touched.positions[:found], touched.coordinates[:moved]
+            for n in range(found):
                 p, q, s = touched.positions[n], touched.holders[n, 0], touched.holders[n, 1]
                 touched.position_marks[p] = False
                 if targets.starts[p] < targets.starts[p + 1]:
                     change_of_counts(a, (kind, row, q, s), p, scratch, change)
-                    subtract_column(p, a.counts[i], inverse_theta, about, change, A)
-            for m in range(about.moved):
-                touched.coordinate_marks[touched.coordinates[m]] = False
+                    weighted = (a.counts[i], inverse_theta)
+                    subtract_column(p, weighted, targets, lists, change, A)
+            for u in touched.coordinates[:moved]:
+                touched.coordinate_marks[u] = False

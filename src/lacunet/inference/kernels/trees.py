@@ -1,10 +1,9 @@
 """Message passing in clique trees, over all instances of all kinds. Twin: `tests/twins.py`.
 
-Every message is normalised as soon as it is made, with the logs of the totals added up: nothing
-underflows, however long a chain is; where too much is lost all the same, logs are used throughout.
-The kernels take real or complex log θ; with an imaginary part i·h·u the expected counts come back
-with their exact derivative along u in the imaginary part (the complex-step method), so that one
-kernel serves E step and tangent.
+Every message is normalised, and the logs of the totals are added up: nothing underflows, however
+long a chain is; where too many digits are lost all the same, logs are used throughout. The kernels
+take real or complex log θ; with an imaginary part i·h·u the expected counts come back with their
+exact derivative along u in the imaginary part (the complex-step method): E step and tangent.
 """
 
 from typing import Any, NamedTuple
@@ -57,16 +56,21 @@ class TreeWeights(NamedTuple):
 
 
 @kernel
+def sum_logs(a: TreeArrays, q: int, row: int, log_theta: Any, w: Any) -> None:
+    """Put Σ log θ of a clique's own families into its table."""
+    w[:] = 0.0
+    for s in range(a.slots[q], a.slots[q + 1]):
+        offset, start = a.offsets[row + a.slot_family[s]], a.slot_map[s]
+        for c in range(a.cells[q]):
+            w[c] += log_theta[offset + a.maps[start + c]]
+
+
+@kernel
 def load_clique(a: TreeArrays, q: int, row: int, log_theta: Any, work: Any) -> float:
     """Put exp(Σ log θ) of a clique's own families into `work`; return the log taken out."""
     cells = a.cells[q]
     w = work[a.first[q] : a.first[q] + cells]
-    w[:] = 0.0
-    for s in range(a.slots[q], a.slots[q + 1]):
-        offset = a.offsets[row + a.slot_family[s]]
-        start = a.slot_map[s]
-        for c in range(cells):
-            w[c] += log_theta[offset + a.maps[start + c]]
+    sum_logs(a, q, row, log_theta, w)
     top = -np.inf
     for c in range(cells):
         top = max(top, w[c].real)
@@ -78,17 +82,8 @@ def load_clique(a: TreeArrays, q: int, row: int, log_theta: Any, work: Any) -> f
 
 
 @kernel
-def load_cliques(a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any) -> float:
-    """Load all cliques of an instance; return the log taken out."""
-    log_scale = 0.0
-    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
-        log_scale += load_clique(a, q, row, log_theta, work)
-    return log_scale
-
-
-@kernel
 def load_products(a: TreeArrays, kind: int, row: int, weights: TreeWeights, work: Any) -> float:
-    """Do the same without exponentials, where a clique has few families: products may underflow."""
+    """Load all cliques; those of few families by products of θ, which may underflow."""
     log_scale = 0.0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         if a.slots[q + 1] - a.slots[q] > FEW:
@@ -205,12 +200,7 @@ def posterior_by_logs(
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     top = np.empty(messages.shape[0] + 1)
     for q in range(first, last + 1):
-        w = work[a.first[q] : a.first[q] + a.cells[q]]
-        w[:] = 0.0
-        for s in range(a.slots[q], a.slots[q + 1]):
-            offset = a.offsets[row + a.slot_family[s]]
-            for c in range(a.cells[q]):
-                w[c] += log_theta[offset + a.maps[a.slot_map[s] + c]]
+        sum_logs(a, q, row, log_theta, work[a.first[q] : a.first[q] + a.cells[q]])
     for q in range(first, last):
         message = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
         log_sum_by(work[a.first[q] : a.first[q] + a.cells[q]], a.maps, a.up[q], message, top)
@@ -243,7 +233,9 @@ def posterior_tables(
     a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: TreeScratch
 ) -> Any:
     """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood."""
-    log_scale = load_cliques(a, kind, row, log_theta, scratch.work)
+    log_scale = 0.0
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        log_scale += load_clique(a, q, row, log_theta, scratch.work)
     log_z = pass_messages(a, kind, scratch) + log_scale
     cliques = a.kind_cliques[kind + 1] - a.kind_cliques[kind]
     if not log_z.real > -np.inf and cliques > 1:
