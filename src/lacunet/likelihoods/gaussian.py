@@ -20,7 +20,7 @@ from lacunet.likelihoods.joint_normal import (
 )
 from lacunet.likelihoods.likelihood import Likelihood, Segment
 from lacunet.likelihoods.normal import NormalLikelihood
-from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
 
 
@@ -137,6 +137,9 @@ class Gaussian(NormalLikelihood):
         along, _, log_variance, _ = at.by_place(self._handed_out(move, at))
         there, wide = mean + along, variance * np.exp(log_variance)
         return at.at_places(there, there, wide, wide)
+
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        return np.asarray(at.k >= 2)  # the variance stands at two places
 
 
 def _squares(N: FloatArray, mean: FloatArray, at: Segment) -> FloatArray:
