@@ -5,7 +5,7 @@ from math import lgamma
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.evidence.partitions.cases import leaves_of, told_rows
+from lacunet.evidence.partitions.cases import leaves_of, shown_rows
 from lacunet.likelihoods import Segment
 from lacunet.models.latent_class import classes_of
 
@@ -22,7 +22,7 @@ def partitions(cases):
 
 def log_weight(problem, blocks):
     """Π_blocks Γ(a + n)/Γ(a) · L, by its definition and the integrals of families."""
-    leaves, (rows, _) = leaves_of(problem), told_rows(problem)
+    leaves, (rows, _) = leaves_of(problem), shown_rows(problem)
     codes, blocks = rows[leaves.row], np.asarray(blocks)
     total = 0.0
     for b in np.unique(blocks):

@@ -12,7 +12,7 @@ from lacunet.evidence.annealing import Clock, Goal, RunContext
 from lacunet.evidence.bridge import AnchoredWalk, Bridge
 from lacunet.evidence.estimate import log_bridges
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.partitions.cases import Tally
+from lacunet.evidence.partitions.cases import PartitionStatistics
 from lacunet.evidence.proposals import (
     AnnealingProposal,
     BetaCopula,
@@ -149,7 +149,7 @@ def test_a_tally_counts_case_by_case():
         for leaf, code in enumerate(own):
             if code >= 0:
                 tables[1 + leaf][b, code] += 1
-    np.testing.assert_array_equal(Tally(problem).of(row, block), two.flat(tables))
+    np.testing.assert_array_equal(PartitionStatistics(problem).of(row, block), two.flat(tables))
 
 
 @pytest.mark.parametrize(

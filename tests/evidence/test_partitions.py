@@ -9,7 +9,7 @@ from lacunet.evidence.partitions import chains
 from lacunet.evidence.partitions import walk as walking
 from lacunet.evidence.partitions.cases import leaves_of, walkable
 from lacunet.evidence.partitions.chains import Stretch, doubts, r_hat, start_chain, walk_on
-from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels, log_ratios
+from lacunet.evidence.partitions.levels import Occupancy, PriorMixture, guess_levels, log_ratios
 from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.flags import Flag, Kind
@@ -140,7 +140,7 @@ def test_chains_go_where_nobody_has_been():
     rounds.log_z[3] += 60.0
     rngs = [np.random.default_rng([1, n]) for n in range(chains.CHAINS)]
     one_block = np.zeros(len(leaves.row), dtype=np.int64)
-    rounds.company.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
+    rounds.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
     rounds.measure()
     assert rounds.after(0).energies[:, 3, 0].sum() == 0
     assert rounds.hope[2] < -30.0
@@ -169,7 +169,7 @@ def test_a_number_is_measured_if_its_blocks_are():
     levels = Occupancy((1, 2, 3, 4), 1.0, 30.0, 1, 4)
     log_z = np.array([-300.0, -90.0, -90.0, -120.0])
     last = levels.last
-    levels, log_z = Averaged((levels,), np.zeros(1)), log_z[:, None]
+    levels, log_z = PriorMixture((levels,), np.zeros(1)), log_z[:, None]
     assert levels.made_of(log_z, 1, last) == {1, 2, 3, 4}
     assert levels.made_of(log_z, 2, last) == {2, 3, 4}
     assert levels.made_of(log_z, 3, last) == frozenset()

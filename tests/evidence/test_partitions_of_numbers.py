@@ -7,7 +7,12 @@ from galaxies import GALAXIES, TRUTH, galaxies, ten
 from lacunet.evidence.annealing import Goal
 from lacunet.evidence.estimate import Method, jackknife_error, leave_one_out
 from lacunet.evidence.measure import measure
-from lacunet.evidence.partitions.cases import Tally, leaves_of, log_class_weights, walkable
+from lacunet.evidence.partitions.cases import (
+    PartitionStatistics,
+    leaves_of,
+    log_class_weights,
+    walkable,
+)
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.levels import Occupancy, log_ratios
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
@@ -94,7 +99,7 @@ def test_a_chain_keeps_its_books(name):
     used = int(chain.at.used[0])
     energy = sum(log_block(chain.leaves, chain.at.blocks, b) for b in range(used))
     assert energy == pytest.approx(log_weight(problem, chain.at.block), abs=1e-9)
-    N = Tally(problem).of(chain.leaves.row, chain.at.block)
+    N = PartitionStatistics(problem).of(chain.leaves.row, chain.at.block)
     held = chain.at.blocks.numbers[:used] - chain.leaves.numbers.prior
     layout = with_classes(problem, used).layout
     for g, leaf in enumerate((1, 3)):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.evidence.partitions.cases import told_rows
+from lacunet.evidence.partitions.cases import shown_rows
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.inference.classes import FAILURES, exchangeable
@@ -77,7 +77,7 @@ def _with_empty_classes(
     if len(known) < len(problems) or not all(map(exchangeable, problems)):
         return shifts
     largest, last = max(problems, key=lambda p: classes_of(p.network).number), known[-1]
-    cases, root = float(told_rows(largest)[1].sum()), classes_of(largest.network).root
+    cases, root = float(shown_rows(largest)[1].sum()), classes_of(largest.network).root
     each = [
         Occupancy(tuple(known), float(largest.layout.table(a, root)[0]), cases, 1, last)
         for a in grid.of(largest.network, largest.alpha)

@@ -1,8 +1,4 @@
-"""What a walk over partitions sees of leaves that are numbers.
-
-What a walk over partitions sees of a latent class model.
-Statistics of partitions, in the layouts of models that have as many classes.
-"""
+"""A latent class model as a walk over partitions sees it: cases, priors of a class, statistics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,94 +22,11 @@ from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import LARGE, log_rising
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
-from lacunet.models.network import Variable
 from lacunet.runtime.arrays import FloatArray, IntArray
 
+# Predictive densities of the numbers whose statistics the kernels know.
 KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}
 MOST_LOOKED_UP = 1 << 22  # values of log Γ that are kept of one leaf
-
-
-def is_number(variable: Variable) -> bool:
-    """Whether the kernels see a leaf by its statistics."""
-    return variable.family.name in KINDS
-
-
-def can_be_looked_up(problem: Problem, leaf: int) -> bool:
-    """Whether the sums of a leaf's values are small enough."""
-    return not is_number(problem.network.variables[leaf]) or (
-        _highest(problem, leaf).sum() < MOST_LOOKED_UP
-    )
-
-
-def number_leaves(
-    problem: Problem, alphas: Sequence[FloatArray], leaves: Sequence[int], codes: IntArray
-) -> list[NumberLeaves]:
-    """Write what rows, (R, leaves), show of some leaves, and several priors of one class."""
-    variables = [problem.network.variables[i] for i in leaves]
-    shown = codes >= 0
-    leaf = np.nonzero(shown)[1]
-    T = np.zeros((len(leaf), PLACES))
-    priors = np.zeros((len(alphas), len(leaves), PLACES + KNOWN))
-    for g, (i, v) in enumerate(zip(leaves, variables, strict=True)):
-        values = v.statistics_of(codes[shown[:, g], g])
-        T[leaf == g, : values.shape[1]] = values
-        for prior, alpha in zip(priors, alphas, strict=True):
-            prior[g, : values.shape[1]] = problem.layout.table(alpha, i)[0]
-    kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
-    gamma_at, log_gamma = _looked_up(problem, leaves, kinds, priors)
-    starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
-    found = [
-        NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
-        for prior, at in zip(priors, gamma_at, strict=True)
-    ]
-    for own in found:
-        for g in range(len(leaves)):
-            work_out(own, own.prior[None], 0, g)
-    return found
-
-
-def _looked_up(
-    problem: Problem, leaves: Sequence[int], kinds: IntArray, priors: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Every log Γ that can occur, and where those of each prior and leaf start, (S, G, 3)."""
-    tables, starts, end = [np.empty(0)], dict[tuple[int, int, float], int](), 0
-    at = np.zeros((*priors.shape[:2], 3), dtype=np.int64)
-    for g, (i, kind) in enumerate(zip(leaves, kinds, strict=True)):
-        highest = _highest(problem, i)
-        for s, prior in enumerate(priors):
-            for n, (a, more) in enumerate(_arguments(int(kind), prior[g], highest)):
-                if (g, n, a) not in starts:  # priors may have it in common
-                    starts[g, n, a] = end
-                    tables.append(log_rising(a, more))
-                    end += len(more)
-                at[s, g, n] = starts[g, n, a]
-    return at, np.concatenate(tables)
-
-
-def log_nothing(numbers: NumberLeaves) -> float:
-    """Log integrals of a block without cases."""
-    return float(log_number_blocks(numbers, numbers.prior[None], 0, 0))
-
-
-def _highest(problem: Problem, leaf: int) -> FloatArray:
-    """Statistics of all cases, and of the largest one once more: no block has more, (places,)."""
-    column = problem.codes[:, problem.network.observed.index(leaf)]
-    told = column >= 0
-    T = np.abs(problem.network.variables[leaf].statistics_of(column[told]))
-    return np.asarray(problem.counts[told] @ T + T.max(axis=0, initial=0.0))
-
-
-def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Whatever log Γ is ever taken of: a, and what comes to it, for three arguments of a leaf."""
-    none = 1.0, np.empty(0)
-    if kind == STUDENT:  # a + n/2; hyper[3] is 2 a + 1
-        return [((hyper[3] - 1.0) / 2.0, np.arange(highest[3] + 1.0) / 2.0), none, none]
-    if kind == NEGATIVE_BINOMIAL:
-        return [(hyper[0], np.arange(highest[0] + 1.0)), none, none]
-    exponents, ends = [hyper[0], hyper[1], hyper[:2].sum()], [*highest, highest.sum()]
-    return [(a, np.arange(end + 1.0)) for a, end in zip(exponents, ends, strict=True)]
-
-
 AS_MANY = 8.0  # categories whose cells cost as much as that of a number
 
 
@@ -134,9 +47,14 @@ def walkable(problems: Sequence[Problem]) -> bool:
     )
 
 
+def _is_number(problem: Problem, leaf: int) -> bool:
+    return problem.network.variables[leaf].family.name in KINDS
+
+
 def _seen_by_kernels(problem: Problem, leaf: int) -> bool:
-    variable = problem.network.variables[leaf]
-    return variable.family.tabular or (is_number(variable) and can_be_looked_up(problem, leaf))
+    if problem.network.variables[leaf].family.tabular:
+        return True
+    return _is_number(problem, leaf) and bool(_highest(problem, leaf).sum() < MOST_LOOKED_UP)
 
 
 def _same_but_number(one: Problem, other: Problem) -> bool:
@@ -150,10 +68,15 @@ def _same_but_number(one: Problem, other: Problem) -> bool:
 
 def shown_cells(problem: Problem) -> float:
     """Cells that cases show: what one sweep over them touches, for each block."""
-    variables = problem.network.variables
-    price = [AS_MANY if is_number(variables[i]) else 1.0 for i in problem.network.observed]
+    price = [AS_MANY if _is_number(problem, i) else 1.0 for i in problem.network.observed]
     shown = [float(problem.counts.sum(where=column >= 0)) for column in problem.codes.T]
     return float(np.dot(price, shown))
+
+
+def shown_rows(problem: Problem) -> tuple[IntArray, FloatArray]:
+    """Distinct rows that show anything, and their counts: others say nothing of their class."""
+    shown = (problem.codes >= 0).any(axis=1)
+    return problem.codes[shown].astype(np.int64), problem.counts[shown]
 
 
 def leaves_of(problem: Problem) -> Leaves:
@@ -163,9 +86,8 @@ def leaves_of(problem: Problem) -> Leaves:
 
 def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leaves]:
     """The same with each of several priors; what they have in common is there once."""
-    classes = classes_of(problem.network)
-    codes, counts = told_rows(problem)
-    number = np.array([is_number(problem.network.variables[i]) for i in classes.leaves])
+    classes, (codes, counts) = classes_of(problem.network), shown_rows(problem)
+    number = np.array([_is_number(problem, i) for i in classes.leaves])
     leaves = np.array(classes.leaves)
     each = [[problem.layout.table(alpha, i)[0] for i in leaves[~number]] for alpha in alphas]
     first = np.cumsum([0, *map(len, each[0])]).astype(np.int64)
@@ -178,32 +100,87 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
     row = np.repeat(np.arange(len(codes)), counts.astype(np.int64))
     numbers: list[Any] = [None] * len(alphas)
     if number.any():
-        numbers = number_leaves(problem, alphas, leaves[number].tolist(), codes[:, number])
+        numbers = _number_leaves(problem, alphas, leaves[number].tolist(), codes[:, number])
     found = []
     for alpha, tables, own in zip(alphas, each, numbers, strict=True):
         prior = np.concatenate([np.empty(0), *tables])
         total = np.array([table.sum() for table in tables])
-        empty = _log_empty(prior, total) + (0.0 if own is None else log_nothing(own))
+        # Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0.
+        empty = gammaln(prior[prior < LARGE]).sum() - gammaln(total[total < LARGE]).sum()
+        if own is not None:
+            empty += log_number_blocks(own, own.prior[None], 0, 0)
         a = float(problem.layout.table(alpha, classes.root)[0])
-        found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, empty, own))
+        found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, float(empty), own))
     return found
 
 
-def _log_empty(prior: FloatArray, total: FloatArray) -> float:
-    """Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0."""
-    small, few = (x[x < LARGE] for x in (prior, total))
-    return float(gammaln(small).sum() - gammaln(few).sum())
+def _number_leaves(
+    problem: Problem, alphas: Sequence[FloatArray], leaves: Sequence[int], codes: IntArray
+) -> list[NumberLeaves]:
+    """Write what rows, (R, leaves), show of numbers, and several priors of one class."""
+    variables = [problem.network.variables[i] for i in leaves]
+    shown = codes >= 0
+    leaf = np.nonzero(shown)[1]
+    T = np.zeros((len(leaf), PLACES))
+    priors = np.zeros((len(alphas), len(leaves), PLACES + KNOWN))
+    for g, (i, v) in enumerate(zip(leaves, variables, strict=True)):
+        values = v.statistics_of(codes[shown[:, g], g])
+        T[leaf == g, : values.shape[1]] = values
+        for prior, alpha in zip(priors, alphas, strict=True):
+            prior[g, : values.shape[1]] = problem.layout.table(alpha, i)[0]
+    kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
+    gamma_at, log_gamma = _log_gamma_tables(problem, leaves, kinds, priors)
+    starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
+    found = [
+        NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
+        for prior, at in zip(priors, gamma_at, strict=True)
+    ]
+    for own in found:
+        for g in range(len(leaves)):
+            work_out(own, own.prior[None], 0, g)
+    return found
 
 
-def told_rows(problem: Problem) -> tuple[IntArray, FloatArray]:
-    """Distinct rows that show anything, and their counts: others say nothing of their class."""
-    told = (problem.codes >= 0).any(axis=1)
-    return problem.codes[told].astype(np.int64), problem.counts[told]
+def _log_gamma_tables(
+    problem: Problem, leaves: Sequence[int], kinds: IntArray, priors: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Every log Γ that can occur, and where those of each prior and leaf start, (S, G, 3)."""
+    tables, starts, end = [np.empty(0)], dict[tuple[int, int, float], int](), 0
+    at = np.zeros((*priors.shape[:2], 3), dtype=np.int64)
+    for g, (i, kind) in enumerate(zip(leaves, kinds, strict=True)):
+        highest = _highest(problem, i)
+        for s, prior in enumerate(priors):
+            for n, (a, more) in enumerate(_arguments(int(kind), prior[g], highest)):
+                if (g, n, a) not in starts:  # priors may have it in common
+                    starts[g, n, a] = end
+                    tables.append(log_rising(a, more))
+                    end += len(more)
+                at[s, g, n] = starts[g, n, a]
+    return at, np.concatenate(tables)
+
+
+def _highest(problem: Problem, leaf: int) -> FloatArray:
+    """Statistics of all cases, and of the largest one once more: no block has more, (places,)."""
+    column = problem.codes[:, problem.network.observed.index(leaf)]
+    shown = column >= 0
+    T = np.abs(problem.network.variables[leaf].statistics_of(column[shown]))
+    return np.asarray(problem.counts[shown] @ T + T.max(axis=0, initial=0.0))
+
+
+def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[float, FloatArray]]:
+    """What log Γ is ever taken of: a, and what comes to it, for three arguments of a leaf."""
+    none = 1.0, np.empty(0)
+    if kind == STUDENT:  # a + n/2; hyper[3] is 2 a + 1
+        return [((hyper[3] - 1.0) / 2.0, np.arange(highest[3] + 1.0) / 2.0), none, none]
+    if kind == NEGATIVE_BINOMIAL:
+        return [(hyper[0], np.arange(highest[0] + 1.0)), none, none]
+    exponents, ends = [hyper[0], hyper[1], hyper[:2].sum()], [*highest, highest.sum()]
+    return [(a, np.arange(end + 1.0)) for a, end in zip(exponents, ends, strict=True)]
 
 
 def log_class_weights(problem: Problem, theta: FloatArray) -> FloatArray:
     """Log weights of each class for each distinct row that shows anything, (R, k)."""
-    network, classes, (codes, _) = problem.network, classes_of(problem.network), told_rows(problem)
+    network, classes, (codes, _) = problem.network, classes_of(problem.network), shown_rows(problem)
     weights = network.to_cells(conjugacy.natural(theta, problem.layout))
     sizes = network.cells.table(weights, classes.root)
     log_weights: FloatArray = np.tile(sizes, (len(codes), 1))
@@ -214,48 +191,40 @@ def log_class_weights(problem: Problem, theta: FloatArray) -> FloatArray:
 
 
 def draw_blocks(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw a class for each row of log weights, (n, k) → (n,)."""
+    """Draw a class for each row of log weights, (n, k) → (n,), numbered without gaps."""
     noise = rng.gumbel(size=log_weights.shape)
-    return renumbered(np.argmax(log_weights + noise, axis=1))
+    drawn = np.argmax(log_weights + noise, axis=1)
+    return np.unique(drawn, return_inverse=True)[1].astype(np.int64)
 
 
-def renumbered(blocks: IntArray) -> IntArray:
-    """Number blocks 0, 1, … without gaps."""
-    return np.unique(blocks, return_inverse=True)[1].astype(np.int64)
-
-
-class Tally:
-    """What each row adds to its class, and where the statistics of classes stand."""
+class PartitionStatistics:
+    """What each row adds to the statistics of its class, and where those of classes stand."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        network, (codes, _) = problem.network, told_rows(problem)
-        leaves = [network.variables[i] for i in classes_of(network).leaves]
-        told = [np.ones((len(codes), 1))]  # a case of its class
-        for n, leaf in enumerate(leaves):
+        network, (codes, _) = problem.network, shown_rows(problem)
+        parts = [np.ones((len(codes), 1))]  # a case of its class
+        for n, i in enumerate(classes_of(network).leaves):
+            leaf, shown = network.variables[i], np.flatnonzero(codes[:, n] >= 0)
             own = np.zeros((len(codes), leaf.family.width(leaf.states)))
-            shown = np.flatnonzero(codes[:, n] >= 0)
             if leaf.family.tabular:
                 own[shown, codes[shown, n]] = 1.0
             else:
                 own[shown] = leaf.statistics_of(codes[shown, n])
-            told.append(own)
-        self.told = np.hstack(told)  # (rows, width)
+            parts.append(own)
+        self.of_rows = np.hstack(parts)  # (rows, width)
         self._places: dict[int, IntArray] = {}
 
     def of(self, row: IntArray, block: IntArray) -> FloatArray:
         """Statistics, (size,), of cases with these rows in these blocks, 0, 1, … without gaps."""
-        used, rows = int(block.max()) + 1, len(self.told)
-        cases = np.bincount(block * rows + row, minlength=used * rows).reshape(used, rows)
-        N = np.empty(self.places(used).size)
-        N[self.places(used)] = cases.astype(np.float64) @ self.told
-        return N
-
-    def places(self, used: int) -> IntArray:
-        """Where each class has its statistics, (used, width)."""
-        if used not in self._places:
+        used, rows = int(block.max()) + 1, len(self.of_rows)
+        if used not in self._places:  # of each class, (used, width), in the model with so many
             layout = with_classes(self.problem, used).layout
             classes, positions = classes_of(self.problem.network), np.arange(layout.size)
             tables = [layout.table(positions, i) for i in (classes.root, *classes.leaves)]
             self._places[used] = np.hstack([table.reshape(used, -1) for table in tables])
-        return self._places[used]
+        cases = np.bincount(block * rows + row, minlength=used * rows).reshape(used, rows)
+        places = self._places[used]
+        N = np.empty(places.size)
+        N[places] = cases.astype(np.float64) @ self.of_rows
+        return N

@@ -1,8 +1,8 @@
 """From sums over partitions into m blocks, Z_m, to the evidence of k classes and back.
 
-Several priors of one class in one walk: how often each is visited, and its share of every sum.
-Ratios of neighbouring sums over partitions, from the rates at which chains go up and down.
-How often a walk shall visit each number of blocks: where its error comes from.
+Ratios of neighbouring sums come from the rates at which chains go up and down; how often each
+number of blocks is visited comes from the errors of these; several priors of one class may share a
+walk. M numbers of blocks, K numbers of classes, S priors.
 """
 
 import math
@@ -20,11 +20,17 @@ from lacunet.runtime.arrays import FloatArray
 
 BESIDES = 0.01  # of p(D|k) that may come from fewer blocks
 LEAST_SHARE = 1e-3  # of p(D|k) that partitions into k blocks are taken to have, at a guess
+RARE = 0.01  # posterior of a prior, given the number of blocks, below which it is visited as often
+NEVER = -700.0  # log of a share that is taken for none
+HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
+HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note
+WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
+RAREST = 0.2  # of the most visits any number has: chains must get through
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Which numbers of classes are asked for, and what their evidence is made of."""
+    """The numbers of classes, and what their evidence is made of."""
 
     numbers: tuple[int, ...]  # (K,) k, rising
     a: float  # exponent of each class weight
@@ -37,15 +43,15 @@ class Occupancy:
         """Every number of blocks, (M,)."""
         return np.arange(self.first, self.last + 1, dtype=np.float64)
 
-    def log_factors(self) -> FloatArray:
-        """Log of Γ(ka)/Γ(ka + N) · k!/(k − m)!, (K, M); −inf where m > k."""
-        k, m = np.array(self.numbers, dtype=np.float64)[:, None], self.blocks[None, :]
-        choices = gammaln(k + 1) - gammaln(np.maximum(k - m, 0) + 1)
-        return np.where(m <= k, choices - log_rising(k * self.a, self.cases), -np.inf)
-
     def of_every_number(self) -> Self:
         """The same for every number of classes that there are blocks for."""
         return replace(self, numbers=tuple(range(self.first, self.last + 1)))
+
+    def log_factors(self) -> FloatArray:
+        """Log of Γ(ka)/Γ(ka + N) · k!/(k − m)!, (K, M); −inf where m > k."""
+        k, m = np.array(self.numbers, dtype=np.float64)[:, None], self.blocks
+        choices = gammaln(k + 1) - gammaln(np.maximum(k - m, 0) + 1)
+        return np.where(m <= k, choices - log_rising(k * self.a, self.cases), -np.inf)
 
     def log_evidence(self, log_z: FloatArray) -> FloatArray:
         """Log p(D|k), given log Z_m: (..., M) → (..., K)."""
@@ -53,12 +59,15 @@ class Occupancy:
 
     def shares(self, log_z: FloatArray) -> FloatArray:
         """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
-        parts = logsumexp(self.log_factors() + log_z, axis=0)
-        return np.asarray(np.exp(parts - logsumexp(parts)))
+        return _shares(logsumexp(self.log_factors() + log_z, axis=0))
+
+
+def _shares(logs: FloatArray, axis: int | None = None) -> FloatArray:
+    return np.asarray(np.exp(logs - logsumexp(logs, axis=axis, keepdims=axis is not None)))
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
+class PriorMixture:
     """The same with several priors of one class, of which the evidence is an average."""
 
     each: tuple[Occupancy, ...]  # (S,) one for each prior
@@ -90,23 +99,19 @@ class Averaged:
 
     def shares(self, log_z: FloatArray) -> FloatArray:
         """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
-        parts = logsumexp(self._parts(log_z), axis=(0, 2))
-        return np.asarray(np.exp(parts - logsumexp(parts)))
+        return _shares(logsumexp(self._parts(log_z), axis=(0, 2)))
 
     def shares_by_prior(self, log_z: FloatArray) -> FloatArray:
         """The same under each prior by itself, (M, S)."""
-        each = [one.shares(log_z[:, s]) for s, one in enumerate(self.each)]
-        return np.stack(each, axis=-1)
+        return np.stack([one.shares(log_z[:, s]) for s, one in enumerate(self.each)], axis=-1)
 
     def shares_of_priors(self, log_z: FloatArray) -> FloatArray:
         """Posterior of the prior given the number of blocks, (M, S)."""
-        parts = logsumexp(self._parts(log_z), axis=0)
-        return np.asarray(np.exp(parts - logsumexp(parts, axis=1, keepdims=True)))
+        return _shares(logsumexp(self._parts(log_z), axis=0), axis=1)
 
     def used_of(self, log_z: FloatArray) -> FloatArray:
         """Posterior of the number of blocks given each number of classes, (K, M)."""
-        parts = logsumexp(self._parts(log_z), axis=2)
-        return np.asarray(np.exp(parts - logsumexp(parts, axis=1, keepdims=True)))
+        return _shares(logsumexp(self._parts(log_z), axis=2), axis=1)
 
     def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
         """The numbers of classes whose evidence comes, but for a trifle, from so many blocks."""
@@ -121,20 +126,15 @@ def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArr
     The part of p(D|k) that fewer blocks do not explain is that of k blocks. Guesses that contradict
     each other leave it a small part.
     """
-    known = sorted(guesses)
-    log_z = np.zeros(len(occupancy.blocks))
-    for n, m in enumerate(occupancy.blocks):
+    known, first = sorted(guesses), occupancy.first
+    log_z = np.zeros(occupancy.last - first + 1)
+    for n, m in enumerate(range(first, occupancy.last + 1)):
         value = float(np.interp(m, known, [guesses[k] for k in known])) if known else 0.0
-        here = Occupancy((int(m),), occupancy.a, occupancy.cases, occupancy.first, int(m))
-        factors = here.log_factors()[0]
+        factors = Occupancy((m,), occupancy.a, occupancy.cases, first, m).log_factors()[0]
         rest = logsumexp(factors[:n] + log_z[:n]) if n else -np.inf
         explained = min(float(np.exp(rest - value)), 1.0 - LEAST_SHARE)
         log_z[n] = value + np.log1p(-explained) - factors[n]
     return log_z
-
-
-RARE = 0.01  # posterior of a prior, given the number of blocks, below which it is visited as often
-NEVER = -700.0  # log of a share that is taken for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,17 +150,11 @@ class WalkedPriors:
         """One prior, which is all the average."""
         return cls((alpha,), np.ones(1))
 
-    @property
-    def log_weights(self) -> FloatArray:
-        """Log of the weights, −inf where there is none."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.weights))
-
 
 class SharesOfPriors:
-    """The weights c_m,s, and what notes tell of Z_m,s by them. M numbers of blocks, S priors."""
+    """The weights c_m,s of priors, and what notes say of Z_m,s by them."""
 
-    def __init__(self, levels: Averaged, one_block: FloatArray, base: int) -> None:
+    def __init__(self, levels: PriorMixture, one_block: FloatArray, base: int) -> None:
         """Start from the sums for one block, log Z_1,s, which have a closed form."""
         self.levels, self.one_block = levels, one_block
         self.log_c = np.tile(one_block[base] - one_block, (levels.last, 1))  # (M, S)
@@ -200,25 +194,16 @@ class SharesOfPriors:
         self.log_c = np.log(visits / visits.sum(axis=1, keepdims=True)) - whole
 
 
-HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
-HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note
-
-
-def log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log of the mean number of steps up and down in a sweep, by number of blocks; NaN: not seen.
 
-    Parameters
-    ----------
-    rates : (kinds of moves, numbers of blocks, 3)
-        Of one chain, or added up over several.
-    often : (kinds of moves,)
-        How often a sweep makes each move.
+    `rates` are (kinds of moves, numbers of blocks, 3), of one chain or added up over several;
+    `often` is how often a sweep makes each move.
     """
-    tries = rates[..., TRIES]
     with np.errstate(divide="ignore", invalid="ignore"):
-        up = np.log(often @ (rates[..., UP] / tries))
-        down = np.log(often @ (rates[..., DOWN] / tries))
-    return _finite(up), _finite(down)
+        each = (np.log(often @ (rates[..., way] / rates[..., TRIES])) for way in (UP, DOWN))
+        up, down = (np.where(np.isfinite(x), x, np.nan) for x in each)
+    return up, down
 
 
 def log_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
@@ -226,32 +211,28 @@ def log_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> F
 
     `reference` has the log weight of m + 1 less that of m, for which rates were noted.
     """
-    up, down = log_rates(rates, often)
+    up, down = _log_rates(rates, often)
     return up[:-1] - down[1:] - reference[:-1]
 
 
 def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
     """The same, to learn weights by: where one side was not seen, so that chains will go there."""
-    up, down = log_rates(rates, often)
+    up, down = _log_rates(rates, often)
     known = up[:-1] - down[1:]
     been = rates[..., TRIES].sum(axis=0) > 0
     up, down = (np.where(been & np.isnan(x), math.log(HARDLY), x) for x in (up, down))
-    # As likely back as from the neighbour that was seen: were the hope too small, nobody would go.
-    back = up[:-1] - _at_least(HOPED, down[:-1])
-    there = _at_least(HOPED, up[1:]) - down[1:]
+    # As likely back as from the neighbour that was seen: with a smaller hope no chain would go.
+    back = up[:-1] - np.fmax(down[:-1], np.log(HOPED))
+    there = np.fmax(up[1:], np.log(HOPED)) - down[1:]
     one_side = np.where(np.isnan(down[1:]), back, there)
     return np.where(np.isnan(known), one_side, known) - reference[:-1]
-
-
-def _at_least(rate: float, logs: FloatArray) -> FloatArray:
-    return np.fmax(logs, np.log(rate))
 
 
 def carried_on(changes: FloatArray) -> FloatArray:
     """Give steps of which nothing is known, NaN, the change of the nearest one below or above.
 
     Guesses that are wrong are so in the same way for neighbours. Step by step chains would take a
-    round for each number of blocks to come to those that nobody has seen.
+    round for each number of blocks to come to those that no chain has seen.
 
     >>> carried_on(np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
     [1.0, 1.0, 1.0, 3.0, 3.0]
@@ -261,14 +242,6 @@ def carried_on(changes: FloatArray) -> FloatArray:
         return np.zeros_like(changes)
     below = np.searchsorted(known, np.arange(len(changes)), side="right") - 1
     return np.asarray(changes[known[np.maximum(below, 0)]])
-
-
-def _finite(x: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(x), x, np.nan)
-
-
-WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
-RAREST = 0.2  # of the most visits any number has: chains must get through
 
 
 def by_shares(shares: FloatArray) -> FloatArray:
@@ -295,9 +268,9 @@ def by_errors(
     shares : (M,)
         Posterior of the number of blocks, from one up.
     first
-        The fewest blocks that are visited: nobody asks for the way down from there.
+        The fewest blocks that are visited: the way down from there is not needed.
     """
-    one_less = np.array([log_rates(rest, often) for rest in leave_one_out(rates)])
+    one_less = np.array([_log_rates(rest, often) for rest in leave_one_out(rates)])
     up, down = np.nan_to_num(jackknife_error(one_less))[:, 1 : len(shares) + 1]
     visits = rates[:, -1, 1 : len(shares) + 1, TRIES].sum(axis=0)
     below = np.cumsum(shares)

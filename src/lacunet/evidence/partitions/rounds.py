@@ -3,23 +3,24 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lacunet.evidence.estimate import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_by_prior
 from lacunet.evidence.partitions.chains import (
-    AmongPriors,
-    Company,
-    Starts,
+    STATE_OF_CHAIN,
     Stretch,
     joined_priors,
     no_notes,
+    several_starts,
+    walk_on,
 )
 from lacunet.evidence.partitions.levels import (
     WORTH,
-    Averaged,
     Occupancy,
+    PriorMixture,
     SharesOfPriors,
     WalkedPriors,
     by_errors,
@@ -79,14 +80,16 @@ class Rounds:
         kept: Kept = FORGETFUL,
         several: WalkedPriors | None = None,
     ) -> None:
+        self.executor, self.kept = executor, kept
         several = several or WalkedPriors.only(problem.alpha)
         leaves = leaves_by_prior(problem, several.alphas)
         self.priors = joined_priors(leaves)
         cases = len(leaves[0].row)
         last = min(max(numbers), cases)
         each = [Occupancy(tuple(numbers), own.a, float(cases), 1, last) for own in leaves]
-        self.levels, base = Averaged(tuple(each), several.log_weights), each[several.base]
-        best = max(guesses.values(), default=0.0)
+        with np.errstate(divide="ignore"):
+            self.levels = PriorMixture(tuple(each), np.log(several.weights))
+        base, best = each[several.base], max(guesses.values(), default=0.0)
         near = [k for k in guesses if k <= last and guesses[k] >= best - FAR]
         self.first, self.last = min(near, default=1), last  # numbers of blocks that chains visit
         self.log_z = guess_levels(base, guesses)  # (M,) log Σ_s c_m,s Z_m,s
@@ -98,8 +101,7 @@ class Rounds:
         ]
         self.split = SharesOfPriors(self.levels, np.array(one_block), several.base)
         self.often = np.array([float(cases), float(TRIED)])
-        starts = Starts(problem, leaves, fits, self.first, self.last, seed)
-        self.company = Company(starts, executor, kept)
+        self.chains = several_starts(problem, leaves, fits, self.first, self.last, seed)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.hope: FloatArray = np.zeros(last - 1)  # (M − 1,) see `_hope`
         self.survey = no_notes(last + 2, len(leaves), 0)  # with an axis for chains before others
@@ -108,22 +110,31 @@ class Rounds:
         self._noted: list[Notes] = []  # the notes of each of these
         self.apart = self._apart(no_notes(last + 2, len(leaves)))  # (M, S) see `_apart`
 
+    @property
+    def number(self) -> int:
+        """How many rounds have measured."""
+        return len(self._noted)
+
     def learn(self) -> None:
         """Find weights with which chains visit every number of blocks that matters."""
         self._learn_weights(priors=True)
-        self.surveyed = self.reference
+        self.surveyed = self._reference()
         self.survey = self._walk(SURVEY, self.surveyed)
         rates = self.survey.rates.sum(axis=0)
         self.log_z = self._from_one_block(self._ratios(rates, self.surveyed))
         self.apart = self._apart(_of_all(self.survey))
-        self._keep_to_what_matters()
+        # Visit what either the survey or the guess holds to matter: each may miss by some nats.
+        worth = 1 + np.flatnonzero(np.maximum(self._matter(), self.guessed) >= WORTH)
+        self.first, self.last = self._one_beyond(int(worth[0]), int(worth[-1]))
+        self.visits = by_shares(self._shares())
         self._learn_weights()  # and chains come from where they stay
-        self.noted = self.reference
+        self.noted = self._reference()
 
     def _learn_weights(self, *, priors: bool = False) -> None:
         for _ in range(MOST_LEARNING):
-            seen = self._walk(LEARNING, self.reference)
-            hoped = hoped_ratios(seen.rates.sum(axis=0), self.reference, self.often)
+            reference = self._reference()
+            seen = self._walk(LEARNING, reference)
+            hoped = hoped_ratios(seen.rates.sum(axis=0), reference, self.often)
             steps = np.diff(self.log_z)
             wrong = (hoped[1 : self.levels.last] - steps)[self._made]
             change = carried_on(wrong)
@@ -135,24 +146,15 @@ class Rounds:
             if not np.isnan(wrong).any() and np.abs(change).max(initial=0.0) < LEARNED:
                 break
 
-    def _keep_to_what_matters(self) -> None:
-        """Visit what either the survey or the guess holds to matter: each may miss by some nats."""
-        shares = self.shares
-        worth = 1 + np.flatnonzero(np.maximum(self.matter, self.guessed) >= WORTH)
-        self.first, self.last = self._one_beyond(int(worth[0]), int(worth[-1]))
-        self.visits = by_shares(shares)
-
     def _one_beyond(self, first: int, last: int) -> tuple[int, int]:
         """One number of blocks more; one less only where chains come back from."""
-        shares = self.shares
-        below = first > 1 and shares[first - 2] > math.exp(-BELOW)
+        below = first > 1 and self._shares()[first - 2] > math.exp(-BELOW)
         return first - below, min(last + 1, self.levels.last)
 
-    @property
     def _further(self) -> tuple[int, int]:
         """The fewest and the most blocks to visit, by what is known so far."""
         first, last = self._one_beyond(self.first, self.last)
-        worth = self.matter >= WORTH
+        worth = self._matter() >= WORTH
         return (
             first if worth[self.first - 1] else self.first,
             last if worth[self.last - 1] else self.last,
@@ -161,7 +163,7 @@ class Rounds:
     @property
     def closed(self) -> bool:
         """Whether what lies beyond the numbers of blocks that are visited is worth nothing."""
-        return self._further == (self.first, self.last)
+        return self._further() == (self.first, self.last)
 
     def measure(self) -> None:
         """One more round over the numbers of blocks that matter."""
@@ -170,51 +172,11 @@ class Rounds:
         rates = every.rates.sum(axis=0)
         self.log_z = self._from_one_block(self._steps(rates, self.survey.rates.sum(axis=0)))
         self.apart = self._apart(_of_all(every), _of_all(self.survey))
-        shares = self.shares
+        shares = self._shares()
         wanted = by_errors(every.rates, self.often, shares, self.first)
         self.visits = by_shares(shares) if wanted is None else wanted
-        self.first, self.last = self._further
+        self.first, self.last = self._further()
         self.hope = self._hope(rates)
-
-    def _since(self, left_out: int) -> Notes:
-        """What rounds after the first few have noted, by chain."""
-        return Notes(*(np.sum(each, axis=0) for each in zip(*self._noted[left_out:], strict=True)))
-
-    @property
-    def shares(self) -> FloatArray:
-        """Posterior of the number of blocks by what is known so far, (M,)."""
-        return self.levels.shares(self.log_z[:, None] + self.apart)
-
-    @property
-    def matter(self) -> FloatArray:
-        """The same, or what a single prior makes of it, which counts for less, (M,)."""
-        each = self.levels.shares_by_prior(self.log_z[:, None] + self.apart)
-        return np.asarray(np.maximum(self.shares, SINGLE * each.max(axis=1)))
-
-    def _apart(self, notes: Notes, otherwise: Notes | None = None) -> FloatArray:
-        """Log Z_m,s less log Z_m, (M, S), by notes of all chains; without any, by others."""
-        every = slice(1, self.levels.last + 1)
-        found = self.split.apart(notes.priors[every], notes.energy[every, 0])
-        if otherwise is not None:
-            found = np.where(np.isnan(found), self._apart(otherwise), found)
-        return self.split.everywhere(found)
-
-    def _hope(self, rates: FloatArray) -> FloatArray:
-        """Nats by which steps that no round has seen from both sides are taken to be larger.
-
-        Only so that chains go there: a number of blocks that is held to weigh more than it does is
-        never visited, and would never be known better. What is told stays as it was learnt.
-        """
-        hoped = hoped_ratios(rates, self.noted, self.often)[1 : self.levels.last]
-        unseen = np.zeros(len(hoped), dtype=np.bool_)
-        unseen[self._made] = np.isnan(self._ratios(rates, self.noted)[self._made])
-        more = hoped - np.diff(self.log_z)
-        return np.where(unseen & np.isfinite(more), more, 0.0)
-
-    @property
-    def number(self) -> int:
-        """How many rounds have measured."""
-        return len(self._noted)
 
     def after(self, left_out: int) -> Measured:
         """What rounds after the first few have measured."""
@@ -232,13 +194,45 @@ class Rounds:
             energies[:, 1 : self.levels.last + 1],
         )
 
+    def _since(self, left_out: int) -> Notes:
+        """What rounds after the first few have noted, by chain."""
+        return Notes(*(np.sum(each, axis=0) for each in zip(*self._noted[left_out:], strict=True)))
+
+    def _shares(self) -> FloatArray:
+        """Posterior of the number of blocks by what is known so far, (M,)."""
+        return self.levels.shares(self.log_z[:, None] + self.apart)
+
+    def _matter(self) -> FloatArray:
+        """The same, or what a single prior makes of it, which counts for less, (M,)."""
+        each = self.levels.shares_by_prior(self.log_z[:, None] + self.apart)
+        return np.asarray(np.maximum(self._shares(), SINGLE * each.max(axis=1)))
+
+    def _apart(self, notes: Notes, otherwise: Notes | None = None) -> FloatArray:
+        """Log Z_m,s less log Z_m, (M, S), by notes of all chains; without any, by others."""
+        every = slice(1, self.levels.last + 1)
+        found = self.split.apart(notes.priors[every], notes.energy[every, 0])
+        if otherwise is not None:
+            found = np.where(np.isnan(found), self._apart(otherwise), found)
+        return self.split.everywhere(found)
+
+    def _hope(self, rates: FloatArray) -> FloatArray:
+        """Nats by which steps that no round has seen from both sides are taken to be larger.
+
+        Only so that chains go there: a number of blocks that is held to weigh more than it does is
+        never visited, and would never be known better. Results stay as they were learnt.
+        """
+        hoped = hoped_ratios(rates, self.noted, self.often)[1 : self.levels.last]
+        unseen = np.zeros(len(hoped), dtype=np.bool_)
+        unseen[self._made] = np.isnan(self._ratios(rates, self.noted)[self._made])
+        more = hoped - np.diff(self.log_z)
+        return np.where(unseen & np.isfinite(more), more, 0.0)
+
     def _sums(self, seen: Notes, survey: Notes) -> FloatArray:
         """Log Z_m,s by notes of some chains, (M, S)."""
         log_z = self.split.bottom + self._from_one_block(self._steps(seen.rates, survey.rates))
         return log_z[:, None] + self._apart(seen, survey)
 
-    @property
-    def reference(self) -> FloatArray:
+    def _reference(self) -> FloatArray:
         """Differences of the weights that make visits equal, for m = 0, 1, …."""
         rise = np.zeros(self.levels.last + 2)
         steps = np.diff(self.log_z) + self.hope
@@ -261,19 +255,24 @@ class Rounds:
         return steps
 
     def _from_one_block(self, steps: FloatArray) -> FloatArray:
-        """Log Z_m less that of one; a step that is not known is as learnt: (…, M − 1) → (…, M)."""
-        rise = np.cumsum(np.where(np.isnan(steps), np.diff(self.log_z), steps), axis=-1)
-        return np.concatenate([np.zeros((*rise.shape[:-1], 1)), rise], axis=-1)
+        """Log Z_m less that of one; a step that is not known is as learnt: (M − 1,) → (M,)."""
+        known = np.where(np.isnan(steps), np.diff(self.log_z), steps)
+        return np.concatenate([[0.0], np.cumsum(known)])
 
     def _walk(self, sweeps: int, noted: FloatArray) -> Notes:
-        """Walk by the weights as they are; note rates for those that are given."""
-        rise = np.exp(self.reference)
+        """Walk with every chain by the weights as they are; note rates for those that are given.
+
+        Gives what each chain has seen, chains before all other axes.
+        """
+        rise = np.exp(self._reference())
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
         levels = LevelWeights(rise, np.exp(noted))
-        among = AmongPriors(self.priors, self.split.log_weights)
-        return self.company.walk(Stretch(levels, sweeps, among))
+        go_on = partial(walk_on, Stretch(levels, sweeps, self.priors, self.split.log_weights))
+        walked = self.kept.map(go_on, self.chains, self.executor, packing=STATE_OF_CHAIN)
+        self.chains = [chain for chain, _ in walked]
+        return Notes(*map(np.array, zip(*(notes for _, notes in walked), strict=True)))
 
 
 def _of_all(notes: Notes) -> Notes:

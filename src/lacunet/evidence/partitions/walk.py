@@ -1,6 +1,12 @@
-"""The walk: how many classes, from one set of chains over partitions.
+"""How many classes, from one set of chains over partitions: log p(D|k) of every k at once.
 
-Walks for rows whose weights are not whole numbers: over roundings (`evidence.roundings`).
+Let Z_m be the sum over all partitions of N cases into m blocks of Π_blocks Γ(a + n_b)/Γ(a) · L_b,
+with L_b the marginal likelihood of a block's leaves. Exactly (docs/explanation/evidence.md),
+
+    p(D|k) = Γ(ka)/Γ(ka + N) Σ_m k!/(k − m)! Z_m,
+
+and Z_1 is known. Chains move between neighbouring numbers of blocks; how readily they do gives the
+ratios Z_{m+1}/Z_m. Labels and empty classes are counted by the identity, not by the chains.
 """
 
 import math
@@ -14,15 +20,8 @@ from scipy.special import softmax
 from lacunet.evidence.estimate import Verdict, jackknife_error
 from lacunet.evidence.partitions.cases import shown_cells, walkable
 from lacunet.evidence.partitions.chains import CHAINS, doubts
-from lacunet.evidence.partitions.levels import Averaged, WalkedPriors
-from lacunet.evidence.partitions.rounds import (
-    LEARNING,
-    MOST_LEARNING,
-    ROUND,
-    SURVEY,
-    Measured,
-    Rounds,
-)
+from lacunet.evidence.partitions.levels import WalkedPriors
+from lacunet.evidence.partitions.rounds import LEARNING, MOST_LEARNING, ROUND, SURVEY, Rounds
 from lacunet.evidence.roundings import (
     ROUNDINGS,
     bound_near,
@@ -86,11 +85,16 @@ class Walk:
         return jackknife_error(softmax(self.replicates, axis=1))
 
 
-def walk_work(problem: Problem, numbers: Sequence[int], goal: WalkGoal | None = None) -> float:
-    """Numbers that a walk touches at most; unlike seconds, the same every time."""
-    sweep = shown_cells(problem) * (max(numbers) + TRIED * (SCANS + 2))
-    sweeps = LEARNING * MOST_LEARNING + SURVEY + ROUND * (goal or WalkGoal()).rounds
-    return CHAINS * sweeps * sweep
+def can_walk(problems: Sequence[Problem]) -> bool:
+    """Whether walks can measure all these problems, whatever the weights of rows."""
+    return walkable([nearest_whole(problem) for problem in problems])
+
+
+def work_of_walks(problem: Problem, numbers: Sequence[int], goal: WalkGoal) -> float:
+    """Numbers that the walks of a problem touch at most; unlike seconds, the same every time."""
+    sweep = shown_cells(nearest_whole(problem)) * (max(numbers) + TRIED * (SCANS + 2))
+    sweeps = LEARNING * MOST_LEARNING + SURVEY + ROUND * goal.rounds
+    return CHAINS * sweeps * sweep * (1 if problem.whole else ROUNDINGS)
 
 
 def walk_numbers(
@@ -129,7 +133,7 @@ def walk_numbers(
         rounds.measure()
         executor.say("partitions", done / most)
         if done >= min(FEWEST_ROUNDS, goal.rounds):
-            walk = _told(rounds)
+            walk = _walk_of(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
             if not walk.notes and (reached or done >= goal.rounds):
                 break
@@ -137,7 +141,7 @@ def walk_numbers(
     return walk
 
 
-def _told(rounds: Rounds) -> Walk:
+def _walk_of(rounds: Rounds) -> Walk:
     levels, left_out = rounds.levels, 0
     found = rounds.after(left_out)
     notes = doubts(found.energies, found.shares)
@@ -145,38 +149,24 @@ def _told(rounds: Rounds) -> Walk:
         later = rounds.after(rounds.number // 2)
         if not doubts(later.energies, later.shares):
             found, notes, left_out = later, (), rounds.number // 2
-    values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
+    alone, used_of = len(levels.each) == 1, levels.used_of(found.log_z).tolist()
     return Walk(
         levels.numbers,
-        values,
-        replicates,
+        levels.log_evidence(found.log_z),
+        levels.log_evidence(found.without),
         measured=levels.made_of(found.log_z, found.first, found.last),
         anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={m: float(s) for m, s in enumerate(found.shares, start=1)},
+        by_prior=None if alone else levels.by_prior(found.log_z),
+        by_prior_replicates=None if alone else levels.by_prior(found.without),
         details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},
         notes=notes,
         used_of={
             k: {m: s for m, s in enumerate(shares, start=1) if s > 0}
-            for k, shares in zip(levels.numbers, levels.used_of(found.log_z).tolist(), strict=True)
+            for k, shares in zip(levels.numbers, used_of, strict=True)
         },
-        **({} if len(levels.each) == 1 else _by_prior(levels, found)),
     )
-
-
-def _by_prior(levels: Averaged, found: Measured) -> dict[str, FloatArray]:
-    without = levels.by_prior(found.without)
-    return {"by_prior": levels.by_prior(found.log_z), "by_prior_replicates": without}
-
-
-def can_walk(problems: Sequence[Problem]) -> bool:
-    """Whether walks can measure all these problems, whatever the weights of rows."""
-    return walkable([nearest_whole(problem) for problem in problems])
-
-
-def work_of_walks(problem: Problem, numbers: Sequence[int], goal: WalkGoal) -> float:
-    """Numbers that the walks of a problem touch at most."""
-    return walk_work(nearest_whole(problem), numbers, goal) * (1 if problem.whole else ROUNDINGS)
 
 
 def walk_weighted(
@@ -191,7 +181,10 @@ def walk_weighted(
     kept: Kept = FORGETFUL,
     several: WalkedPriors | None = None,
 ) -> Walk:
-    """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
+    """Walk as `walk_numbers` does; with fractional weights, over each rounding of them.
+
+    What the walks found is brought to the weights by the variational bound of every number.
+    """
     walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
     walk = partial(walk, several=several)
     if problem.whole:
@@ -204,13 +197,6 @@ def walk_weighted(
         walk(whole, executor=executor.part(ends[j], ends[j + 1], f"rounding {j + 1}"), goal=each)
         for j, whole in enumerate(near)
     ]
-    return _joined(problem, near, walks, fits)
-
-
-def _joined(
-    problem: Problem, near: Sequence[Problem], walks: Sequence[Walk], fits: Mapping[int, FloatArray]
-) -> Walk:
-    """Bring what walks found to the weights, by the variational bound of every number."""
     first = walks[0]
 
     def bounds(of: Problem) -> FloatArray:
@@ -220,25 +206,20 @@ def _joined(
     errors = np.array([jackknife_error(walk.replicates) for walk in walks])
     mean, covariance = mean_of_roundings(above, errors)
     values = bounds(problem) + mean
-    told = all(walk.verdict is not Verdict.LOWER_BOUND for walk in walks)
+    sure = all(walk.verdict is not Verdict.LOWER_BOUND for walk in walks)
+    apart = [w.by_prior - w.values[:, None] for w in walks if w.by_prior is not None]
     return replace(
         first,
         values=values,
         replicates=values + _spread(covariance),
         measured=frozenset.intersection(*(walk.measured for walk in walks)),
         anchored=all(walk.anchored for walk in walks),
-        verdict=first.verdict if told else Verdict.LOWER_BOUND,
+        verdict=first.verdict if sure else Verdict.LOWER_BOUND,
         used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **joined(problem, walks),
-        by_prior=_by_prior_weighted(values, walks),
+        by_prior=values[:, None] + np.mean(apart, axis=0) if apart else None,
         by_prior_replicates=None,
     )
-
-
-def _by_prior_weighted(values: FloatArray, walks: Sequence[Walk]) -> FloatArray | None:
-    """Bring what walks found under each prior to the same values."""
-    apart = [w.by_prior - w.values[:, None] for w in walks if w.by_prior is not None]
-    return np.asarray(values[:, None] + np.mean(apart, axis=0)) if apart else None
 
 
 def _spread(covariance: FloatArray) -> FloatArray:
