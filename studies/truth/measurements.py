@@ -15,7 +15,7 @@ from lacunet.models.network import Model
 from lacunet.paper.experiments import Experimenter, Task, finite, scored
 from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES, Fitting
-from lacunet.scores.evaluation import Asked, Scored, Unfitted, score_fits
+from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_fits
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,15 @@ class Measurer:
                 raise found.error
             yield self._measured(task, found, used)
 
-    def _asked(self, task: Task) -> Asked:
+    def _asked(self, task: Task) -> ScoreRequest:
         table = self.experimenter.table(task)
         problem = self.experimenter.problem(table, task.states, task.epsilon)
         options = Options(starts=self.experimenter.starts, seed=self.experimenter.seed)
-        return Asked(Fitting(problem, options), tuple(s for s in SCORES if s.applies(problem)))
+        return ScoreRequest(
+            Fitting(problem, options), tuple(s for s in SCORES if s.applies(problem))
+        )
 
-    def _measured(self, task: Task, found: Scored, used: UsedClasses) -> dict[str, Any]:
+    def _measured(self, task: Task, found: ScoredFit, used: UsedClasses) -> dict[str, Any]:
         fit, scores = found.fit, found.evidence
         seed = self.experimenter.seed
         truth = measure(

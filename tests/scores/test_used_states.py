@@ -16,7 +16,7 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.conjugacy import natural
 from lacunet.models.known import Relabelling
 from lacunet.scores import SCORES, Fitting, ScoreInput, choose_scores, occupancy
-from lacunet.scores.evaluation import Asked, score_fits
+from lacunet.scores.evaluation import ScoreRequest, score_fits
 from lacunet.scores.occupancy import UsedStates, counted_cases, log_all_used
 from lacunet.scores.softmax import WIDEST, ExpectedCases, hold_widths
 from problems import build, make
@@ -102,7 +102,7 @@ def test_too_many_combinations_are_taken_one_variable_at_a_time():
     """Independent parts: then the product over variables is the sum over combinations."""
     network = build("G>a G>b H>c H>d", {**dict.fromkeys("abcd", 2), "G": 3, "H": 3}, "GH")
     problem = make(network, 30, alpha=1.0, seed=3).problem
-    asked = [Asked(Fitting(problem, Options(starts=8)), (CSL,))]
+    asked = [ScoreRequest(Fitting(problem, Options(starts=8)), (CSL,))]
     (jointly,) = score_fits(asked)
     with patch.object(occupancy, "MOST_FITS", 3):
         assert not UsedStates(problem).jointly
@@ -181,7 +181,7 @@ def test_the_recommended_score_is_near_the_exact_sum(name):
     for seed in (11, 12, 13):
         problem = make(build(*SMALL[name]), 12, alpha=1.0, seed=seed).problem
         scores = choose_scores("csl,csl-occupied")
-        (got,) = score_fits([Asked(Fitting(problem, Options(starts=16)), scores)])
+        (got,) = score_fits([ScoreRequest(Fitting(problem, Options(starts=16)), scores)])
         truth = exact_evidence(problem).value
         ours.append(got.evidence["csl-occupied"].value - truth)
         before.append(got.evidence["csl"].value + symmetries_of(problem).log_count - truth)

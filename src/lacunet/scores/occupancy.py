@@ -45,8 +45,8 @@ from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput, marked
 MOST_FITS = 32  # of models with fewer states, if all combinations are summed
 MOST_ALONE = 12  # if each variable is taken by itself
 
-States: TypeAlias = tuple[int, ...]  # used states of each variable that may have unused ones
-Cases: TypeAlias = Mapping[int, FloatArray]  # of hidden variables, (configurations of the parents,)
+UsedNumbers: TypeAlias = tuple[int, ...]  # of each variable that may have unused states
+ParentCases: TypeAlias = Mapping[int, FloatArray]  # by hidden variable, (parent configurations,)
 
 
 def log_ratio(k: float, m: float, a: FloatArray | float, cases: FloatArray | float) -> FloatArray:
@@ -101,7 +101,7 @@ class UsedStates:
         return states_told(self.problem)
 
     @cached_property
-    def whole(self) -> States:
+    def whole(self) -> UsedNumbers:
         """All states used."""
         return self._sorted(tuple(self.own.values()))
 
@@ -117,13 +117,13 @@ class UsedStates:
         return self.number - 1 <= MOST_FITS
 
     @cached_property
-    def combinations(self) -> dict[States, int]:
+    def combinations(self) -> dict[UsedNumbers, int]:
         """Numbers of used states, all of them last: each with how many exchanges make it."""
         every = itertools.product(*(range(1, k + 1) for k in self.own.values()))
         return dict(Counter(map(self._sorted, every)))
 
     @cached_property
-    def fewer(self) -> list[States]:
+    def fewer(self) -> list[UsedNumbers]:
         """Those combinations that are looked at, without the whole."""
         if self.jointly:
             return [sizes for sizes in self.combinations if sizes != self.whole]
@@ -131,21 +131,21 @@ class UsedStates:
         nearest = sorted(dict.fromkeys(alone), key=lambda sizes: -sum(sizes))
         return nearest[:MOST_ALONE]
 
-    def _alone(self, n: int) -> list[States]:
+    def _alone(self, n: int) -> list[UsedNumbers]:
         """Fewer used states of one variable."""
         full = self.whole
         return [self._sorted((*full[:n], m, *full[n + 1 :])) for m in range(1, full[n])]
 
-    def exact(self, sizes: States) -> bool:
+    def exact(self, sizes: UsedNumbers) -> bool:
         """Whether nothing is left to sum over with so many states."""
         single = {h for h, m in zip(self.own, sizes, strict=True) if m == 1}
         return self.problem.components.members <= single
 
-    def of_variables(self, sizes: States) -> tuple[tuple[int, int], ...]:
+    def of_variables(self, sizes: UsedNumbers) -> tuple[tuple[int, int], ...]:
         """The same numbers by variable."""
         return tuple(zip(self.own, sizes, strict=True))
 
-    def log_factor(self, sizes: States, cases: Cases) -> float:
+    def log_factor(self, sizes: UsedNumbers, cases: ParentCases) -> float:
         """Log of Π C(k, m) Π ρ(k, m) of one combination; `cases` as counted with so many states."""
         total, prior = 0.0, prior_of_states(self.problem, dict(self.of_variables(sizes)))
         for (h, k), m in zip(self.own.items(), sizes, strict=True):
@@ -153,7 +153,7 @@ class UsedStates:
             total += log_choices(k, m) + float(log_ratio(k, m, a, cases[h]).sum())
         return total
 
-    def log_parts(self, values: Sequence[float], cases: Sequence[Cases]) -> FloatArray:
+    def log_parts(self, values: Sequence[float], cases: Sequence[ParentCases]) -> FloatArray:
         """Log terms of p(D|k) from log E_m of each of `fewer`, and of the whole at last."""
         whole = {h: float(cases[-1][h].sum()) for h in self.own}
         parts = []
@@ -188,7 +188,7 @@ class UsedStates:
         alone = set(range(len(own))).difference(*places)
         return [*places, *([place] for place in alone)]
 
-    def _sorted(self, sizes: States) -> States:
+    def _sorted(self, sizes: UsedNumbers) -> UsedNumbers:
         """Of variables that can change places, that with the most states first."""
         found = list(sizes)
         for block in self._places:
@@ -204,8 +204,7 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     Each has its posterior under the weights. States are taken as if independent: they are not
     quite, but where the product is far from 1, one or two of them are nearly sure to be unused.
     """
-    total = 0.0
-    cells = problem.components.cells
+    total, cells = 0.0, problem.components.cells
     weights = cells.weights(log_weights)
     for h, k in states_told(problem).items():
         block, log_unused = cells.layout.block(h), np.zeros(k)
@@ -227,7 +226,7 @@ def _log_unused(
     return np.asarray(xlog1py(plan.counts[:, None], -np.clip(by_state, 0.0, 1.0)).sum(axis=0))
 
 
-def counted_cases(problem: Problem, N: FloatArray) -> Cases:
+def counted_cases(problem: Problem, N: FloatArray) -> ParentCases:
     """Cases at each configuration of the parents of hidden variables, by counts N."""
     tables = {h: problem.layout.table(N, h) for h in problem.network.hidden}
     return {h: table.reshape(-1, table.shape[-1]).sum(axis=1) for h, table in tables.items()}
@@ -250,14 +249,14 @@ class OccupiedScore(Score):
     def fits(self, own: Fitting) -> list[Fitting]:
         """Fit fewer states as candidates are; where nothing is left to sum over, nothing."""
         used = UsedStates(own.problem)
-        sizes = (used.of_variables(sizes) for sizes in used.fewer if not used.exact(sizes))
-        return [replace(own, sizes=s) for s in sizes]
+        fewer = [sizes for sizes in used.fewer if not used.exact(sizes)]
+        return [replace(own, sizes=used.of_variables(sizes)) for sizes in fewer]
 
     def part(self, at: ScoreInput) -> Evidence:
         """Log E_m: the score, its labellings, and how far they are apart and in use.
 
         A fit with an unused state is one with fewer states, and would count twice. Where the score
-        knows the posterior of the parameters, only the share that has the labels of its own mode
+        has a posterior of the parameters, only the share that has the labels of its own mode
         counts: modes that overlap would count the rest again and again.
         """
         problem = at.problem
@@ -370,7 +369,7 @@ def no_corrections(_: ScoreInput) -> Mapping[str, float]:
     return {}
 
 
-def _gathered(sizes: Sequence[States], flags: Sequence[Sequence[Flag]]) -> tuple[Flag, ...]:
+def _gathered(sizes: Sequence[UsedNumbers], flags: Sequence[Sequence[Flag]]) -> tuple[Flag, ...]:
     """Say each flag once, with the numbers of states that have it."""
     alike: dict[str, tuple[Flag, list[int | str]]] = {}  # by text
     for own, mine in zip(sizes, flags, strict=True):

@@ -110,20 +110,15 @@ class ScoreInput:
     def entropy(self) -> float:
         """Entropy of the hidden categories given the data and θ, barren variables left out."""
         problem = self.problem
-        if not problem.case_by_case:  # expected statistics fill in missing numbers as well
-            return self._entropy_of_rows
-        of_numbers = 0.0 if problem.layout.tabular else problem.log_base
-        complete = log_density(self.observed_counts, self.theta, problem.layout)
-        return self.log_lik - of_numbers - complete
-
-    @property
-    def _entropy_of_rows(self) -> float:
-        """The same of the classes of rows that show anything."""
-        shown: BoolArray = np.any(self.problem.codes >= 0, axis=1)
-        posteriors = self.problem.about_hidden(self.theta)
-        zero = np.zeros(len(self.problem.counts))
+        if problem.case_by_case:
+            of_numbers = 0.0 if problem.layout.tabular else problem.log_base
+            complete = log_density(self.observed_counts, self.theta, problem.layout)
+            return self.log_lik - of_numbers - complete
+        # Expected statistics fill in missing numbers as well: classes of rows that show anything.
+        shown: BoolArray = np.any(problem.codes >= 0, axis=1)
+        posteriors, zero = problem.about_hidden(self.theta), np.zeros(len(problem.counts))
         each = sum((xlogy(p, p).sum(axis=1) for p in posteriors), zero)
-        return -float(self.problem.counts[shown] @ each[shown])
+        return -float(problem.counts[shown] @ each[shown])
 
     @cached_property
     def log_prior(self) -> float:
@@ -244,23 +239,20 @@ class Score:
     def here(self, at: ScoreInput) -> Evidence:
         """Evaluate it, or its part, at one fit: once."""
         if self.name not in at.taken:
-            at.taken[self.name] = self._timed(at)
+            began = time.perf_counter()
+            try:
+                if self.only_exact or np.isfinite(at.log_lik):
+                    evidence = marked(at.problem, self.part(at))
+                    self._check(at, evidence)
+                else:
+                    evidence = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
+            except FAILURES as error:
+                evidence = Evidence(self.name, {}, (failure(error),))
+            at.taken[self.name] = replace(evidence, seconds=time.perf_counter() - began)
         return at.taken[self.name]
 
-    def _timed(self, at: ScoreInput) -> Evidence:
-        began = time.perf_counter()
-        try:
-            if self.only_exact or np.isfinite(at.log_lik):
-                evidence = marked(at.problem, self.part(at))
-                self._check(at, evidence)
-            else:
-                evidence = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
-        except FAILURES as error:
-            evidence = Evidence(self.name, {}, (failure(error),))
-        return replace(evidence, seconds=time.perf_counter() - began)
-
     def _check(self, at: ScoreInput, evidence: Evidence) -> None:
-        """Refuse what no log probability can be, where the score is one, and what is no number."""
+        """Refuse a value that no log probability can have, or that is not finite."""
         if not evidence.terms:
             return
         if self.lower and at.dimension == at.parameters:

@@ -28,7 +28,7 @@ from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
-from lacunet.scores.evaluation import Asked, Unfitted, score_at, score_fits
+from lacunet.scores.evaluation import ScoreRequest, Unfitted, score_at, score_fits
 from lacunet.selection.average import Label, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
@@ -73,7 +73,7 @@ def _tried(
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks; those that cannot be fitted are among the results."""
     asked = [
-        Asked(
+        ScoreRequest(
             Fitting(problem, by.options, by.rank),
             tuple(applicable(scores, problem)),
             proposal.title,
