@@ -2,9 +2,10 @@
 
     log p(D) ≈ log p(D, x̂) + (d/2) log 2π − ½ log |A|,   A = −∇² log p(D, x) at the mode x̂
 
-A is taken by central differences of the gradient, so that a model needs nothing but that.
-
-Natural parameters of a column as smooth functions of coordinates without bounds.
+A is taken by central differences of the gradient, so that a model needs nothing but that. A link
+makes the natural parameters of a column, at some points, of coordinates without bounds z, (size,
+points), of which the first `sloped` may depend on a trait: `pull` is the gradient of E · natural(z)
+by z, `at_mean` the z that statistics are likeliest at, `log_integral` log ∫ exp(hyper · η(z)) dz.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, helmert
@@ -30,6 +31,7 @@ Density: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]  # its log
 STEP = 1e-4  # of differences, in coordinates of order 1
 MOST_STEPS = 300
 POLISH = 2  # Newton steps after the search
+FURTHEST = 300.0  # of a log rate: beyond, no float holds the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,45 +75,22 @@ def mode_of(
     return Mode(x, value, evidence)
 
 
+def if_finite(value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
+    """Give a density and its gradient; a very low density where they are not finite."""
+    if math.isfinite(value) and np.isfinite(gradient).all():
+        return value, gradient
+    return -1e300, np.zeros_like(gradient)
+
+
 def _curvature(density: Density, x: FloatArray) -> FloatArray:
-    rows = []
-    for i in range(len(x)):
-        step = np.zeros_like(x)
-        step[i] = STEP
-        rows.append((density(x - step)[1] - density(x + step)[1]) / (2.0 * STEP))
+    steps = STEP * np.eye(len(x))
+    rows = [(density(x - step)[1] - density(x + step)[1]) / (2.0 * STEP) for step in steps]
     A = np.array(rows).reshape(len(x), len(x))
     return 0.5 * (A + A.T)
 
 
-FURTHEST = 300.0  # of a log rate: beyond, no float holds the rate
-
-
-class Link(Protocol):
-    """How a column's natural parameters depend on coordinates."""
-
-    @property
-    def size(self) -> int:
-        """How many coordinates there are for each point."""
-
-    @property
-    def sloped(self) -> int:
-        """How many of them, the first ones, may depend on a trait."""
-
-    def natural(self, z: FloatArray) -> FloatArray:
-        """Natural parameters, (size, points) → (width, points)."""
-
-    def pull(self, z: FloatArray, E: FloatArray) -> FloatArray:
-        """Gradient of E · natural(z) by z: (size, points), of statistics E (width, points)."""
-
-    def at_mean(self, seen: FloatArray) -> FloatArray:
-        """Coordinates that statistics are likeliest at, (width, points) → (size, points)."""
-
-    def log_integral(self, hyper: FloatArray) -> float:
-        """Log ∫ exp(hyper · natural(z)) dz."""
-
-
 @dataclass(frozen=True)
-class Levels:
+class LevelsLink:
     """Chances of r levels: z are orthonormal contrasts of their logs."""
 
     r: int
@@ -120,9 +99,7 @@ class Levels:
     def size(self) -> int:
         return self.r - 1
 
-    @property
-    def sloped(self) -> int:
-        return self.r - 1
+    sloped = size
 
     @property
     def contrasts(self) -> FloatArray:
@@ -147,7 +124,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Rate:
+class RateLink:
     """A rate of counts: z is its log."""
 
     size: int = 1
@@ -168,7 +145,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Normal:
+class NormalLink:
     """Mean and variance of numbers: z = (μ, log σ²)."""
 
     size: int = 2
@@ -193,20 +170,23 @@ class Normal:
         return float(prior.log_integral[0])
 
 
-def link_of(v: Variable) -> Link | None:
+ColumnLink: TypeAlias = LevelsLink | RateLink | NormalLink
+
+
+def link_of(v: Variable) -> ColumnLink | None:
     """Give the link of a column; None for those whose tables are known, and blocks of numbers."""
     if v.known is not None or v.tied_to is not None:
         return None
     if v.family.tabular:
-        return Levels(len(v.states))
+        return LevelsLink(len(v.states))
     if isinstance(v.family, Binomial):
-        return Levels(2)
+        return LevelsLink(2)
     if v.family == GAUSSIAN:
-        return Normal()
-    return Rate() if v.family == POISSON else None
+        return NormalLink()
+    return RateLink() if v.family == POISSON else None
 
 
-def log_prior(link: Link, hyper: FloatArray, z: FloatArray) -> float:
+def log_prior(link: ColumnLink, hyper: FloatArray, z: FloatArray) -> float:
     """Log density of the coordinates of one point or of several, each with the same prior."""
     density = float((hyper @ link.natural(z)).sum())
     points: int = z.shape[1]

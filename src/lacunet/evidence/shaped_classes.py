@@ -13,11 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.evidence.laplace_at_mode import Levels, Link, Normal, link_of, log_prior, mode_of
+from lacunet.evidence.laplace_at_mode import (
+    ColumnLink,
+    LevelsLink,
+    NormalLink,
+    if_finite,
+    link_of,
+    log_prior,
+    mode_of,
+)
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.models import conjugacy
@@ -69,7 +78,7 @@ class ShapedProblem:
     seen: BoolArray  # (m, D)
     of_numbers: tuple[FloatArray, ...]  # hyperparameters, (4,) each
     names: tuple[str, ...]  # of numbers
-    links: tuple[Link, ...]  # of all other columns
+    links: tuple[ColumnLink, ...]  # of all other columns
     of_others: tuple[FloatArray, ...]  # hyperparameters
     X: FloatArray  # (m, width of these) their statistics
     counts: FloatArray
@@ -92,14 +101,11 @@ class ShapedProblem:
     def log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
         """Log p(D, p), and its gradient."""
         with np.errstate(all="ignore"):
-            value, gradient = self._log_density(p, K)
-        if math.isfinite(value) and np.isfinite(gradient).all():
-            return value, gradient
-        return -1e300, np.zeros_like(gradient)
+            return if_finite(*self._log_density(p, K))
 
     def _log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
         shares, tables, shapes = self.parts(p, K)
-        D, of_classes = len(self.names), Levels(K)
+        D, of_classes, normal = len(self.names), LevelsLink(K), NormalLink()
         numbers, others = tables[:D], tables[D:]
         joint = np.broadcast_to(of_classes.natural(shares)[:, 0], (len(self.X), K)).copy()
         slopes = []
@@ -116,38 +122,40 @@ class ShapedProblem:
         own, of_shares = np.full(K, self.weight), R.sum(axis=0)
         value += log_prior(of_classes, own, shares)
         found = [of_classes.pull(shares, (of_shares + own)[:, None]).reshape(-1)]
+        of_shapes = np.empty((D, 2))
         for j, (z, hyper) in enumerate(zip(numbers, self.of_numbers, strict=True)):
-            mine = np.where(self.seen[:, j : j + 1], R, 0.0)
-            g = np.stack([(mine * slopes[j][0]).sum(axis=0), (mine * slopes[j][1]).sum(axis=0)])
-            found.append((g + Normal().pull(z, np.repeat(hyper[:, None], K, axis=1))).reshape(-1))
-            value += log_prior(Normal(), hyper, z)
+            mine, (by_mean, by_size, by_skew, by_tail) = self.of_shown(R, j), slopes[j]
+            g = np.stack([(mine * by_mean).sum(axis=0), (mine * by_size).sum(axis=0)])
+            found.append((g + normal.pull(z, np.repeat(hyper[:, None], K, axis=1))).reshape(-1))
+            value += log_prior(normal, hyper, z)
+            of_shapes[j] = (mine * by_skew).sum(), (mine * by_tail).sum()
         E, first = self.X.T @ R, 0
         for link, z, hyper in zip(self.links, others, self.of_others, strict=True):
             seen = E[first : first + len(hyper)] + hyper[:, None]
             first += len(hyper)
             found.append(link.pull(z, seen).reshape(-1))
             value += log_prior(link, hyper, z)
-        of_shapes = np.empty((D, 2))
-        for j in range(D):
-            mine = np.where(self.seen[:, j : j + 1], R, 0.0)
-            of_shapes[j] = (mine * slopes[j][2]).sum(), (mine * slopes[j][3]).sum()
         scale = np.array([SKEWNESS, TAILS])
         value -= float(0.5 * ((shapes / scale) ** 2).sum())
         value -= D * float(np.log(2.0 * math.pi * scale.prod()))
         found.append((of_shapes - shapes / scale**2).reshape(-1))
         return value, np.concatenate(found)
 
+    def of_shown(self, n: FloatArray, j: int) -> FloatArray:
+        """Shares of rows in classes, (m, K), of rows that show a number."""
+        return np.where(self.seen[:, j : j + 1], n, 0.0)
+
     def start(self, R: FloatArray) -> FloatArray:
         """Begin from shares of rows in classes, (m, K): their moments, normal shapes."""
         n = R * self.counts[:, None]
         K = R.shape[1]
-        p = [Levels(K).at_mean((n.sum(axis=0) + self.weight)[:, None]).reshape(-1)]
+        p = [LevelsLink(K).at_mean((n.sum(axis=0) + self.weight)[:, None]).reshape(-1)]
         for j, hyper in enumerate(self.of_numbers):
             x = self.x[:, j : j + 1]
-            own = np.where(self.seen[:, j : j + 1], n, 0.0)
+            own = self.of_shown(n, j)
             cases = own.sum(axis=0)
             T = np.stack([(own * x).sum(axis=0), cases, (own * x * x).sum(axis=0), cases])
-            p.append(Normal().at_mean(T + hyper[:, None]).reshape(-1))
+            p.append(NormalLink().at_mean(T + hyper[:, None]).reshape(-1))
         E, first = self.X.T @ n, 0
         for link, hyper in zip(self.links, self.of_others, strict=True):
             p.append(link.at_mean(E[first : first + len(hyper)] + hyper[:, None]).reshape(-1))
@@ -159,10 +167,7 @@ class ShapedProblem:
         K = starts[0].shape[1]
         if self.size(K) > LARGEST:
             return None
-
-        def density(p: FloatArray) -> tuple[float, FloatArray]:
-            return self.log_density(p, K)
-
+        density = partial(self.log_density, K=K)
         first = [mode_of(density, self.start(R), FIRST_STEPS, volume=False) for R in starts]
         best = max(first, key=lambda mode: mode.log_density)
         mode = mode_of(density, best.x)
@@ -226,21 +231,16 @@ def merged(R: FloatArray, problem: ShapedProblem, to: int) -> list[FloatArray]:
     """
     found = [R]
     while R.shape[1] > to:
-        n = R * problem.counts[:, None]
-        K, cost = R.shape[1], np.full((R.shape[1],) * 2, np.inf)
-        means, sizes = [], []
+        n, K = R * problem.counts[:, None], R.shape[1]
+        apart = np.zeros((K, K))
         for j in range(len(problem.names)):
-            own = np.where(problem.seen[:, j : j + 1], n, 0.0)
+            own = problem.of_shown(n, j)
             cases, x = own.sum(axis=0) + 1e-9, problem.x[:, j : j + 1]
             mean = (own * x).sum(axis=0) / cases
-            means.append(mean)
-            sizes.append(np.maximum((own * (x - mean) ** 2).sum(axis=0) / cases, 1e-6))
-        mean, size = np.array(means), np.array(sizes)
-        for a in range(K):
-            for b in range(a):
-                apart = (mean[:, a] - mean[:, b]) ** 2 / np.maximum(size[:, a], size[:, b])
-                cost[a, b] = float(apart.sum())
-        a, b = divmod(int(cost.argmin()), K)
+            size = np.maximum((own * (x - mean) ** 2).sum(axis=0) / cases, 1e-6)
+            apart += (mean[:, None] - mean) ** 2 / np.maximum(size[:, None], size)
+        apart[np.triu_indices(K)] = np.inf
+        a, b = divmod(int(apart.argmin()), K)
         joined = R[:, a] + R[:, b]
         R = np.column_stack([np.delete(R, [a, b], axis=1), joined])
         found.append(R)

@@ -1,7 +1,7 @@
 """One continuous trait in place of classes, and its evidence on the same scale.
 
 The trait t is standard normal, and columns are independent given it. Coordinates of a column
-(`links`) are linear in it, z = a + b t:
+(`ColumnLink`) are linear in it, z = a + b t:
 
     answers of r levels    contrasts of the log odds; of two levels the two-parameter logistic model
                            of item response theory, of more the nominal one (Bock 1972)
@@ -18,12 +18,22 @@ method. Turning the trait round gives an equal mode: both count.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.evidence.laplace_at_mode import Levels, Link, Mode, Normal, link_of, log_prior, mode_of
+from lacunet.evidence.laplace_at_mode import (
+    ColumnLink,
+    LevelsLink,
+    Mode,
+    NormalLink,
+    if_finite,
+    link_of,
+    log_prior,
+    mode_of,
+)
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import find_classes
@@ -50,40 +60,31 @@ class Trait:
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
-    """A column: its link, its prior, and which of all statistics are its own."""
+class TraitItem:
+    """A column with parameters (a, b): its link, its prior, and its place among statistics."""
 
     name: str
-    link: Link
+    link: ColumnLink
     hyper: FloatArray  # (width,) at t = 0
     own: slice
-    scale: float = 1.0  # of the slopes that are expected
 
     @property
     def size(self) -> int:
-        """How many parameters it has: a, then b."""
+        """How many parameters it has."""
         return self.link.size + self.link.sloped
 
-    @property
-    def spread(self) -> float:
-        """Prior standard deviation of its slopes."""
-        return self.scale * (SLOPE if isinstance(self.link, Levels) else OF_NUMBERS)
-
     def coordinates(self, p: FloatArray, t: FloatArray) -> FloatArray:
-        """Z at points of the trait, (size of the link, points)."""
+        """Coordinates of the link at points of the trait, (size of the link, points)."""
         a, b = np.split(p, [self.link.size])
         z = np.repeat(a[:, None], len(t), axis=1)
         z[: len(b)] += b[:, None] * t
         return z
 
-    def natural(self, p: FloatArray, t: FloatArray) -> FloatArray:
-        """Natural parameters at points of the trait, (width, points)."""
-        return self.link.natural(self.coordinates(p, t))
-
-    def prior(self, p: FloatArray) -> tuple[float, FloatArray]:
-        """Log prior density of its parameters, and the gradient."""
+    def prior(self, p: FloatArray, scale: float) -> tuple[float, FloatArray]:
+        """Log prior density of its parameters, and the gradient; slopes are spread by a scale."""
         a, b = np.split(p, [self.link.size])
-        spread, here = self.spread, a[:, None]
+        spread = scale * (SLOPE if isinstance(self.link, LevelsLink) else OF_NUMBERS)
+        here = a[:, None]
         of_slopes = -0.5 * float(b @ b) / spread**2
         of_slopes -= len(b) * (0.5 * math.log(2.0 * math.pi) + math.log(spread))
         first = self.link.pull(here, self.hyper[:, None])[:, 0]
@@ -103,7 +104,7 @@ class Item:
         # One step of Fisher scoring along the trait: the gradient over the information.
         pulled = self.link.pull(a[:, None], moved[:, None])[:, 0]
         cases = max(float(counts.sum()), 1.0)
-        share = 1.0 if isinstance(self.link, Normal) else 2.0
+        share = 1.0 if isinstance(self.link, NormalLink) else 2.0
         b = share * pulled[: self.link.sloped] / cases
         return np.concatenate([a, np.clip(b, -1.5, 1.5)])
 
@@ -112,7 +113,7 @@ class Item:
 class TraitProblem:
     """Rows as statistics, and the columns that make their density."""
 
-    items: tuple[Item, ...]
+    items: tuple[TraitItem, ...]
     X: FloatArray  # (m, width of all columns) T(x) of what rows show; 0 where they show nothing
     counts: FloatArray  # (m,)
     log_base: float
@@ -129,38 +130,26 @@ class TraitProblem:
 
     def log_lik(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Log p(D | x), and its gradient."""
-        parts, weight = self.parts(x), -0.5 * self.t**2
-        each = list(zip(self.items, parts, strict=True))
-        natural = np.concatenate([item.natural(p, self.t) for item, p in each])
-        joint = self.X @ natural + (weight - logsumexp(weight))
+        each, weight = list(zip(self.items, self.parts(x), strict=True)), -0.5 * self.t**2
+        natural = [item.link.natural(item.coordinates(p, self.t)) for item, p in each]
+        joint = self.X @ np.concatenate(natural) + (weight - logsumexp(weight))
         log_p = logsumexp(joint, axis=1)
         E = self.X.T @ (np.exp(joint - log_p[:, None]) * self.counts[:, None])
         gradient = [item.pull(p, self.t, E[item.own]) for item, p in each]
         return float(self.counts @ log_p) + self.log_base, np.concatenate(gradient)
 
-    def log_density(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Log p(D, x), and its gradient."""
+    def log_density(self, x: FloatArray, scale: float = 1.0) -> tuple[float, FloatArray]:
+        """Log p(D, x), and its gradient; slopes are expected on a scale."""
         with np.errstate(all="ignore"):
             value, gradient = self.log_lik(x)
             each = zip(self.items, self.parts(x), strict=True)
-            priors = [item.prior(p) for item, p in each]
+            priors = [item.prior(p, scale) for item, p in each]
             value += sum(own for own, _ in priors)
             gradient = gradient + np.concatenate([g for _, g in priors])
-        if math.isfinite(value) and np.isfinite(gradient).all():
-            return value, gradient
-        return -1e300, np.zeros_like(gradient)
-
-    def scaled(self, factor: float) -> TraitProblem:
-        """Expect other slopes."""
-        items = tuple(replace(item, scale=factor) for item in self.items)
-        return replace(self, items=items)
+        return if_finite(value, gradient)
 
     def start(self) -> FloatArray:
         """Begin where the first principal component of the statistics is the trait."""
-        t = self._component()
-        return np.concatenate([item.start(self.X, t, self.counts) for item in self.items])
-
-    def _component(self) -> FloatArray:
         Z = np.zeros_like(self.X)
         for item in self.items:
             x = self.X[:, item.own]
@@ -172,7 +161,8 @@ class TraitProblem:
         Z /= np.where(size > 1e-9, size, 1.0)
         _, vectors = np.linalg.eigh(Z.T @ (Z * self.counts[:, None]))
         t: FloatArray = Z @ vectors[:, -1]
-        return t / max(math.sqrt(float(self.counts @ t**2 / self.counts.sum())), 1e-300)
+        t = t / max(math.sqrt(float(self.counts @ t**2 / self.counts.sum())), 1e-300)
+        return np.concatenate([item.start(self.X, t, self.counts) for item in self.items])
 
 
 def trait_problem(problem: Problem) -> TraitProblem | None:
@@ -191,12 +181,12 @@ def trait_problem(problem: Problem) -> TraitProblem | None:
             continue
         T = np.where(codes[:, None] >= 0, v.statistics[codes], 0.0)
         own = network.layout.table(hyper, i).mean(axis=0)
-        items.append(Item(v.name, link, own, slice(first, first + len(own))))
+        items.append(TraitItem(v.name, link, own, slice(first, first + len(own))))
         X.append(T)
         first += len(own)
     if len(items) < 2:
         return None
-    fine = any(isinstance(item.link, Normal) for item in items)
+    fine = any(isinstance(item.link, NormalLink) for item in items)
     t = np.linspace(-REACH, REACH, FINE if fine else POINTS)
     counts = np.asarray(problem.counts, dtype=np.float64)
     return TraitProblem(tuple(items), np.hstack(X), counts, problem.log_base, t)
@@ -215,7 +205,7 @@ def trait_of(problem: Problem, wanted: float = -math.inf) -> Trait | None:
     modes: dict[float, Mode] = {}
     for factor in SCALES:
         start = given.start() if not modes else modes[1.0].x
-        modes[factor] = mode_of(given.scaled(factor).log_density, start)
+        modes[factor] = mode_of(partial(given.log_density, scale=factor), start)
         if not modes[factor].log_evidence > wanted - FAR:
             break
     each = {f: math.log(SCALES[f]) + m.log_evidence for f, m in modes.items()}
@@ -224,6 +214,6 @@ def trait_of(problem: Problem, wanted: float = -math.inf) -> Trait | None:
     slopes = {}
     for item, p in zip(given.items, given.parts(best.x), strict=True):
         b = p[item.link.size :]
-        slopes[item.name] = item.link.contrasts @ b if isinstance(item.link, Levels) else b
+        slopes[item.name] = item.link.contrasts @ b if isinstance(item.link, LevelsLink) else b
     evidence = float(logsumexp(known)) + math.log(2.0) if known else math.nan
     return Trait(given.log_lik(best.x)[0], evidence, given.size, slopes)
