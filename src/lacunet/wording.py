@@ -1,4 +1,4 @@
-"""Messages name options as the command line does; who calls a function hears its arguments.
+"""Messages name options as the command line does; callers of a function read its arguments.
 
 A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`, and
 in a method of an estimator what its X allows, as `X.drop(columns=['id'])`, or its own parameters.
@@ -31,22 +31,24 @@ ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
 OF_ESTIMATOR: ContextVar[EstimatorWords | None] = ContextVar("of_estimator", default=None)
 
 # What may stand behind an option as its value; any other word belongs to the sentence.
-VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
 WORDS = (
     "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn|drop|"
     "cpu|cuda|full"
 )
-LISTED = re.compile(
-    r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"
+FLAGS = (
+    "impute|ignore-case|missing-as-state|edges|evidence|quick|whole-range|plug-in|draw"  # no value
 )
-PAIRS = re.compile(r"--(?P<name>kinds|bin) (?P<value>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)")
-SIZED = re.compile(r"--hidden (?P<name>'[^']*'|[^\s=]+)=(?P<value>[0-9]+)")
-VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
-FLAG = re.compile(
-    r"--(?P<name>impute|ignore-case|missing-as-state|edges|evidence|quick|whole-range|plug-in|draw)\b"
+OPTION = re.compile(
+    r"--(?:"
+    r"(?P<listed>exclude|missing)[ =](?!and |or |too |names )(?P<item>'[^']*'|\S*[^\s.,;:)])|"
+    r"(?P<paired>kinds|bin) (?P<pair>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)|"
+    r"hidden (?P<hidden>'[^']*'|[^\s=]+)=(?P<size>[0-9]+)|"
+    r"(?P<valued>[a-z][a-z-]*)[ =]"
+    rf"(?P<value>'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+|(?:{WORDS})\b)|"
+    rf"(?P<flag>{FLAGS})\b|"
+    r"(?P<subject>[a-z][a-z-]*[a-z])(?=:| names | has )|"
+    r"(?P<bare>[a-z][a-z-]*[a-z]))"
 )
-SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
-BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
 
 
 @contextmanager
@@ -128,17 +130,26 @@ def worded(message: str) -> str:
     >>> worded("Give --hidden class=3.")
     "Give hidden={'class': 3}."
     """
-    if ON_COMMAND_LINE.get() or "--" not in message:
-        return message
-    message = LISTED.sub(lambda m: _listed(m["name"], _plain(m["value"])), message)
-    message = PAIRS.sub(lambda m: _argument(m["name"], repr(_plain(m["value"]))), message)
-    message = SIZED.sub(
-        lambda m: _argument("hidden", f"{{{_plain(m['name'])!r}: {m['value']}}}"), message
-    )
-    message = VALUED.sub(lambda m: _argument(_name(m), _literal(m["value"])), message)
-    message = FLAG.sub(lambda m: _argument(_name(m), "True"), message)
-    message = SUBJECT.sub(lambda m: _own_name(_name(m)), message)
-    return BARE.sub(lambda m: _argument(_name(m), ""), message)
+    return message if ON_COMMAND_LINE.get() else OPTION.sub(_as_argument, message)
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    """Write an option as an argument."""
+    kind = found.lastgroup or ""
+    if kind == "item":
+        return _listed(found["listed"], _plain(found["item"]))
+    if kind == "pair":
+        return _argument(found["paired"], repr(_plain(found["pair"])))
+    if kind == "size":
+        return _argument("hidden", f"{{{_plain(found['hidden'])!r}: {found['size']}}}")
+    if kind == "value":
+        value = found["value"]
+        plain = value[0] == "'" or re.fullmatch(r"-?[0-9][0-9.e+-]*", value)
+        return _argument(found["valued"].replace("-", "_"), value if plain else repr(value))
+    name = found[kind].replace("-", "_")
+    if kind == "subject":
+        return _own_name(name)
+    return _argument(name, "True" if kind == "flag" else "")
 
 
 def _listed(name: str, value: str) -> str:
@@ -176,14 +187,6 @@ def _own_name(name: str) -> str:
     return name if own is None or other not in own.parameters else other
 
 
-def _name(found: re.Match[str]) -> str:
-    return found["name"].replace("-", "_")
-
-
 def _plain(text: str) -> str:
     """Take off the quotes that a shell needs."""
     return "".join(shlex.split(text))
-
-
-def _literal(text: str) -> str:
-    return text if re.fullmatch(r"'[^']*'|-?[0-9][0-9.e+-]*", text) else repr(text)

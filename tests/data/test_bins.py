@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import lacunet
 from lacunet.api.inputs import as_table
+from lacunet.api.options import ReadSettings
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.models.formats import read_network, write_network
@@ -149,7 +150,7 @@ def test_only_categories_can_be_so_numbers_are_in_bins(people):
     assert {name: len(own.typical) for name, own in bins.items()} == {"age": 5, "income": 5}
     for name in bins:
         assert any(f"'{name}' holds numbers" in n and f"bin='{name}=5'" in n for n in table.notes)
-    said = as_table(people, {"bin": 3})
+    said = as_table(people, ReadSettings(bin=3))
     assert {len(c.states) for c in said.columns if c.bins is not None} == {3}
     assert not any("holds numbers" in note for note in said.notes)
 

@@ -166,16 +166,15 @@ def in_our_words(client: Client) -> Iterator[None]:
     """Say that a scheduler is gone, or that a task ends its workers, as our other errors do."""
     from distributed import KilledWorker
 
-    if gone(client):  # whoever asks now would wait for ever
-        raise scheduler_lost()
+    _check_running(client)  # a client without a scheduler would wait for ever
     try:
         yield
     except KilledWorker as error:
         raise lost_too_often() from error
     except (OSError, RuntimeError) as error:
-        if isinstance(error, LacunetError) or not gone(client):
-            raise
-        raise scheduler_lost() from error
+        if not isinstance(error, LacunetError):
+            _check_running(client, error)
+        raise
 
 
 def result_of(client: Client, future: Future) -> Any:
@@ -184,8 +183,7 @@ def result_of(client: Client, future: Future) -> Any:
         with in_our_words(client):
             return future.result()
     except CancelledError:
-        if gone(client):
-            raise scheduler_lost() from None
+        _check_running(client)
         return None
 
 
@@ -198,17 +196,14 @@ def results_of(client: Client, futures: Sequence[Future]) -> list[Any]:
         return [result_of(client, future) for future in futures]
 
 
-def gone(client: Client) -> bool:
-    """Whether nobody hands out work any more."""
-    return bool(client.status != "running")
-
-
-def scheduler_lost() -> WorkerError:
-    """Say that nobody hands out work any more."""
-    return WorkerError(
-        "the scheduler of the cluster was lost in the middle of the work. Start the cluster again, "
-        "and give the same command again: with --resume FILE it goes on from what was kept there."
-    )
+def _check_running(client: Client, cause: Exception | None = None) -> None:
+    """Refuse to go on without a scheduler."""
+    if client.status != "running":
+        raise WorkerError(
+            "the scheduler of the cluster was lost in the middle of the work. Start the cluster "
+            "again, and give the same command again: with --resume FILE it goes on from what was "
+            "kept there."
+        ) from cause
 
 
 def lost_too_often() -> WorkerError:

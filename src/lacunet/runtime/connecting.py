@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lacunet.errors import OptionError, WorkerError
-from lacunet.optional import find, require
+from lacunet.optional import require
 from lacunet.runtime.cluster import Shared, Workers, in_our_words
 from lacunet.runtime.executor import Executor, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0  # seconds to wait for an answer from an address
 FIRST = 60.0  # and for the first worker of a cluster that is starting
-VERSION = "__import__('lacunet').__version__"  # as a text: it is asked where there may be none
+VERSION = "__import__('lacunet').__version__"  # as a text, for workers that may have none
+HEAPS = 8  # for each thread of the workers: all of one heap is in memory at once
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Who does the work, and who may hold rows for it."""
+    """What does the work, and what may hold rows for it."""
 
     executor: Executor
     holder: Holder | None = None
@@ -37,15 +38,13 @@ class Engine:
 
 
 def current_client() -> Client | None:
-    """Give the Dask client that whoever calls works in, if there is one."""
-    loaded: Any = sys.modules.get("distributed")
-    if loaded is None:  # who has one has loaded it
-        return None
+    """Give the Dask client that the caller works in, if there is one."""
+    loaded: Any = sys.modules.get("distributed")  # which a client has loaded
     try:
-        client: Client = loaded.Client.current()
+        client: Client | None = loaded and loaded.Client.current()
     except ValueError:
         return None
-    return client if client.asynchronous is False else None
+    return client if client is not None and client.asynchronous is False else None
 
 
 @contextmanager
@@ -69,27 +68,24 @@ def on_cluster(
         workers.close(wait=True)
 
 
+def _dask(package: str = "distributed") -> Any:
+    return require(package, extra="dask", what="a cluster")
+
+
 @contextmanager
 def client_of(where: str | int) -> Iterator[Client]:
     """Be the client of a cluster at an address, or of so many processes that are started here."""
-    with _without_words(), _started(where) if isinstance(where, int) else _connected(where) as own:
-        yield own
-
-
-@contextmanager
-def _without_words() -> Iterator[None]:
-    """Keep Dask from writing of what it does."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with _started(where) if isinstance(where, int) else _connected(where) as client:
+            yield client
     finally:
         logger.setLevel(before)
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[Client]:
+def _connected(address: str) -> Client:
     distributed = _dask()
     from distributed.comm.addressing import get_address_host_port
 
@@ -100,23 +96,21 @@ def _connected(address: str) -> Iterator[Client]:
         raise OptionError(f"--cluster '{address}' is no address. {example}") from None
     try:
         socket.create_connection((host, port), PATIENCE).close()
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        client: Client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise OptionError(
             f"--cluster {address}: nobody answers there ({error}). Start a scheduler with `dask "
             "scheduler`, or leave --cluster out and give --workers for processes of this machine."
         ) from None
-    with client:
-        yield client
+    return client
 
 
 @contextmanager
 def _started(workers: int) -> Iterator[Client]:
-    distributed = _dask()
-    dask: Any = find("dask")
-    # Nobody looks at where workers spend their time: the profiler of Dask would take some of it.
+    distributed, dask = _dask(), _dask("dask")
+    # The profiler of Dask takes time, and warnings of ports are about pages that are not served.
     quiet = dask.config.set({"distributed.worker.profile.enabled": False})
-    with quiet, warnings.catch_warnings():  # of the ports of pages that nobody asked for
+    with quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(
             n_workers=workers,
@@ -127,27 +121,24 @@ def _started(workers: int) -> Iterator[Client]:
             host="127.0.0.1",
             memory_limit=0,
         )
-    # Results come from workers themselves, which are near: the scheduler need not hand them on.
-    told = {"set_as_default": False, "direct_to_workers": True}
-    with cluster, distributed.Client(cluster, **told) as client:
+    # Workers of this machine send results here, not by way of the scheduler.
+    direct = {"set_as_default": False, "direct_to_workers": True}
+    with cluster, distributed.Client(cluster, **direct) as client:
         yield client
-
-
-def _dask() -> Any:
-    return require("distributed", extra="dask", what="a cluster")
 
 
 def check_workers(client: Client, version: str) -> None:
     """Refuse a cluster without workers, and workers that have not this program."""
+    patience = PATIENCE if client.cluster is None else FIRST  # it was started here
     try:
-        client.wait_for_workers(1, timeout=FIRST if _is_new(client) else PATIENCE)
+        client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
         raise OptionError(
             "the cluster has no workers. Start some with `dask worker ADDRESS`, where lacunet is "
             "installed."
         ) from None
-    told: dict[str, Any] = client.run(eval, VERSION, on_error="return")
-    for worker, found in told.items():
+    versions: dict[str, Any] = client.run(eval, VERSION, on_error="return")
+    for worker, found in versions.items():
         if isinstance(found, ImportError):
             raise WorkerError(
                 f"the worker at {worker} has no lacunet ({found}). Install lacunet {version} "
@@ -158,14 +149,6 @@ def check_workers(client: Client, version: str) -> None:
                 f"the worker at {worker} has lacunet {found}, and this is {version}: they could "
                 "come to different numbers. Install the same version everywhere."
             )
-
-
-def _is_new(client: Client) -> bool:
-    """Whether the cluster was started here."""
-    return client.cluster is not None
-
-
-HEAPS = 8  # for each thread of the workers: all of one heap is in memory at once
 
 
 def is_dask_frame(thing: object) -> bool:
@@ -189,8 +172,7 @@ def grouped(
     `split` gets a part, its number and the number of heaps. Parts stay where they are; of the heaps
     one after the other comes here.
     """
-    dask: Any = find("dask")
-    client = current_client()
+    dask, client = _dask("dask"), current_client()
     threads = 1 if client is None else sum(client.nthreads().values())
     heaps = min(len(parts), HEAPS * threads)
     split_, join_ = dask.delayed(split, pure=False), dask.delayed(join, pure=False)
