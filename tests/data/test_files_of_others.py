@@ -6,7 +6,7 @@ import pyreadstat
 import pytest
 
 import lacunet
-from lacunet.data.notes import odd_numbers
+from lacunet.data.audit import odd_numbers
 from lacunet.errors import DataError
 from lacunet.models.formats import json_model
 

@@ -1,16 +1,27 @@
 """What a person sees of a table: its columns, its missing cells, and remarks on columns.
 
-A remark that is the same for many columns is written once.
+Surveys write codes such as 99, −99, "refused" or "don't know" into the cells of people who did not
+answer. They stay what they are, because a program cannot tell for sure, and a warning lists them,
+how often they occur, and how to declare them missing. A remark on many columns is written once.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import re
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lacunet.data.discover import MARKERS, Coding, RawValues, number_of, shorten, shown, weighed
+from lacunet.data.kinds import ColumnKind
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Numbers, label
 from lacunet.tabular import Grid
+from lacunet.wording import missing_words
 
 if TYPE_CHECKING:
     from lacunet.data.table import Column, Table
@@ -23,6 +34,24 @@ COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights", "w",
 COUNTS |= {"pweight", "fweight", "dweight", "pspwght", "anweight", "gewicht", "poids"}
 WARNING = "warning: "
 NAMED = 4  # columns that a remark names; the others are counted
+# 7, 8, 9 and what they are repeated or counted down from: 77, 96 to 99, 998, 9999.
+CODE = re.compile(
+    r"-?(?:[6789]|(?:66|77|88|9[6-9])|(?:666|777|888|99[6-9])|(?:7777|8888|999[6-9]))"
+)
+NEGATIVE = re.compile(r"-(?:[1-9]|[1-9]{2}|99[0-9]|999[0-9]|777|888|666)")
+MARK = "'"  # around texts
+GAP = 3  # empty places between answers and a code of one digit
+APART = 2.0  # how many times the largest answer a longer code is, at least
+FEW_STEPS = 10_000  # of a float from one value to the next, which measurements should reach over
+NO_ANSWER = re.compile(
+    r"refus(?:ed|al|es)?(?: to answer)?|(?:do(?:es)?n[’']?t|do(?:es)? not|did ?n[o’']t) know|dk|"
+    r"d/k|dk/?na|dk/ref(?:used)?|no answer|no response|not answered|non[- ]?response|"
+    r"prefer not to (?:say|answer)|(?:does )?not appl(?:icable|y)|inapplicable|"
+    r"n/?a|n\.a\.|na|none given|missing|unknown|"
+    r"not (?:available|stated|ascertained|asked)|can[’']?t (?:say|choose)|keine angabe|k\.? ?a\.?|"
+    r"weiß nicht|ne sait pas|sans réponse|no sabe|no contesta|ns/nc|[.\-–—]+|\(?blank\)?",
+    re.IGNORECASE,
+)
 
 
 def audit_grid(table: Table) -> Grid:
@@ -61,15 +90,6 @@ def _values(column: Column) -> str:
     """List states; of numbers, the lowest and the highest."""
     labels = column.labels
     return f"{labels[0]} to {labels[-1]}" if column.kind.number else ", ".join(labels)
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut a text to `width` characters, with a mark where something is left out.
-
-    >>> shorten("a long sentence", 8)
-    'a long …'
-    """
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def sizes(table: Table) -> str:
@@ -146,3 +166,153 @@ def _body(first: Remark, cells: Counter[str], columns: int) -> str:
 
 def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def notes_on(
+    name: str, raw: RawValues, coding: Coding, *, forced: bool = False
+) -> Iterator[str | Remark]:
+    """Describe what was found in a column whose raw values are these.
+
+    `forced`: whether bins are there because only categories can be.
+    """
+    states = coding.states
+    yield from _codes_of_no_answer(name, raw, coding)
+    unused = np.setdiff1d(np.arange(len(states)), coding.codes).tolist()
+    if unused:
+        yield f"column {name!r}: declared but never observed: {shown([states[k] for k in unused])}."
+    if coding.bins is not None and forced:
+        yield (
+            f"column {name!r} holds numbers, and only categories can be here: they are put into "
+            f"{len(states)} bins of about as many rows each. Say which with "
+            f"--bin {shlex.quote(name)}=5."
+        )
+    if len(states) == 1 and not coding.kind.number:
+        yield f"column {name!r} has only one state, {shown(states)}: it says nothing."
+    yield from _lost_digits(name, coding)
+    if isinstance(raw.values, Numbers):
+        return
+    for alike in _grouped((v, v.strip()) for v in raw.values if isinstance(v, str)):
+        yield f"column {name!r}: {shown(alike)} differ in spaces alone, and are one state."
+    texts = [state for state in states if isinstance(state, str)]
+    for alike in _grouped((text, text.casefold()) for text in texts):
+        rows = Counter[str]()
+        for value, count in zip(raw.values, raw.counts.tolist(), strict=True):
+            rows[label(value).strip()] += count
+        each = ", ".join(f"{state!r} ({rows[state]:,})" for state in alike)
+        yield (
+            f"{WARNING}column {name!r}: {each} differ in upper and lower case "
+            "alone, and are different states. If they are the same answer, give --ignore-case."
+        )
+    marks = [state for state in texts if state in MARKERS]
+    if marks:
+        yield (
+            f"column {name!r}: {shown(marks)} is a state like any other, since a cell without a "
+            "value says so by itself here. If it stands for a hole, declare it missing."
+        )
+
+
+def _grouped(pairs: Iterator[tuple[str, str]]) -> list[list[str]]:
+    """Texts that mean the same, by pairs of a text and what it means."""
+    by_meaning: defaultdict[str, list[str]] = defaultdict(list)
+    for text, meant in pairs:
+        by_meaning[meant].append(text)
+    return [alike for meant, alike in by_meaning.items() if len(alike) > 1 and meant]
+
+
+def _lost_digits(name: str, coding: Coding) -> Iterator[str]:
+    """Warn of measurements that differ in the last digits of a float alone."""
+    if coding.kind not in (ColumnKind.GAUSSIAN, ColumnKind.LOGNORMAL):
+        return
+    x = np.asarray(coding.states, dtype=np.float64)
+    x = np.log(x) if coding.kind is ColumnKind.LOGNORMAL else x
+    largest = float(np.abs(x).max(initial=0.0))
+    reach = float(np.ptp(x / 2.0)) * 2.0 if len(x) else 0.0
+    if 0.0 < reach < FEW_STEPS * np.spacing(largest):
+        yield (
+            f"{WARNING}column {name!r}: its numbers, up to {largest:.3g}, differ by {reach:.2g} at "
+            "most, in the last of the 16 digits that a number has here: the others are rounded "
+            "away. Subtract what they have in common before they are written."
+        )
+
+
+def _codes_of_no_answer(name: str, raw: RawValues, coding: Coding) -> Iterator[Remark]:
+    """Warn of values that look like codes of no answer."""
+    states = coding.states
+    numeric = (
+        coding.bins is not None
+        or isinstance(states, Numbers)
+        or (len(states) > 0 and not isinstance(states[0], str | bool))
+    )
+    found = _numbers(raw, coding) if numeric else _texts(raw, coding)
+    if found:
+        declared = missing_words([text.removeprefix(MARK).removesuffix(MARK) for text in found])
+        what = "looks like a code of no answer, and is a value"
+        if len(found) > 1:
+            what = "look like codes of no answer, and are values"
+        sentence = f"{what} like any other. If nobody answered there, give {declared}."
+        yield Remark(name, sentence, tuple(found.items()), warning=True)
+
+
+def _numbers(raw: RawValues, coding: Coding) -> dict[str, int]:
+    """Numbers that look like codes, and their rows; those that are missing already are none."""
+    if isinstance(raw.values, Numbers):
+        values = raw.values.array.copy()
+    else:
+        values = np.array([number_of(v) for v in raw.values], dtype=np.float64)  # None is NaN
+    values[coding.codes < 0] = np.nan
+    different = np.unique(values[~np.isnan(values)])
+    odd = odd_numbers(different)
+    if len(odd) == len(different):
+        return {}
+    return {f"{x:g}": int(raw.counts[values == x].sum()) for x in odd}
+
+
+def _texts(raw: RawValues, coding: Coding) -> dict[str, int]:
+    """Texts that look like no answer, and their rows."""
+    rows = weighed(coding.codes, raw.counts, len(coding.states)).tolist()
+    odd = [
+        isinstance(s, str) and s not in MARKERS and NO_ANSWER.fullmatch(s.strip()) is not None
+        for s in coding.states
+    ]
+    if all(odd):
+        return {}
+    triples = zip(coding.states, rows, odd, strict=True)
+    return {f"{MARK}{s}{MARK}": int(n) for s, n, is_odd in triples if is_odd and n}
+
+
+def odd_numbers(values: FloatArray) -> list[float]:
+    """Find numbers that stand apart as codes do: 99 after 1 to 5, −9 where all others are not.
+
+    Parameters
+    ----------
+    values
+        Different ones, in order.
+
+    Examples
+    --------
+    >>> odd_numbers(np.array([1.0, 2, 3, 4, 98, 99])), odd_numbers(np.array([-9.0, 0, 1]))
+    ([98.0, 99.0], [-9.0])
+    >>> odd_numbers(np.arange(18.0, 100)), odd_numbers(np.array([-2.0, -1, 0, 1, 2]))
+    ([], [])
+    """
+    below, above = values[values < 0].tolist(), values[values >= 0].tolist()
+    return [*(below if _are_codes(below, above) else []), *_high_codes(above)]
+
+
+def _are_codes(below: Sequence[float], above: Sequence[float]) -> bool:
+    """Whether the numbers below 0 are codes, not the lower half of a scale."""
+    scale = [-x for x in reversed(below)] == list(range(1, len(below) + 1))
+    half = scale and bool(above) and len(below) >= above[-1]
+    return len(above) > 1 and not half and all(NEGATIVE.fullmatch(f"{x:g}") for x in below)
+
+
+def _high_codes(values: Sequence[float]) -> list[float]:
+    """The codes at the upper end of numbers from 0 up, in order."""
+    for end in range(len(values) - 1, 1, -1):
+        code, largest = values[end], values[end - 1]
+        if not CODE.fullmatch(f"{code:g}"):
+            break
+        apart = code - largest
+        if (apart > GAP) if code < 10 else (code >= APART * largest and apart >= 10):
+            return list(values[end:])
+    return []

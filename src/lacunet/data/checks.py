@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from lacunet.data.audit import shorten
-from lacunet.data.discover import INFINITE, UNKNOWN, Coding, RawValues, is_missing, number_of, shown
+from lacunet.data.discover import (
+    INFINITE,
+    UNKNOWN,
+    Coding,
+    RawValues,
+    is_missing,
+    number_of,
+    shorten,
+    shown,
+)
 from lacunet.data.kinds import MOST_DATES, ColumnKind, looks_like_dates, steps_of
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import EXACT, Bins, Numbers, State, label, natural_key
@@ -135,6 +134,15 @@ def is_missing(value: State, missing: frozenset[str]) -> bool:
     """Whether a value stands for a missing one."""
     text = label(value).strip()
     return text in missing or canonical(text) in missing
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut a text to `width` characters, with a mark where something is left out.
+
+    >>> shorten("a long sentence", 8)
+    'a long …'
+    """
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def shown(states: Sequence[State]) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lacunet.data import checks
-from lacunet.data.audit import Remark, written_once
+from lacunet.data.audit import Remark, notes_on, written_once
 from lacunet.data.columns import ColumnTyper, described
 from lacunet.data.design import NO_DESIGN, DesignColumns
 from lacunet.data.discover import UNKNOWN, Coding, is_missing, weighed
@@ -29,7 +29,6 @@ from lacunet.data.encode import (
     read_weights,
 )
 from lacunet.data.kinds import BY_RULE, Kinds
-from lacunet.data.notes import notes_on
 from lacunet.data.source import COPIES, Source, cells_of, open_source
 from lacunet.data.table import Column
 from lacunet.errors import DataError

@@ -15,7 +15,7 @@ from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
 from lacunet.charts.network.drawing import LEADING, Curve
 from lacunet.charts.network.layout import ROOM
 from lacunet.charts.style import EDGE, PRINT, TEXT, Look, edge_style, shading
-from lacunet.data.audit import shorten
+from lacunet.data.discover import shorten
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.ensemble import NetworkLike

@@ -20,7 +20,7 @@ from lacunet.charts.style import (
     posteriors,
     score_series,
 )
-from lacunet.data.audit import shorten
+from lacunet.data.discover import shorten
 from lacunet.errors import OptionError
 from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines
 from lacunet.selection.candidates import Selection

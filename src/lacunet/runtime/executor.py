@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from lacunet.runtime.progress import Listener, Progress, ignore
 
-# Kernels that take less do not pay for a thread of their own: whoever comes back from one waits for
-# the interpreter, and two threads of short steps are slower than one.
+# Kernels that take less do not pay for a thread of their own: a thread that comes back from one
+# waits for the interpreter, and two threads of short steps are slower than one.
 SHORT = 3e5  # nanoseconds
 TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
 
@@ -38,7 +38,7 @@ class Executor(ABC):
 
     @abstractmethod
     def say(self, task: str, done: float) -> None:
-        """Tell what is being done now, and how much of the work is, 0 to 1."""
+        """Report what is being done now, and how much of the work is done, 0 to 1."""
 
     def check(self) -> None:
         """Raise an error if the work is not to go on; long tasks ask between their steps."""
@@ -46,8 +46,7 @@ class Executor(ABC):
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply to every item, results in order."""
-        found = dict(self.results(function, list(items)))
-        return [found[place] for place in range(len(found))]
+        return self.count(function, list(items), "", 0, 0)
 
     def count(
         self, function: Callable[[A], B], items: Sequence[A], name: str, first: int, total: int
@@ -56,8 +55,9 @@ class Executor(ABC):
         found: dict[int, B] = {}
         for place, result in self.results(function, items):
             found[place] = result
-            done = first + len(found)
-            self.say(f"{name} {done} of {total}", done / total)
+            if name:
+                done = first + len(found)
+                self.say(f"{name} {done} of {total}", done / total)
         return [found[place] for place in range(len(found))]
 
     def part(self, first: float, last: float, title: str = "") -> Executor:
@@ -102,7 +102,7 @@ class Executor(ABC):
         return [beside(place) for place in range(len(weights))]
 
     def __reduce__(self) -> tuple[Callable[[], Executor], tuple[()]]:
-        """Travel as the plain one: where a task ends up, there is nobody to help or to listen."""
+        """Travel as the plain one: no threads and no listener are where a task ends up."""
         return _serial, ()
 
 
@@ -173,7 +173,7 @@ def cores() -> int:
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
-    """Let BLAS have one thread from now on; what is given ends that when it is left."""
+    """Let BLAS have one thread, until the returned context is left."""
     import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
@@ -190,16 +190,13 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
     """
     count = threads or cores()
     with one_blas_thread():
-        if count == 1:
-            yield Serial(listener)
-            return
-        pool = Threads(count, listener)
-        if not pool.threads:  # a limit does not let there be any
+        pool = Threads(count, listener) if count > 1 else None
+        if pool is None or not pool.threads:  # a limit may allow no thread
             yield Serial(listener)
             return
         try:
             yield pool
-        except BaseException:  # also Ctrl-C: do not start, nor wait for, what nobody wants now
+        except BaseException:  # also Ctrl-C: tasks under way are not waited for
             pool.close(wait=False)
             raise
         pool.close(wait=True)
@@ -217,7 +214,7 @@ class _Job:
     ) -> None:
         self.function, self.items = function, items
         self.parent = parent  # the job in one of whose items the call was made
-        self.places = iter(range(len(items)))  # of items that nobody has claimed
+        self.places = iter(range(len(items)))  # of items that are not claimed
         self.ended: deque[tuple[int, Any, BaseException | None]] = deque()
         self.wanted = True
 
@@ -297,7 +294,7 @@ class Threads(Serial):
             self._do(*claim)
 
     def _claim(self, within: _Job | None = None) -> tuple[_Job, int] | None:
-        """Take an item that nobody has: of any job, or only of one and what it was split into."""
+        """Take an unclaimed item: of any job, or only of one and what it was split into."""
         for job in self._jobs:
             if within is None or within in job.lineage():
                 place = next(job.places, None)
@@ -310,7 +307,7 @@ class Threads(Serial):
         result, error = None, None
         try:
             result = job.function(job.items[place])
-        except BaseException as raised:  # goes to whoever waits for it
+        except BaseException as raised:  # goes to the thread that waits for it
             error = raised
         self._here.job = before
         with self._changed:

@@ -1,8 +1,7 @@
-"""The one door to Numba: every kernel has the same flags.
+"""Compile kernels with Numba, all with the same flags, and say so when that takes long.
 
-`contract` allows fused multiply-add. No other fast-math flag: the ones that reorder would undo the
-rounding tricks of `exp_inplace`, the ones that assume finite numbers would lose −inf, which is what
-an impossible state honestly weighs.
+`contract` allows fused multiply-add. Fast-math flags that reorder would undo the rounding of
+`exp_inplace`; those that assume finite numbers would lose −inf, the weight of an impossible state.
 """
 
 from __future__ import annotations
@@ -69,36 +68,26 @@ class _Compiling(event.Listener):
         self._seconds, self._inside, self._said = 0.0, threading.local(), False
 
     def on_start(self, event: Any) -> None:
-        """Begin to count; a kernel that is compiled for another one counts with it."""
         begun = self._inside.__dict__.setdefault("begun", [])
-        begun.append(time.monotonic())
+        begun.append(time.monotonic())  # a kernel that is compiled for another one counts with it
         self._count(event, begun[0])
 
     def on_end(self, event: Any) -> None:
-        """Count what it took."""
-        begun = self._inside.begun
-        first = begun.pop()
-        if not begun:
+        first = self._inside.begun.pop()
+        if not self._inside.begun:
             self._count(event, first)
             self._seconds += time.monotonic() - first
 
     def _count(self, event: Any, first: float) -> None:
         enough = self._seconds + time.monotonic() - first >= NOTICED
-        if enough and not self._said and _by_us(event) and _is_watched():
+        if not enough or self._said or current_process().name != "MainProcess":
+            return
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        ours = str(getattr(function, "__module__", "")).startswith("lacunet.")
+        if ours and sys.stderr is not None and sys.stderr.isatty():
             self._said = True
             sys.stderr.write(f"\r{NOTICE}\n")
             sys.stderr.flush()
-
-
-def _by_us(event: Any) -> bool:
-    function = getattr(event.data.get("dispatcher"), "py_func", None)
-    return str(getattr(function, "__module__", "")).startswith("lacunet.")
-
-
-def _is_watched() -> bool:
-    """Whether a person sees what this process writes: the others only work for it."""
-    stream = sys.stderr
-    return current_process().name == "MainProcess" and stream is not None and stream.isatty()
 
 
 cast("Any", event).register("numba:compile", _Compiling())

@@ -65,7 +65,7 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
     pool = _STAYING.begin(count)
     try:
         yield Processes(pool, listener)
-    except BaseException:  # also Ctrl-C: nobody wants what is under way
+    except BaseException:  # also Ctrl-C
         pool.shutdown(wait=True, kill_workers=True)
         raise
     finally:
@@ -85,7 +85,6 @@ class _Staying:
         self._timer = threading.Timer(0.0, self._end_idle)
 
     def begin(self, count: int) -> ProcessPoolExecutor:
-        """Give that many processes for a block: those that are there, or new ones."""
         from loky import get_reusable_executor
 
         with self._lock:
@@ -95,7 +94,6 @@ class _Staying:
             return self._pool
 
     def end(self) -> None:
-        """Note the end of a block."""
         with self._lock:
             self._blocks -= 1
             self._timer.cancel()
@@ -185,10 +183,9 @@ def bytes_of(size: str | float) -> int:
     """
     text = str(size).strip().upper().replace("IB", "B")
     unit = next((unit for unit in UNITS if text.endswith(unit)), "")
-    try:
+    number = 0.0
+    with suppress(ValueError):
         number = float(text.removesuffix(unit)) * UNITS.get(unit, 1)
-    except ValueError:
-        number = 0.0
     if not 1.0 <= number < 1e18:
         raise OptionError(f"--memory '{size}' is no size of memory. Give for example 500MB or 2GB.")
     return int(number)

@@ -133,7 +133,7 @@ def room_in(limit: int) -> int:
     return limit - PROGRAM
 
 
-class Place(NamedTuple):
+class Extent(NamedTuple):
     """Where something stands in a file."""
 
     first: int
@@ -148,7 +148,7 @@ class Scratch:
         weakref.finalize(self, self._file.close)
         self.size = 0
 
-    def append(self, data: Any) -> Place:
+    def append(self, data: Any) -> Extent:
         """Write bytes at the end."""
         bytes_ = memoryview(data).cast("B")
         try:
@@ -164,11 +164,11 @@ class Scratch:
                 f"into memory are written there, {in_bytes(self.size + len(bytes_))} so far. Set "
                 "TMPDIR to a folder with more room, or raise --memory."
             ) from error
-        place = Place(self.size, len(bytes_))
+        place = Extent(self.size, len(bytes_))
         self.size += len(bytes_)
         return place
 
-    def read(self, place: Place) -> memoryview:
+    def read(self, place: Extent) -> memoryview:
         """Read bytes; several threads may."""
         view, done = memoryview(np.empty(place.size, np.uint8).data), 0  # not set to 0
         while done < place.size:
@@ -257,7 +257,7 @@ class Parcel(NamedTuple):
     """
 
     packed: bytes  # all but the large arrays
-    place: Place  # of the large arrays
+    place: Extent  # of the large arrays
     sizes: tuple[int, ...]  # of each, in bytes
 
     @classmethod
@@ -275,7 +275,7 @@ class Parcel(NamedTuple):
         for raw in large:
             scratch.append(raw)
             scratch.append(bytes(-raw.nbytes % ALIGNED))  # arrays begin where kernels want them
-        return cls(packed, Place(first, scratch.size - first), tuple(raw.nbytes for raw in large))
+        return cls(packed, Extent(first, scratch.size - first), tuple(raw.nbytes for raw in large))
 
     def read(self, scratch: Scratch) -> Any:
         """Read it; its arrays look into one piece of memory, and are not copied from there."""

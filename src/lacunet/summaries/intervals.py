@@ -30,7 +30,7 @@ from lacunet.models.network import Model, Variable
 from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
-from lacunet.tabular.frame import SHOWN
+from lacunet.tabular.export import SHOWN
 
 LEVEL = 0.95
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum

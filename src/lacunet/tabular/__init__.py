@@ -1,19 +1,16 @@
 """Small tables of results: text for a terminal, HTML for a notebook, and files for a paper."""
 
+from lacunet.tabular.export import Shown, chance, measured, number, probability, share
 from lacunet.tabular.frame import (
     Columns,
     Framed,
-    Shown,
-    chance,
+    Grid,
+    Printable,
+    Together,
     frame_of,
     library_of,
-    measured,
-    number,
-    probability,
-    share,
     transposed,
 )
-from lacunet.tabular.grid import Grid, Printable, Together
 
 __all__ = [
     "Columns",

@@ -1,11 +1,15 @@
-"""Results as tidy columns and dataframes; numbers as tables show them, with all their digits."""
+"""Results: each has a tidy table, as a dict or a dataframe, and grids that it prints."""
 
-import math
+import html
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 from lacunet.errors import OptionError
+from lacunet.tabular import export
+from lacunet.tabular.export import Shown
+from lacunet.wording import worded
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
@@ -14,6 +18,10 @@ Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 POLARS = "polars"  # what is there in any case
 LIBRARIES: tuple[str, ...] = get_args(Backend)
 LONGEST = 160  # characters of a `repr`: two lines
+WORDS = 30  # characters that a column of words gets before it is wrapped
+# How a notebook shows what stands above and below a table; colours are the notebook's own.
+TITLE = "font-weight:bold;margin:0.6em 0 0.2em"
+NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 
 
 class Framed:
@@ -93,91 +101,187 @@ def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     return dict(zip(names, every, strict=True))
 
 
-SHOWN = 0.001  # the least probability that is written out
-WIDE = 0.005  # standard error of a probability from which on two digits say all
+@dataclass(frozen=True)
+class Grid:
+    """A title, a header, rows of texts, and lines to say below them.
 
+    Lines name options as the command does, or as Python does.
 
-class Shown(str):
-    """A text that stands for a number: tables show the text, CSV files get all the digits.
-
-    >>> Shown("<0.001", 1e-9).value
-    1e-09
+    >>> Grid("Fits", notes=("Raise --starts 8.",)).notes
+    ('Raise starts=8.',)
     """
 
-    value: float
+    title: str
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
+    notes: tuple[str, ...] = ()
 
-    __slots__ = ("value",)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(worded, self.notes)))
 
-    def __new__(cls, text: str, value: float) -> Self:
-        """Take the text to show, and what it stands for."""
-        shown = super().__new__(cls, text)
-        shown.value = float(value)
-        return shown
+    def text(self) -> str:
+        """Give aligned plain text.
 
-    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
-        return str(self), self.value
-
-    def digits(self) -> str:
-        """Write the number with all its digits; nothing, where it does not exist.
-
-        >>> number(1 / 3).digits(), number(math.nan).digits(), number(math.inf).digits()
-        ('0.3333333333333333', '', 'inf')
+        >>> print(Grid("Sizes", ("class", "share"), (("1", "0.75"), ("2", "0.25"))).text())
+        Sizes
+        class  share
+        1       0.75
+        2       0.25
         """
-        return "" if math.isnan(self.value) else repr(self.value)
+        widths, body = self._widths(), []
+        for line in (self.header, *self.rows) if self.header else ():
+            spaces = [" " * (w - _width(cell)) for w, cell in zip(widths, line, strict=True)]
+            cells = (
+                cell + space if c in self.left else space + cell
+                for c, (cell, space) in enumerate(zip(line, spaces, strict=True))
+            )
+            body.append("  ".join(cells).rstrip())
+        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def panels(self, width: int, gap: int) -> list[Self]:
+        """Split a table that is too wide into several, each with the first column again.
+
+        Columns of words can be wrapped, so they count for no more than `WORDS` characters.
+
+        >>> wide = Grid("Wide", ("k", "one", "two", "three"), (("1", "0.1", "0.2", "0.3"),))
+        >>> [panel.header for panel in wide.panels(width=11, gap=2)]
+        [('k', 'one', 'two'), ('k', 'three')]
+        """
+        needs = [min(w, WORDS) if c in self.left else w for c, w in enumerate(self._widths())]
+        parts: list[list[int]] = []
+        room = 0
+        for c in range(1, len(self.header)):
+            if not parts or room < gap + needs[c]:
+                parts.append([0])
+                room = width - needs[0]
+            parts[-1].append(c)
+            room -= gap + needs[c]
+        if len(parts) < 2:
+            return [self]
+        panels = [self._columns(part) for part in parts]
+        panels[0] = replace(panels[0], title=self.title)
+        panels[-1] = replace(panels[-1], notes=self.notes)
+        return panels
+
+    def _columns(self, wanted: Sequence[int]) -> Self:
+        header, *rows = (tuple(line[c] for c in wanted) for line in (self.header, *self.rows))
+        left = frozenset(new for new, c in enumerate(wanted) if c in self.left)
+        return replace(self, title="", header=header, rows=tuple(rows), left=left, notes=())
+
+    def _widths(self) -> list[int]:
+        lines = [self.header, *self.rows]
+        return [max(_width(line[c]) for line in lines) for c in range(len(self.header))]
+
+    def html(self) -> str:
+        """Give an HTML table; everything that may come from data is escaped."""
+
+        def row(cells: Sequence[str], tag: str) -> str:
+            texts = (
+                f'<{tag} style="text-align:{"left" if c in self.left else "right"}">'
+                f"{html.escape(cell)}</{tag}>"
+                for c, cell in enumerate(cells)
+            )
+            return f"<tr>{''.join(texts)}</tr>"
+
+        title = f'<div style="{TITLE}">{html.escape(self.title)}</div>' if self.title else ""
+        body = "".join(row(r, "td") for r in self.rows)
+        head = f"<thead>{row(self.header, 'th')}</thead>"
+        table = f"<table>{head}<tbody>{body}</tbody></table>" if self.header else ""
+        listed, plain = export.sorted_notes(list(map(html.escape, self.notes)))
+        items = "".join(f"<li>{note}</li>" for note in listed)
+        lines = "".join(f"<div>{note}</div>" for note in plain)
+        notes = f"{lines}{f'<ul>{items}</ul>' if items else ''}"
+        return f"{title}{table}" + (f'<div style="{NOTES}">{notes}</div>' if notes else "")
+
+    def csv(self) -> str:
+        """Give the cells as CSV, numbers with all their digits; title and notes are left out."""
+        return export.csv_table(self.header, self.rows)
+
+    def markdown(self) -> str:
+        """Give a Markdown table with its title and notes, escaped."""
+        return export.markdown_table(self.title, self.header, self.rows, self.left, self.notes)
+
+    def latex(self) -> str:
+        """Give a LaTeX table (package booktabs) with its title and notes, escaped."""
+        return export.latex_table(self.title, self.header, self.rows, self.left, self.notes)
 
 
-FULL = 1e15  # from which on digits behind the point say nothing
+class Printable(Framed):
+    """Results print as their grids, in a terminal, in a notebook and in a paper."""
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what to show."""
+        raise NotImplementedError
+
+    def brief(self) -> str:
+        """Say in a few words what it is: its first title."""
+        return self.grids()[0].title
+
+    def tidy(self) -> Columns:
+        """Give the columns of its first table."""
+        table = next((grid for grid in self.grids() if grid.header), Grid(""))
+        return transposed(
+            table.header,
+            ([c.value if isinstance(c, Shown) else c for c in row] for row in table.rows),
+        )
+
+    def __str__(self) -> str:
+        return "\n\n".join(grid.text() for grid in self.grids())
+
+    def _repr_html_(self) -> str:
+        return "".join(grid.html() for grid in self.grids())
+
+    def to_csv(self) -> str:
+        """Give the tables as CSV, numbers with all their digits.
+
+        One table is plain CSV. Several stand one after the other, each below a line with its title
+        and with an empty line between.
+        """
+        tables = [grid for grid in self.grids() if grid.header]
+        if len(tables) == 1:
+            return tables[0].csv()
+        return "\n".join(export.csv_table((grid.title,), ()) + grid.csv() for grid in tables)
+
+    def to_markdown(self) -> str:
+        """Give the tables as Markdown."""
+        return "\n".join(grid.markdown() for grid in self.grids())
+
+    def to_latex(self) -> str:
+        """Give the tables as LaTeX, for a document that loads the package booktabs."""
+        return "\n".join(grid.latex() for grid in self.grids())
+
+    def to_html(self) -> str:
+        """Give the tables as a whole HTML page."""
+        return export.html_page(self.brief(), self._repr_html_())
 
 
-def number(x: float, digits: int = 2) -> Shown:
-    """Write a number for a table; a value that does not exist is a dash, as it is null in JSON.
+class Together(Printable):
+    """Several results, shown one after the other."""
 
-    >>> number(-1234.5678), number(math.nan), number(-math.inf), number(-1e100)
-    ('-1234.57', '–', '–', '-1e+100')
-    """
-    if not math.isfinite(x):
-        return Shown("–", x)
-    return Shown(f"{x:.{digits}f}" if abs(x) < FULL else f"{x:.6g}", x)
+    def __init__(self, *results: Printable) -> None:
+        self.results = results
 
+    def grids(self) -> Sequence[Grid]:
+        """Give the grids of all."""
+        return [grid for result in self.results for grid in result.grids()]
 
-def measured(x: float) -> Shown:
-    """Write a number of any size to four digits; one that does not exist is a dash.
-
-    >>> measured(1234.5678), measured(0.012344), measured(math.nan)
-    ('1235', '0.01234', '–')
-    """
-    return Shown(f"{x:.4g}" if math.isfinite(x) else "–", x)
+    def to_csv(self) -> str:
+        """Give the tables as CSV, as each result writes its own, below their titles."""
+        if sum(bool(grid.header) for grid in self.grids()) == 1:
+            return super().to_csv()
+        return "\n".join(filter(None, map(_titled_csv, self.results)))
 
 
-def probability(p: float, *, exact: bool = True) -> Shown:
-    """Write a probability; one that is not quite 0 or 1 never looks as if it were.
-
-    Where it is not `exact`, even 0 and 1 are taken for rounded values between them.
-
-    >>> probability(1.0), probability(0.99999), probability(0.25), probability(1e-9)
-    ('1', '>0.999', '0.250', '<0.001')
-    >>> probability(1.0, exact=False)
-    '>0.999'
-    """
-    if math.isnan(p):
-        return Shown("–", p)
-    if exact and p in (0.0, 1.0):
-        return Shown(f"{p:.0f}", p)
-    return Shown("<0.001" if p < SHOWN else ">0.999" if p > 1 - SHOWN else f"{p:.3f}", p)
+def _titled_csv(result: Printable) -> str:
+    """Write one table below its title; several have theirs already."""
+    titles = [grid.title for grid in result.grids() if grid.header]
+    own = result.to_csv() if titles else ""
+    return export.csv_table((titles[0],), ()) + own if len(titles) == 1 else own
 
 
-def chance(p: float, stderr: float | None, *, exact: bool = False) -> Shown:
-    """Write a probability with its standard error, if that is known and not too small to show.
-
-    >>> chance(0.6234, 0.0171), chance(0.25, 0.0012), chance(0.25, None), chance(0.99999, 1e-6)
-    ('0.62 ± 0.02', '0.250 ± 0.002', '0.250', '>0.999')
-    """
-    plain = probability(p, exact=exact)
-    if not stderr or not SHOWN <= p <= 1 - SHOWN:
-        return plain
-    digits = 2 if stderr >= WIDE else 3
-    up = math.ceil(stderr * 10**digits - 1e-9) / 10**digits  # an error is never rounded down
-    return Shown(f"{p:.{digits}f} ± {up:.{digits}f}", p)
-
-
-share = partial(probability, exact=False)  # of rows, or of probability: rounded, never certain
+def _width(text: str) -> int:
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1
+        for c in text
+    )

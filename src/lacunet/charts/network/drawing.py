@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Self, TypeAlias
 
 from lacunet.charts.style import TEXT
-from lacunet.data.audit import shorten
+from lacunet.data.discover import shorten
 
 Point: TypeAlias = tuple[float, float]
 Curve: TypeAlias = tuple[Point, ...]  # a start, and three points for each cubic Bézier piece

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lacunet.charts.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series, tick_labels, ticks
-from lacunet.data.audit import shorten
+from lacunet.data.discover import shorten
 from lacunet.report.page.words import label, mark, tag
 
 LEAST_REACH = 10.0  # nats below the answer that the near view shows at least,
