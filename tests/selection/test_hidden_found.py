@@ -17,9 +17,9 @@ from lacunet.report.page.network_page import hidden_answer
 from lacunet.selection import hidden_search, measuring
 from lacunet.selection.hidden_comparison import WITHOUT
 from lacunet.settings import Settings
-from lacunet.structure.hidden import places
+from lacunet.structure.hidden import growing as groups
 from lacunet.structure.hidden.growing import Growing, behind, has_sense, split_off
-from lacunet.structure.hidden.sketch import Sketch, edge_matrix, empty_sketch
+from lacunet.structure.hidden.latent_graph import LatentGraph, edge_matrix, empty_graph
 from lacunet.structure.learning import learn_task
 from lacunet.structure.moves import find_ancestors
 from lacunet.structure.searching import GraphSearch
@@ -129,10 +129,10 @@ def test_a_graph_without_hidden_variables_is_searched_again_with_missing_values(
     task = tasked(table)
     growing = Growing(task, np.random.default_rng(0))
     empty = growing.first(learn_task(replace(task, limits=task.limits._replace(most=NO_PARENTS))))
-    assert not empty.sketch.parents.any()
+    assert not empty.graph.parents.any()
     behind_all = growing.one_more(growing.first(learn_task(task)))[0]
     again = growing.without_again(empty, behind_all)
-    assert not again.sketch.sizes
+    assert not again.graph.sizes
     assert again.value > empty.value + 20.0
 
 
@@ -140,12 +140,12 @@ def test_near_cliques_are_what_their_definition_says():
     touching = np.zeros((6, 6), dtype=bool)
     for u, v in [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]:
         touching[u, v] = touching[v, u] = True
-    assert places.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
-    assert not places.is_near_clique(touching, {0, 1, 2, 3, 5})
-    groups = places.groups_of(touching)
-    assert (0, 1, 2, 3) in groups
-    assert (0, 1, 2, 3, 4, 5) in groups  # they hang together
-    assert all(len(group) >= places.FEWEST_IN_CLIQUE for group in groups)
+    assert groups.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
+    assert not groups.is_near_clique(touching, {0, 1, 2, 3, 5})
+    found = groups.groups_of(touching)
+    assert (0, 1, 2, 3) in found
+    assert (0, 1, 2, 3, 4, 5) in found  # they hang together
+    assert all(len(group) >= groups.FEWEST_IN_CLIQUE for group in found)
 
 
 @given(st.integers(0, 1000))
@@ -153,7 +153,7 @@ def test_groups_from_cliques_touch_at_least_half_of_each_other(seed):
     rng = np.random.default_rng(seed)
     half = np.triu(rng.random((7, 7)) < 0.4, 1)
     touching = half | half.T
-    for group in places.near_cliques(touching):
+    for group in groups.near_cliques(touching):
         inside = touching[np.ix_(sorted(group), sorted(group))].sum(axis=1)
         assert (inside >= (len(group) - 1) / 2).all()
 
@@ -162,11 +162,11 @@ def test_groups_that_depend_on_each_other_are_all_of_few_columns_and_the_nearest
     rng = np.random.default_rng(3)
     near = rng.normal(size=(9, 9))
     near = near + near.T
-    few = places.dependent_groups(near[:6, :6])
+    few = groups.dependent_groups(near[:6, :6])
     assert len(few) == len({*few}) == 20 + 15 + 6
-    many = places.dependent_groups(near)
+    many = groups.dependent_groups(near)
     weakest = {g: min(near[u, v] for u, v in combinations(g, 2)) for g in combinations(range(9), 3)}
-    best = sorted(weakest, key=lambda group: -weakest[group])[: places.BEAM]
+    best = sorted(weakest, key=lambda group: -weakest[group])[: groups.BEAM]
     assert {group for group in many if len(group) == 3} == {*best}
     assert {len(group) for group in many} == {3, 4, 5}
 
@@ -181,7 +181,7 @@ def test_a_variable_put_behind_a_group_keeps_to_what_is_known(seed, most):
     parents = np.tril(rng.random((6, 6)) < 0.5, -1) & task.limits.allowed | task.limits.required
     for v in range(6):
         parents[v, np.flatnonzero(parents[v] & ~task.limits.required[v])[most - 1 :]] = False
-    before = Sketch(table.columns, (), parents)
+    before = LatentGraph(table.columns, (), parents)
     group = rng.permutation(6)[:4].tolist()
     after = behind(before, group, 2, growing.limits(before))
     limits = growing.limits(after)
@@ -193,7 +193,7 @@ def test_a_variable_put_behind_a_group_keeps_to_what_is_known(seed, most):
 
 
 def test_a_variable_that_is_split_off_takes_its_neighbours_along():
-    sketch = empty_sketch(Table.from_codes([[0] * 6, [1] * 6])).with_hidden(2, [0], [1, 2, 3, 4, 5])
+    sketch = empty_graph(Table.from_codes([[0] * 6, [1] * 6])).with_hidden(2, [0], [1, 2, 3, 4, 5])
     after = split_off(sketch, 6, [0, 4, 5], 3)
     assert after.sizes == (2, 3)
     assert np.flatnonzero(after.parents[:, 6]).tolist() == [1, 2, 3, 7]
@@ -210,10 +210,10 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
     growing = Growing(task, np.random.default_rng(seed))
     learned = learn_structure(table, knowledge=task.known, threads=1)
     for found in growing.one_more(growing.first(learned)):
-        limits = growing.limits(found.sketch)
-        assert not (found.sketch.parents & ~limits.allowed).any()
-        assert (found.sketch.parents.sum(axis=1) <= 2).all()
-        assert has_sense(found.sketch)
+        limits = growing.limits(found.graph)
+        assert not (found.graph.parents & ~limits.allowed).any()
+        assert (found.graph.parents.sum(axis=1) <= 2).all()
+        assert has_sense(found.graph)
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ def test_no_hidden_variable_is_proposed_as_a_parent_of_a_known_table():
     table, known = with_known_tables(), TABLES["fixed"]
     task = graph_task(table, "bdeu:10", GraphSearch(), known)
     growing = Growing(task, np.random.default_rng(0))
-    sketch = empty_sketch(table).with_hidden(2, [], [0, 1, 2])
+    sketch = empty_graph(table).with_hidden(2, [], [0, 1, 2])
     may = growing.limits(sketch).allowed[:, -1]
     assert [c.name for c, yes in zip(table.columns, may, strict=False) if not yes] == ["x6"]
 

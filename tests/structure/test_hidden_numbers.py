@@ -15,9 +15,9 @@ from lacunet.fitting.agglomerate import LabelledRows, count_families
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
-from lacunet.structure.hidden.fitting import Filled, fit
-from lacunet.structure.hidden.sketch import MOST, empty_sketch, numbers_apart, numbers_of
-from lacunet.structure.hidden.tree_moves import tree_graph
+from lacunet.structure.hidden.fitting import CompletedRows, fit
+from lacunet.structure.hidden.latent_graph import MOST, empty_graph, numbers_apart, numbers_of
+from lacunet.structure.hidden.latent_tree import tree_graph
 
 KINDS = {**{f"{x}{j}": "gaussian" for x in "ab" for j in range(3)}, "visits": "poisson"}
 
@@ -81,8 +81,8 @@ def small(values, answers):
 def fitted(table, states):
     """One hidden variable behind all columns, from states of rows."""
     n = len(table.columns)
-    sketch = empty_sketch(table, [2]).with_graph(tree_graph(n, 1, [n] * n, []))
-    start = Filled(table.codes, table.counts).with_column(np.array(states, dtype=np.int32))
+    sketch = empty_graph(table, [2]).with_graph(tree_graph(n, 1, [n] * n, []))
+    start = CompletedRows(table.codes, table.counts).with_column(np.array(states, dtype=np.int32))
     return fit(table, 1.0, sketch, start).brought_close()
 
 

@@ -9,23 +9,15 @@ from lacunet import learn_latent_tree
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
-from lacunet.structure.hidden.fitting import Filled, complete, fit
-from lacunet.structure.hidden.sketch import (
-    empty_sketch,
+from lacunet.structure.hidden.fitting import CompletedRows, complete, fit
+from lacunet.structure.hidden.latent_graph import (
+    empty_graph,
     hidden_names,
     log_numberings,
     more_than_chance,
-    reached,
-    strongest_tree,
 )
-from lacunet.structure.hidden.tree_moves import (
-    MOVES,
-    Situation,
-    cleared,
-    homes_of,
-    links_of,
-    tree_graph,
-)
+from lacunet.structure.hidden.latent_tree import MOVES, cleared, homes_of, links_of, tree_graph
+from lacunet.structure.hidden.local_classes import LocalModels, strongest_tree
 
 GROUPS = ((0, 1, 2), (3, 4, 5), (6, 7, 8))  # leaves of each hidden variable of a chain
 
@@ -49,6 +41,14 @@ def groups_of(found):
     for v in network.observed:
         homes.setdefault(network.parents[v], set()).add(v)
     return {frozenset(group) for group in homes.values()}
+
+
+def reached(first, links):
+    """All that links lead to from one."""
+    found = {first}
+    while wider := {v for link in links if found & {*link} for v in link} - found:
+        found |= wider
+    return found
 
 
 def keeps_to_a_tree(network):
@@ -103,30 +103,32 @@ def test_naive_has_one_hidden_variable_behind_all():
 def test_whatever_is_proposed_is_a_tree_and_has_a_start(seed, missing):
     """Every kind of change of a tree gives trees, and completed rows that fit them."""
     table, rng = chain(40, missing, seed), np.random.default_rng(seed)
-    rows = Filled(table.codes, table.counts)
+    rows = CompletedRows(table.codes, table.counts)
     for _ in range(3):
         rows = rows.with_column(rng.integers(0, 2, len(table.codes)).astype(np.int32))
     homes = rng.integers(9, 12, 9).tolist()
-    sketch = empty_sketch(table, [2, 2, 2])
-    sketch = sketch.with_graph(tree_graph(9, 3, homes, [(9, 10), (10, 11)]))
-    now = fit(table, 1.0, sketch, rows)
-    situation = Situation(sketch, complete(table, now, rng), 1.0, False, rng)
+    graph = empty_graph(table, [2, 2, 2])
+    graph = graph.with_graph(tree_graph(9, 3, homes, [(9, 10), (10, 11)]))
+    now = fit(table, 1.0, graph, rows)
+    models = LocalModels(graph, complete(table, now, rng), 1.0, rng)
     for moves in MOVES:
-        for proposal in map(cleared, moves(situation)):
-            assert keeps_to_a_tree(proposal.sketch.network)
-            assert proposal.start.codes.shape[1] == 9 + len(proposal.sketch.sizes)
+        for proposal in map(cleared, moves(models, False)):
+            assert keeps_to_a_tree(proposal.graph.network)
+            assert proposal.start.codes.shape[1] == 9 + len(proposal.graph.sizes)
             states = proposal.start.codes[:, 9:]
             assert (states >= 0).all()
-            assert (states < proposal.sketch.sizes).all()
+            assert (states < proposal.graph.sizes).all()
 
 
 def test_the_bound_is_below_the_exact_evidence():
     table = Table.from_codes([[0, 0, 1], [1, 1, -1], [1, 1, 1], [0, 0, 0], [0, -1, 0]])
     rng = np.random.default_rng(0)
-    start = Filled(table.codes, table.counts).with_column(rng.integers(0, 2, 5).astype(np.int32))
-    sketch = empty_sketch(table, [2])
-    sketch = sketch.with_graph(tree_graph(3, 1, [3, 3, 3], []))
-    found = fit(table, 1.0, sketch, start).brought_close()
+    start = CompletedRows(table.codes, table.counts).with_column(
+        rng.integers(0, 2, 5).astype(np.int32)
+    )
+    graph = empty_graph(table, [2])
+    graph = graph.with_graph(tree_graph(3, 1, [3, 3, 3], []))
+    found = fit(table, 1.0, graph, start).brought_close()
     assert found.posterior.bound <= exact_evidence(found.posterior.problem).value
 
 
@@ -155,10 +157,10 @@ def test_the_strongest_tree_is_the_best_of_all_by_exchange(seed, n):
 
 def test_homes_and_links_give_the_graph_back():
     homes, links = [5, 5, 6, -1, 7], [(5, 6), (6, 7)]
-    sketch = empty_sketch(Table.from_codes([[0, 1, 0, 1, 0], [1, 0, 1, 0, 1]]), [2, 2, 2])
-    sketch = sketch.with_graph(tree_graph(5, 3, homes, links))
-    assert homes_of(sketch) == homes
-    assert sorted(links_of(sketch)) == links
+    graph = empty_graph(Table.from_codes([[0, 1, 0, 1, 0], [1, 0, 1, 0, 1]]), [2, 2, 2])
+    graph = graph.with_graph(tree_graph(5, 3, homes, links))
+    assert homes_of(graph) == homes
+    assert sorted(links_of(graph)) == links
 
 
 def test_hidden_variables_never_get_the_name_of_a_column():

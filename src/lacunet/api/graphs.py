@@ -38,7 +38,7 @@ from lacunet.structure import learned, learning
 from lacunet.structure.edges.certainty import EdgeCertainty, resample_edges
 from lacunet.structure.edges.posterior import check_cases, find_edges
 from lacunet.structure.families import AVERAGED, GraphPrior
-from lacunet.structure.hidden.latent_tree import LatentTree, Shape, learn_tree
+from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, learn_tree
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import GraphDistances, Learned
 from lacunet.summaries.bootstrap import check_replicates
@@ -217,17 +217,17 @@ def learn_latent_tree(
     >>> found.hidden
     {'H1': 2}
     """
-    chosen = one_of(Shape, "shape", shape)
+    chosen = one_of(TreeShape, "shape", shape)
     settings, reading = divide(settings, options)
     alpha, table = one_alpha(settings), as_table(data, reading, numbers=True)
     prior, goal = settings.numbers, settings.goal
     with on_threads(settings.threads, listener) as executor:
-        if chosen is Shape.NAIVE:
+        if chosen is TreeShape.NAIVE:
             return learn_classes(table, alpha, settings.options, goal, executor, prior=prior)
         return learn_tree(
             table,
             alpha,
-            apart=chosen is Shape.FOREST,
+            apart=chosen is TreeShape.FOREST,
             seed=settings.seed,
             goal=goal if settings.evidence else None,
             executor=executor,

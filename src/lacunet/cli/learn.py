@@ -28,12 +28,12 @@ from lacunet.report.documents import (
 )
 from lacunet.report.page.network_page import hidden_answer, latent_tree_answer, learned_answer
 from lacunet.selection.hidden_search import MOST
-from lacunet.structure.hidden.latent_tree import Shape
+from lacunet.structure.hidden.latent_tree import TreeShape
 from lacunet.structure.knowledge import Knowledge, parse_edges, parse_tiers, read_knowledge
 from lacunet.tabular import Together
 
 ShapeOption: TypeAlias = Annotated[
-    Shape | None,
+    TreeShape | None,
     o.option(
         "Learn hidden variables that join the columns instead: tree (every column a leaf), forest "
         "(it may fall apart) or naive (one of them behind all columns). --alpha is then 1.01, if "
@@ -56,7 +56,7 @@ MostHidden: TypeAlias = Annotated[
 
 
 def learn_shape(
-    asked: o.Request, data: Path, shape: Shape, save: Path | None, report: Path | None
+    asked: o.Request, data: Path, shape: TreeShape, save: Path | None, report: Path | None
 ) -> None:
     """Learn a latent tree, forest or class model."""
     table = read(data, asked)
@@ -87,7 +87,7 @@ def learn_with_hidden(
     show_network(found, answer, hidden_document(found), asked, save, report)
 
 
-def check_hidden(hidden: str, shape: Shape | None, edges: bool) -> None:
+def check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
     """Refuse what is not offered with hidden variables."""
     if shape is not None:
         raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
@@ -99,7 +99,7 @@ def check_hidden(hidden: str, shape: Shape | None, edges: bool) -> None:
     _refuse_edges("--hidden auto", edges)
 
 
-def check_shape(shape: Shape, known: Knowledge, edges: bool, resume: Path | None) -> None:
+def check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path | None) -> None:
     """Refuse what a shape leaves no room for."""
     _refuse_edges(f"--shape {shape}", edges)
     if resume is not None:

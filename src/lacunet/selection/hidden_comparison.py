@@ -32,8 +32,8 @@ from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.grids import TITLES
 from lacunet.selection.measuring import measure_posterior
 from lacunet.structure.hidden.fitting import hidden_grid, hidden_variables
-from lacunet.structure.hidden.latent_tree import LatentTree, Shape, check_columns, mean_model
-from lacunet.structure.hidden.places import FEWEST_IN_CLIQUE
+from lacunet.structure.hidden.growing import FEWEST_IN_CLIQUE
+from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, check_columns, mean_model
 from lacunet.structure.learned import Learned
 from lacunet.structure.task import USUAL, few_rows
 from lacunet.tabular import Columns, Grid, Printable
@@ -256,7 +256,7 @@ def learn_classes(
     found = measure_posterior(tried, goal=goal, executor=executor)
     certainty, best = found.certainty, found.best
     return LatentTree(
-        Shape.NAIVE,
+        TreeShape.NAIVE,
         mean_model(best.fit.model),
         alpha,
         certainty.values[best.label],

@@ -37,10 +37,10 @@ from lacunet.selection.measuring import (
     measure_posterior,
 )
 from lacunet.structure.completing import Completer
-from lacunet.structure.hidden.fitting import Fitted, by_size, hidden_variables
+from lacunet.structure.hidden.fitting import LatentGraphFit, by_size, hidden_variables
 from lacunet.structure.hidden.growing import Growing, hidden_piece
+from lacunet.structure.hidden.latent_graph import edge_matrix
 from lacunet.structure.hidden.latent_tree import check_columns, mean_model
-from lacunet.structure.hidden.sketch import edge_matrix
 from lacunet.structure.journal import Journal
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import Learned
@@ -52,7 +52,9 @@ from lacunet.structure.task import USUAL, GraphTask, graph_task
 SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
 
 
-def candidate_of(label: Label, found: Fitted, options: Options, executor: Executor) -> Candidate:
+def candidate_of(
+    label: Label, found: LatentGraphFit, options: Options, executor: Executor
+) -> Candidate:
     """Climb from what was found, and take the scores there."""
     network, problem = found.model.network, found.posterior.problem
     fit = learn(problem, options, executor=executor.silent(), start=found.model)
@@ -88,12 +90,14 @@ class OnePrior:
     growing: Growing
     how: Measuring
     without: Learned  # the best graph without hidden variables
-    now: Fitted  # the best graph that was kept
+    now: LatentGraphFit  # the best graph that was kept
     alone: Candidate  # `without`, with its scores
     kept: Candidate  # `now`, with its scores
     rival: Candidate | None = None  # the best graph with hidden variables, kept or not
     pair: Selection | None = None  # the comparison of `alone` and `rival`, where it was made
-    tried: dict[str, Fitted] = field(default_factory=dict)  # graphs with one hidden variable more
+    tried: dict[str, LatentGraphFit] = field(
+        default_factory=dict
+    )  # graphs with one hidden variable more
 
     @classmethod
     def begin(
@@ -111,7 +115,7 @@ class OnePrior:
         found = enumerate(self.growing.one_more(self.now))
         self.tried = {number_of(number, OTHER.format(k + 1) * (k > 0)): one for k, one in found}
 
-    def take_over(self, number: int, others: Mapping[str, Fitted]) -> None:
+    def take_over(self, number: int, others: Mapping[str, LatentGraphFit]) -> None:
         """Fit the best of graphs that were found under another prior, too."""
         if others:
             best = max(others.values(), key=lambda one: one.value)
@@ -153,7 +157,7 @@ class OnePrior:
         """Compare the best graph with hidden variables, if there is one, and that without."""
         return self.pair or self._compared(self.alone, self.rival or self.alone)
 
-    def _candidate(self, label: str, found: Fitted) -> Candidate:
+    def _candidate(self, label: str, found: LatentGraphFit) -> Candidate:
         return candidate_of(label, found, _few_starts(self.how.options), self.how.executor)
 
     def _compared(self, one: Candidate, other: Candidate) -> Selection:

@@ -1,36 +1,47 @@
 """A graph gets one hidden variable more: proposed, fitted, and the graph searched again around it.
 
-Groups of columns propose it, the bound of the evidence of the data as they are chooses among them.
-Whether the best graph with it is better than the one without is left to whoever measures.
+Take a hidden parent away, and its children all depend on each other: a graph without it has a
+near-clique in its place (Elidan, Lotner, Friedman & Koller 2001). With few rows it has fewer edges,
+so small groups of columns that depend on each other are candidates, too. The bound of the evidence
+of the data as they are chooses among proposals; measuring decides against the graph without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
-from lacunet.runtime.arrays import BoolArray
+from lacunet.fitting.diagnose import Variational
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.hidden.fitting import Filled, Fitted, Keeping, Proposal, complete, fit
-from lacunet.structure.hidden.places import (
-    FEWEST_IN_CLIQUE,
-    Explaining,
-    dependent_groups,
-    find_islands,
-    groups_of,
+from lacunet.structure.hidden.fitting import (
+    RISE,
+    CompletedRows,
+    GraphProposal,
+    LatentGraphFit,
+    complete,
+    fit,
+    problem_of,
 )
-from lacunet.structure.hidden.sketch import Sketch, edge_matrix
-from lacunet.structure.journal import FORGETFUL, Journal
+from lacunet.structure.hidden.latent_graph import LatentGraph, edge_matrix, numbers_of
+from lacunet.structure.hidden.local_classes import LocalModels, find_islands
+from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.structure.learned import Learned
 from lacunet.structure.moves import Limits
 from lacunet.structure.scoring import complete_scores, search_complete
 from lacunet.structure.task import GraphTask
 
-RISE = 0.5  # nats that another graph must be above: less is not worth another fit
+# A hidden variable has three children or more: of two, it says no more than an edge between them.
+FEWEST_IN_CLIQUE = 3
+MOST = 12  # members of a group that is proposed
+LARGEST = 5  # members of a group that is proposed because they depend on each other
+PAIRS = 200  # of columns that such groups grow from
+BEAM = 20  # such groups of each size: of six columns that is all
 FITTED = 16  # proposals that are fitted, those first that gain most by themselves
 IMPROVED = 4  # of them, that the graph is searched again around
 ROUNDS = 10  # of such a search, at most
@@ -38,7 +49,7 @@ ROUNDS = 10  # of such a search, at most
 
 @dataclass(frozen=True, eq=False)
 class Growing:
-    """A task, and chance."""
+    """The search for hidden variables of one task; every piece of work draws from one generator."""
 
     task: GraphTask
     rng: np.random.Generator
@@ -46,13 +57,15 @@ class Growing:
     executor: Executor = SERIAL
 
     @cached_property
-    def kept(self) -> Keeping:
-        """What was done before the search was stopped."""
-        return Keeping(self.task, self.rng, self.journal)
+    def columns(self) -> LatentGraph:
+        """The columns, without edges."""
+        task, n = self.task, len(self.task.variables)
+        numbers = numbers_of(task.table, task.variables)
+        return LatentGraph(task.table.columns, (), np.zeros((n, n), bool), task.known, numbers)
 
     @cached_property
     def constant(self) -> BoolArray:
-        """Which columns have one state: nobody can tell edges with them from none, (n,)."""
+        """Which columns have one state: edges with them change nothing, (n,)."""
         return np.array([len(c.states) == 1 for c in self.task.table.columns])
 
     @cached_property
@@ -61,148 +74,174 @@ class Growing:
         settled = [c.name in self.task.known.settled for c in self.task.table.columns]
         return self.constant | settled
 
-    def first(self, learned: Learned) -> Fitted:
+    def first(self, learned: Learned) -> LatentGraphFit:
         """A graph over the columns alone, as it was learned."""
-        sketch = self.kept.columns.with_graph(edge_matrix(learned.network))
-        return Fitted(sketch, learned.posterior)
+        graph = self.columns.with_graph(edge_matrix(learned.network))
+        return LatentGraphFit(graph, learned.posterior)
 
-    def one_more(self, now: Fitted) -> list[Fitted]:
+    def one_more(self, now: LatentGraphFit) -> list[LatentGraphFit]:
         """Give graphs with one hidden variable more, searched again, and the best as proposed.
 
         Bounds are further from the evidence the more is hidden: so these are several.
         """
-        piece = hidden_piece(len(now.sketch.sizes) + 1)
-        best = self.kept.once(piece, partial(self._proposed, now))
-        again = [self.improved(one, f"{piece}, graph {k}") for k, one in enumerate(best, 1)]
+        piece = hidden_piece(len(now.graph.sizes) + 1)
+        best = self._once(piece, partial(self._proposed, now))
+        again = [self._improved(one, f"{piece}, graph {k}") for k, one in enumerate(best, 1)]
         ranked = sorted(again, key=lambda one: -one.value)
-        return distinct([*ranked, *(one.brought_close() for one in best[:1])])
+        first: dict[Any, LatentGraphFit] = {}  # of each graph with the same numbers of states
+        for one in (*ranked, *(one.brought_close() for one in best[:1])):
+            first.setdefault((one.graph.sizes, one.graph.parents.tobytes()), one)
+        return [*first.values()]
 
-    def taken_over(self, other: Fitted, number: int) -> Fitted:
+    def taken_over(self, other: LatentGraphFit, number: int) -> LatentGraphFit:
         """Fit a graph that was found under another prior."""
-        piece = f"{hidden_piece(number)}, taken over"
-        return self.kept.once(piece, partial(self._taken_over, other))[0].brought_close()
 
-    def _taken_over(self, other: Fitted) -> list[Fitted]:
-        filled = complete(self.task.table, other, self.rng)
-        return [self._fit(Proposal(other.sketch, filled))]
+        def fitted() -> list[LatentGraphFit]:
+            rows = complete(self.task.table, other, self.rng)
+            return [self._fit(GraphProposal(other.graph, rows))]
 
-    def without_again(self, now: Fitted, other: Fitted) -> Fitted:
+        return self._once(f"{hidden_piece(number)}, taken over", fitted)[0].brought_close()
+
+    def without_again(self, now: LatentGraphFit, other: LatentGraphFit) -> LatentGraphFit:
         """Search a graph without hidden variables again, from rows completed by one that has some.
 
         A hidden variable must not win because the search without it stopped short.
         """
         if self.task.complete:  # completed rows are those that were searched
             return now
+
+        def searched() -> list[LatentGraphFit]:
+            rows = complete(self.task.table, other, self.rng)
+            for h in reversed(other.graph.hidden):
+                rows = rows.without(h)
+            graph = search_complete(self._completed(now.graph, rows), [now.graph.parents]).parents
+            return [self._fit(GraphProposal(now.graph.with_graph(graph), rows), now.value)]
+
         piece = "without hidden variables"
-        found = self.kept.once(piece, partial(self._without, now, other))[0]
-        return max(now, self.improved(found, piece), key=lambda one: one.value)
+        found = self._improved(self._once(piece, searched)[0], piece)
+        return max(now, found, key=lambda one: one.value)
 
-    def _without(self, now: Fitted, other: Fitted) -> list[Fitted]:
-        filled = complete(self.task.table, other, self.rng)
-        for h in reversed(other.sketch.hidden):
-            filled = filled.without(h)
-        rows = self._completed(now.sketch, filled)
-        graph = search_complete(rows, [now.sketch.parents]).parents
-        return [self._fit(Proposal(now.sketch.with_graph(graph), filled), now.value)]
-
-    def _proposed(self, now: Fitted) -> list[Fitted]:
-        """Fit proposals, and give the best."""
-        filled = complete(self.task.table, now, self.rng)
-        explaining = Explaining(now.sketch, filled, self.task.alpha, self.rng)
-        proposals = [
-            *self._splits(now.sketch, explaining),
-            *self._groups(now.sketch, explaining),
+    def _once(
+        self, piece: str, work: Callable[[], Sequence[LatentGraphFit]]
+    ) -> Sequence[LatentGraphFit]:
+        """Do a piece of work, or take from the journal what it led to when it was done before."""
+        if stand := self.journal.get(piece):
+            self.rng.bit_generator.state = stand["rng"]
+            return [self._read(graph) for graph in stand["graphs"]]
+        found = work()
+        written = [
+            {
+                "sizes": one.graph.sizes,
+                "edges": edges_of_graph(one.graph.parents),
+                "counts": one.posterior.N.tolist(),
+                "bound": one.posterior.bound,
+            }
+            for one in found
         ]
-        fitted = [self._fit(one) for one in proposals if has_sense(one.sketch)]
-        return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
+        self.journal.put(piece, rng=self.rng.bit_generator.state, graphs=written)
+        return found
 
-    def improved(self, now: Fitted, piece: str) -> Fitted:
+    def _read(self, stand: dict[str, Any]) -> LatentGraphFit:
+        sizes = tuple(stand["sizes"])
+        parents = graph_of_edges(stand["edges"], self.columns.n + len(sizes))
+        graph = replace(self.columns, sizes=sizes, parents=parents)
+        problem = problem_of(self.task.table, self.task.alpha, graph)
+        q = Variational(problem, np.array(stand["counts"]), stand["bound"])
+        return LatentGraphFit(graph, q)
+
+    def _fit(self, proposal: GraphProposal, above: float = -np.inf) -> LatentGraphFit:
+        return fit(self.task.table, self.task.alpha, proposal.graph, proposal.start, above)
+
+    def _improved(self, now: LatentGraphFit, piece: str) -> LatentGraphFit:
         """Search the graph again, and the numbers of states, for as long as the bound rises."""
         for k in range(1, ROUNDS + 1):
             self.executor.say(f"bound {now.value:,.1f}", 0.5)
-            better = self.kept.once(f"{piece}, round {k}", partial(self._changed, now))
+            better = self._once(f"{piece}, round {k}", partial(self._changed, now))
             if not better:
                 break
             now = better[0]
         return now.brought_close()
 
-    def _changed(self, now: Fitted) -> list[Fitted]:
+    def _changed(self, now: LatentGraphFit) -> list[LatentGraphFit]:
         """Give the first change that raises the bound, if any."""
-        filled = complete(self.task.table, now, self.rng)
-        for proposal in self._changes(now.sketch, filled):
+        models = self._local_models(now)
+        for proposal in self._changes(models):
             other = self._fit(proposal, now.value + RISE)
             if other.value > now.value + RISE:
                 return [other]
         return []
 
-    def _fit(self, proposal: Proposal, above: float = -np.inf) -> Fitted:
-        return fit(self.task.table, self.task.alpha, proposal.sketch, proposal.start, above)
+    def _local_models(self, now: LatentGraphFit) -> LocalModels:
+        rows = complete(self.task.table, now, self.rng)
+        return LocalModels(now.graph, rows, self.task.alpha, self.rng)
 
-    def _groups(self, sketch: Sketch, explaining: Explaining) -> list[Proposal]:
+    def _changes(self, models: LocalModels) -> Iterator[GraphProposal]:
+        """The best graph of completed rows, then other numbers of states."""
+        graph, rows = models.graph, models.rows
+        found = search_complete(self._completed(graph, rows), [graph.parents]).parents
+        if (found != graph.parents).any() and has_sense(graph.with_graph(found)):
+            yield GraphProposal(graph.with_graph(found), rows)
+        for h in graph.hidden:
+            for k in (graph.states(h) + 1, graph.states(h) - 1):
+                if k >= 2:
+                    local = models.take(graph.neighbours(h)).fit(self.task.alpha, k)
+                    drawn = local.draw(self.rng)
+                    yield GraphProposal(graph.with_size(h, k), rows.with_states(h, drawn))
+
+    def _proposed(self, now: LatentGraphFit) -> list[LatentGraphFit]:
+        """Fit proposals, and give the best."""
+        models = self._local_models(now)
+        proposals = [*self._splits(models), *self._groups(models)]
+        fitted = [self._fit(one) for one in proposals if has_sense(one.graph)]
+        return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
+
+    def _splits(self, models: LocalModels) -> Iterator[GraphProposal]:
+        """Put two hidden variables in the place of one whose neighbours it does not explain."""
+        for _, h, two in models.splits():
+            first, second = two.classes
+            start = models.rows.with_states(h, first.draw(self.rng))
+            smaller = models.graph.with_size(h, first.states)
+            wider = split_off(smaller, h, two.groups[1], second.states)
+            yield GraphProposal(wider, start.with_column(second.draw(self.rng)))
+
+    def _groups(self, models: LocalModels) -> list[GraphProposal]:
         """Put a hidden variable behind groups, those first that it explains best."""
-        rows, limits = explaining.rows, self.limits(sketch)
-        completed = self._completed(sketch, rows)
+        graph, rows, limits = models.graph, models.rows, self.limits(models.graph)
+        completed = self._completed(graph, rows)
         scores = complete_scores(completed, completed.table)
-        islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
-        touching = sketch.parents | sketch.parents.T
-        free = {*np.flatnonzero(~self.closed).tolist(), *sketch.hidden}
-        dependent = dependent_groups(explaining.near)
-        proposed = (*groups_of(touching), *islands, *dependent)
-        groups = {tuple(v for v in group if v in free) for group in proposed}
+        islands = [tuple(sorted(members)) for members, _ in find_islands(models)]
+        touching = graph.parents | graph.parents.T
+        free = {*np.flatnonzero(~self.closed).tolist(), *graph.hidden}
+        proposed = (*groups_of(touching), *islands, *dependent_groups(models.near))
         found = []
-        for group in sorted(
-            g for g in groups if len(g) >= FEWEST_IN_CLIQUE and self._free(sketch, g)
-        ):
-            one, inside = explaining.one(group), _inside(sketch, group)
+        for group in sorted({tuple(v for v in group if v in free) for group in proposed}):
+            members = list(group)
+            shared = graph.parents[members, graph.n :].all(axis=0).any()  # a hidden parent of all
+            if len(group) < FEWEST_IN_CLIQUE or shared or (limits.most[members] == 0).any():
+                continue
+            one, inside = models.one(group), _inside(graph, group)
             gain = one.value - sum(scores(v, inside[v]).score for v in group)
-            wider = behind(sketch, group, one.states, limits)
-            found.append((gain, Proposal(wider, rows.with_column(one.draw(self.rng)))))
+            wider = behind(graph, group, one.states, limits)
+            found.append((gain, GraphProposal(wider, rows.with_column(one.draw(self.rng)))))
         found.sort(key=lambda one: -one[0])
         return [proposal for _, proposal in found[:FITTED]]
 
-    def _splits(self, sketch: Sketch, explaining: Explaining) -> Iterator[Proposal]:
-        """Put two hidden variables in the place of one whose neighbours it does not explain."""
-        for h, _, two in explaining.splits(sketch):
-            first, second = two.classes
-            start = explaining.rows.with_states(h, first.draw(self.rng))
-            wider = split_off(sketch.with_size(h, first.states), h, two.groups[1], second.states)
-            yield Proposal(wider, start.with_column(second.draw(self.rng)))
-
-    def _free(self, sketch: Sketch, group: Sequence[int]) -> bool:
-        """Whether all may have a hidden parent, and have not the same one already."""
-        parents = sketch.parents[list(group)]
-        shared = parents[:, sketch.n :].all(axis=0).any()
-        return bool((self.limits(sketch).most[list(group)] > 0).all()) and not shared
-
-    def _changes(self, sketch: Sketch, filled: Filled) -> Iterator[Proposal]:
-        """The best graph of completed rows, then other numbers of states."""
-        graph = search_complete(self._completed(sketch, filled), [sketch.parents]).parents
-        if (graph != sketch.parents).any() and has_sense(sketch.with_graph(graph)):
-            yield Proposal(sketch.with_graph(graph), filled)
-        explaining = Explaining(sketch, filled, self.task.alpha, self.rng)
-        for h in sketch.hidden:
-            states = sketch.sizes[h - sketch.n]
-            for k in (states + 1, states - 1):
-                if k >= 2:
-                    drawn = explaining.exactly(sketch.neighbours(h), k).draw(self.rng)
-                    yield Proposal(sketch.with_size(h, k), filled.with_states(h, drawn))
-
-    def _completed(self, sketch: Sketch, filled: Filled) -> GraphTask:
+    def _completed(self, graph: LatentGraph, rows: CompletedRows) -> GraphTask:
         """Completed rows as the task of a search that tries a graph once."""
         return GraphTask(
-            filled.table(sketch),
-            sketch.variables,
+            rows.table(graph),
+            graph.variables,
             self.task.alpha,
             replace(self.task.how, restarts=0),
-            self.limits(sketch),
-            sketch.parents,
+            self.limits(graph),
+            graph.parents,
             self.task.known,
         )
 
-    def limits(self, sketch: Sketch) -> Limits:
+    def limits(self, graph: LatentGraph) -> Limits:
         """What is known of the columns' graph; of hidden variables, what follows from that."""
         allowed, required, most = self.task.limits
-        n, m = sketch.n, len(sketch.sizes)
+        n, m = graph.n, len(graph.sizes)
         may = np.ones((n + m, n + m), dtype=bool)
         may[:n, :n] = allowed
         may[:n, n:] = ~self.closed[:, None]
@@ -218,48 +257,92 @@ def hidden_piece(number: int) -> str:
     return f"hidden variable {number}"
 
 
-def distinct(found: Sequence[Fitted]) -> list[Fitted]:
-    """Leave out graphs that came before, with the same numbers of states."""
-    first: dict[Any, Fitted] = {}
-    for one in found:
-        first.setdefault((one.sketch.sizes, one.sketch.parents.tobytes()), one)
-    return list(first.values())
-
-
-def has_sense(sketch: Sketch) -> bool:
+def has_sense(graph: LatentGraph) -> bool:
     """Whether every hidden variable has a child, and joins as many variables as tell it apart."""
     return all(
-        sketch.parents[:, h].any() and len(sketch.neighbours(h)) >= FEWEST_IN_CLIQUE
-        for h in sketch.hidden
+        graph.parents[:, h].any() and len(graph.neighbours(h)) >= FEWEST_IN_CLIQUE
+        for h in graph.hidden
     )
 
 
-def _inside(sketch: Sketch, group: Sequence[int]) -> BoolArray:
-    """The edges of a graph within a group."""
-    inside = np.zeros_like(sketch.parents)
-    inside[np.ix_(group, group)] = sketch.parents[np.ix_(group, group)]
-    return inside
-
-
-def split_off(sketch: Sketch, h: int, who: Sequence[int], states: int) -> Sketch:
+def split_off(graph: LatentGraph, h: int, some: Sequence[int], states: int) -> LatentGraph:
     """Give some neighbours of a hidden variable to a new one, which is its child."""
-    wider = sketch.with_hidden(states, [h], [])
+    wider = graph.with_hidden(states, [h], [])
     parents, new = wider.parents.copy(), wider.hidden[-1]
-    for v in who:
+    for v in some:
         parents[v, new], parents[v, h] = parents[v, h], False
         parents[new, v], parents[h, v] = parents[h, v], False
     return wider.with_graph(parents)
 
 
-def behind(sketch: Sketch, group: Sequence[int], states: int, limits: Limits) -> Sketch:
+def behind(graph: LatentGraph, group: Sequence[int], states: int, limits: Limits) -> LatentGraph:
     """Put a hidden variable behind a group, in the place of the edges within it.
 
     Edges that are required stay; a member that may have no more parents loses others of its own.
     """
-    inside = _inside(sketch, group) & ~limits.required
-    wider = sketch.with_graph(sketch.parents & ~inside).with_hidden(states, [], list(group))
+    inside = _inside(graph, group) & ~limits.required
+    wider = graph.with_graph(graph.parents & ~inside).with_hidden(states, [], list(group))
     parents = wider.parents.copy()
     for v in group:
         others = np.flatnonzero(parents[v, :-1] & ~limits.required[v])
         parents[v, others[: max(0, int(parents[v].sum() - limits.most[v]))]] = False
     return wider.with_graph(parents)
+
+
+def _inside(graph: LatentGraph, group: Sequence[int]) -> BoolArray:
+    """The edges of a graph within a group."""
+    inside = np.zeros_like(graph.parents)
+    inside[np.ix_(group, group)] = graph.parents[np.ix_(group, group)]
+    return inside
+
+
+def groups_of(touching: BoolArray) -> list[tuple[int, ...]]:
+    """Give near-cliques, neighbourhoods and components of a graph, each once; (n, n), symmetric."""
+    _, component = connected_components(touching, directed=False)
+    found = [
+        *near_cliques(touching),
+        *({v, *np.flatnonzero(row).tolist()} for v, row in enumerate(touching)),
+        *(np.flatnonzero(component == k).tolist() for k in np.unique(component)),
+    ]
+    return sorted({tuple(sorted(g)) for g in found if FEWEST_IN_CLIQUE <= len(g) <= MOST})
+
+
+def near_cliques(touching: BoolArray) -> Iterator[set[int]]:
+    """Grow a group from every edge, for as long as each touches at least half of the others."""
+    for u, v in np.argwhere(np.triu(touching)).tolist():
+        group = {u, v}
+        while True:
+            ties = touching[:, sorted(group)].sum(axis=1)
+            others = [w for w in np.argsort(-ties, kind="stable").tolist() if w not in group]
+            wider = next((w for w in others if is_near_clique(touching, group | {w})), None)
+            if wider is None:
+                break
+            group.add(wider)
+        yield group
+
+
+def is_near_clique(touching: BoolArray, group: set[int]) -> bool:
+    """Whether each member touches at least half of the others."""
+    members = sorted(group)
+    inside = touching[np.ix_(members, members)].sum(axis=1)
+    return bool((2 * inside >= len(members) - 1).all())
+
+
+def dependent_groups(near: FloatArray) -> list[tuple[int, ...]]:
+    """Give small groups whose least dependent pair is the most dependent, by a beam search.
+
+    `near`, (n, n), says how dependent each pair is.
+    """
+
+    def weakest(group: tuple[int, ...]) -> float:
+        return float(near[np.ix_(group, group)][np.triu_indices(len(group), 1)].min())
+
+    n = len(near)
+    beam: list[tuple[int, ...]] = [(v,) for v in range(n)]
+    found: list[tuple[int, ...]] = []
+    for size in range(2, min(LARGEST, n) + 1):
+        wider = {tuple(sorted((*group, v))) for group in beam for v in range(n) if v not in group}
+        width = BEAM if size >= FEWEST_IN_CLIQUE else PAIRS
+        beam = sorted(wider, key=lambda group: (-weakest(group), group))[:width]
+        found += beam if size >= FEWEST_IN_CLIQUE else []
+    return found

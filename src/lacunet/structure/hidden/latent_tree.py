@@ -1,13 +1,15 @@
-"""The search for a latent tree: islands, a tree over them, then changes as long as one helps.
+"""Latent trees: every column is a leaf, and what joins the columns is hidden.
 
-A latent tree, forest or class model that was learned, and what it is worth.
+The search begins with a tree over islands, then makes changes that completed rows propose (of
+leaves, numbers of states, splits, mergers) as long as one raises the bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,96 +23,33 @@ from lacunet.flags import Flag
 from lacunet.models.network import Model, Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import describe_alpha
+from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.structure.families import CompleteCounts, Statistics
 from lacunet.structure.hidden.fitting import (
-    Filled,
-    Fitted,
-    Proposal,
+    RISE,
+    CompletedRows,
+    GraphProposal,
+    LatentGraphFit,
     by_size,
     complete,
     fit,
     hidden_grid,
     hidden_variables,
 )
-from lacunet.structure.hidden.places import Explaining, find_islands
-from lacunet.structure.hidden.sketch import empty_sketch
-from lacunet.structure.hidden.tree_moves import MOVES, Moves, Situation, best_tree, cleared
+from lacunet.structure.hidden.latent_graph import LatentGraph, empty_graph
+from lacunet.structure.hidden.local_classes import LocalModels, find_islands, strongest_tree
+from lacunet.structure.scoring import AvailableCases, statistics_of
 from lacunet.structure.task import USUAL, check_seen, few_rows
 from lacunet.tabular import Columns, Grid, Printable
 
-RISE = 0.5  # nats that the bound of another tree must be above
-LEFT = 0.9  # of what was to be done before a change, as it is shown: nobody knows how many follow
-
-
-@dataclass(frozen=True, eq=False)
-class Grown:
-    """The best latent tree that was found, and how the bound rose."""
-
-    best: Fitted
-    values: tuple[float, ...]  # bounds, with all labellings, of the trees that were accepted
-    fitted: int  # trees fitted to the data as they are
-
-
-class TreeSearch:
-    """A table, and the best tree so far."""
-
-    def __init__(
-        self,
-        table: Table,
-        alpha: float | str,
-        *,
-        apart: bool,
-        seed: int,
-        executor: Executor,
-        prior: NumberPrior = USUAL,
-    ) -> None:
-        self.table, self.alpha, self.apart = table, alpha, apart
-        self.rng, self.executor = np.random.default_rng([seed, 1]), executor
-        self.columns = empty_sketch(table, prior=prior)
-        self.best = self._first()
-        self.values, self.fitted = [self.best.value], 1
-
-    def _first(self) -> Fitted:
-        """A tree over islands."""
-        rows, sketch = Filled(self.table.codes, self.table.counts), self.columns
-        explaining = Explaining(sketch, rows, self.alpha, self.rng)
-        for island in find_islands(explaining, self.executor.part(0.0, 0.3)):
-            sketch = sketch.with_hidden(island.classes.states, [], [])
-            rows = rows.with_column(island.classes.draw(self.rng))
-        tree = best_tree(rows, sketch, self.alpha, apart=self.apart)
-        start = cleared(Proposal(tree, rows))
-        return fit(self.table, self.alpha, start.sketch, start.start)
-
-    def run(self) -> Grown:
-        """Change the tree until no kind of change helps any more."""
-        in_vain, k, left = 0, 0, 0.7
-        while in_vain < len(MOVES):
-            in_vain = 0 if self._better(MOVES[k % len(MOVES)]) else in_vain + 1
-            k, left = k + 1, left * LEFT
-            self.executor.say(f"tree {self.fitted}, bound {self.best.value:,.1f}", 1.0 - left)
-        best = self.best.brought_close()
-        return Grown(best, (*self.values, best.value), self.fitted)
-
-    def _better(self, moves: Moves) -> bool:
-        """Accept the first change of a kind that raises the bound."""
-        filled = complete(self.table, self.best, self.rng)
-        now = Situation(self.best.sketch, filled, self.alpha, self.apart, self.rng)
-        for proposal in map(cleared, moves(now)):
-            above = self.best.value + RISE
-            other = fit(self.table, self.alpha, proposal.sketch, proposal.start, above)
-            self.fitted += 1
-            if other.value > above:
-                self.best = other
-                self.values.append(other.value)
-                return True
-        return False
-
-
+LEFT = 0.9  # of what was to be done before a change, as it is shown: the number is unknown
+SINGLES = 3  # changes that are tried by themselves where all together do not help
 FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them,
 FEWEST_IN_TREE = 2  # but one does, where all hang together whatever the data tell
 
 
-class Shape(StrEnum):
+class TreeShape(StrEnum):
     """What the graph of columns and hidden variables looks like."""
 
     TREE = "tree"
@@ -120,9 +59,9 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTree(Printable):
-    """The best one that was found."""
+    """The best latent tree, forest or class model that was found, and what it is worth."""
 
-    shape: Shape
+    shape: TreeShape
     model: Model  # its parameters are posterior means
     alpha: float | str  # the prior, as it was asked for
     log_evidence: float  # log p(D|S), all labellings of hidden states
@@ -149,18 +88,12 @@ class LatentTree(Printable):
         """Give what `print` and notebooks show."""
         what = hidden_variables(len(self.hidden))
         title = f"log p(D|S) ≈ {self.log_evidence:.2f} ({self.by}); {what}"
-        notes = (
-            f"Prior: {describe_alpha(self.alpha)}.",
-            *self._way(),
-            *map("- {}".format, self.flags),
-        )
-        return [hidden_grid(self.model, title, notes)]
-
-    def _way(self) -> Iterator[str]:
-        """Say how it was found."""
+        notes = [f"Prior: {describe_alpha(self.alpha)}."]
         if self.bounds:
             times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
-            yield f"Trees fitted: {self.fitted}; bound raised {times} times, by {nats:.1f} nats."
+            found = f"bound raised {times} times, by {nats:.1f} nats."
+            notes.append(f"Trees fitted: {self.fitted}; {found}")
+        return [hidden_grid(self.model, title, (*notes, *map("- {}".format, self.flags)))]
 
 
 def mean_model(model: Model) -> Model:
@@ -195,23 +128,207 @@ def learn_tree(
     """
     check_columns(table, FEWEST_COLUMNS if apart else FEWEST_IN_TREE)
     executor.say(PREPARING, 0.0)
-    search = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor, prior=prior)
-    grown = search.run()
+    graph, rng = empty_graph(table, prior=prior), np.random.default_rng([seed, 1])
+    best, values, fitted = _search(table, alpha, graph, apart, rng, executor)
     found = LatentTree(
-        Shape.FOREST if apart else Shape.TREE,
-        by_size(grown.best.model),
+        TreeShape.FOREST if apart else TreeShape.TREE,
+        by_size(best.model),
         alpha,
-        grown.best.value,
+        best.value,
         "variational bound, all labellings",
-        grown.values,
-        grown.fitted,
+        values,
+        fitted,
         tuple(few_rows(table)),
     )
     if goal is None:
         return found
-    problem = grown.best.posterior.problem
+    problem = best.posterior.problem
     prepare_sampling(executor, problem.network)
     measured = measure(problem, goal=goal, seed=seed, executor=executor)
     by = f"measured by {measured.method}{measured.error}: {measured.verdict}"
     flags = (*found.flags, *measured.notes)
     return replace(found, log_evidence=measured.value, by=by, flags=flags)
+
+
+def _search(
+    table: Table,
+    alpha: float | str,
+    columns: LatentGraph,
+    apart: bool,
+    rng: np.random.Generator,
+    executor: Executor,
+) -> tuple[LatentGraphFit, tuple[float, ...], int]:
+    """Give the best tree, bounds of those that were accepted, and how many were fitted."""
+    rows, graph = CompletedRows(table.codes, table.counts), columns
+    models = LocalModels(graph, rows, alpha, rng)
+    for _, classes in find_islands(models, executor.part(0.0, 0.3)):
+        graph = graph.with_hidden(classes.states, [], [])
+        rows = rows.with_column(classes.draw(rng))
+    tree = best_tree(LocalModels(graph, rows, alpha, rng), apart=apart)
+    start = cleared(GraphProposal(tree, rows))
+    best = fit(table, alpha, start.graph, start.start)
+    values, fitted, in_vain, k, left = [best.value], 1, 0, 0, 0.7
+    while in_vain < len(MOVES):
+        in_vain += 1
+        now = LocalModels(best.graph, complete(table, best, rng), alpha, rng)
+        for proposal in map(cleared, MOVES[k % len(MOVES)](now, apart)):
+            above = best.value + RISE
+            other = fit(table, alpha, proposal.graph, proposal.start, above)
+            fitted += 1
+            if other.value > above:
+                best, in_vain = other, 0
+                values.append(other.value)
+                break
+        k, left = k + 1, left * LEFT
+        executor.say(f"tree {fitted}, bound {best.value:,.1f}", 1.0 - left)
+    best = best.brought_close()
+    return best, (*values, best.value), fitted
+
+
+def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, int]]) -> BoolArray:
+    """Give the edges of a tree or a forest: (n + m, n + m), parents of v at [v].
+
+    `homes[v]` is the hidden variable of column v (−1: none), `links` join hidden ones, by number.
+    """
+    parents = np.zeros((n + m, n + m), dtype=bool)
+    for v, home in enumerate(homes):
+        if home >= 0:
+            parents[v, home] = True
+    left = set(range(n, n + m))
+    while left:  # edges point away from the first hidden variable of each part
+        todo = [min(left)]
+        left -= {*todo}
+        while todo:
+            u = todo.pop()
+            for v in sorted(left & {a + b - u for a, b in links if u in (a, b)}):
+                parents[v, u] = True
+                left.remove(v)
+                todo.append(v)
+    return parents
+
+
+def homes_of(graph: LatentGraph) -> list[int]:
+    """Give the hidden variable behind each column; −1 where there is none."""
+    return [int(row.argmax()) if row.any() else -1 for row in graph.parents[: graph.n]]
+
+
+def links_of(graph: LatentGraph) -> list[tuple[int, int]]:
+    """Give the edges between hidden variables."""
+    n = graph.n
+    return [(int(u) + n, int(v) + n) for v, u in np.argwhere(graph.parents[n:, n:])]
+
+
+def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
+    """Give the tree of the strongest dependences in completed rows; a forest if it may fall apart.
+
+    Hidden variables that nothing hangs on are left as they are: they have no effect.
+    """
+    graph, n, m = now.graph, now.graph.n, len(now.graph.sizes)
+
+    def of_categories(seen: Table) -> Statistics:
+        return (CompleteCounts if seen.complete else AvailableCases)(seen, now.alpha)
+
+    statistics = statistics_of(now.rows.table(graph), graph.variables, now.alpha, of_categories)
+    none = np.zeros(n + m, dtype=bool)
+    scores = np.array([statistics(v, none) for v in range(n + m)])
+    gains = scores - np.diag(scores)[:, None]  # log Bayes factors of each to depend on each
+    homes = []
+    for v in range(n):
+        home = n + int(gains[v, n:].argmax())
+        homes.append(-1 if apart and gains[v, home] <= 0 else home)
+    between = gains[n:, n:]
+    strength = (between + between.T) / 2
+    links = [(n + a, n + b) for a, b in strongest_tree(strength) if not apart or strength[a, b] > 0]
+    return graph.with_graph(tree_graph(n, m, homes, links))
+
+
+def cleared(proposal: GraphProposal) -> GraphProposal:
+    """Take hidden variables away that join nothing."""
+    graph, start = proposal.graph, proposal.start
+    for h in reversed(graph.hidden):
+        if len(graph.neighbours(h)) < 2:
+            return cleared(GraphProposal(graph.without(h), start.without(h)))
+    return proposal
+
+
+# Completed rows by a tree, and whether it may be a forest: proposals, the most promising first.
+Moves: TypeAlias = Callable[[LocalModels, bool], Iterator[GraphProposal]]
+
+
+def regrafted(now: LocalModels, apart: bool) -> Iterator[GraphProposal]:
+    """Hang every column, and every hidden variable, where completed rows would have it."""
+    graph, rows = now.graph, now.rows
+    if not graph.sizes:  # a forest without hidden variables: there is nothing to hang columns on
+        return
+    best = best_tree(now, apart=apart)
+    homes, others = homes_of(graph), homes_of(best)
+    moved = [v for v in range(graph.n) if homes[v] != others[v]]
+    relinked = sorted(links_of(best)) != sorted(links_of(graph))
+    if not moved and not relinked:
+        return
+    yield GraphProposal(best, rows)
+    n, m = graph.n, len(graph.sizes)
+    if moved and relinked:
+        yield GraphProposal(graph.with_graph(tree_graph(n, m, homes, links_of(best))), rows)
+    if (moved and relinked) or len(moved) > 1:
+        for v in moved[:SINGLES]:
+            own = [*homes[:v], others[v], *homes[v + 1 :]]
+            yield GraphProposal(graph.with_graph(tree_graph(n, m, own, links_of(graph))), rows)
+
+
+def resized(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+    """Give hidden variables a state more or less: all that gain by it, then the best of them."""
+    found = []
+    for h in now.graph.hidden:
+        rows, states = now.take(now.graph.neighbours(h)), now.graph.states(h)
+        own = rows.fit(now.alpha, states).value
+        others = [rows.fit(now.alpha, k) for k in (states + 1, states - 1) if k >= 2]
+        better = max(others, key=lambda classes: classes.value)
+        if better.value > own + RISE:
+            found.append((better.value - own, h, better.states, better.draw(now.rng)))
+    found.sort(key=lambda one: -one[0])
+    for chosen in (found, *([one] for one in found[:SINGLES] if len(found) > 1)):
+        graph, start = now.graph, now.rows
+        for _, h, states, drawn in chosen:
+            graph, start = graph.with_size(h, states), start.with_states(h, drawn)
+        if chosen:
+            yield GraphProposal(graph, start)
+
+
+def split(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+    """Put two hidden variables in the place of one whose neighbours it does not explain."""
+    for _, h, two in sorted(now.splits(), key=lambda one: -one[0])[:SINGLES]:
+        first, second = two.classes
+        graph = now.graph.with_hidden(second.states, [], []).with_size(h, first.states)
+        start = now.rows.with_states(h, first.draw(now.rng)).with_column(second.draw(now.rng))
+        new, theirs = graph.hidden[-1], two.groups[1]
+        links = [(h, new)]
+        for a, b in links_of(now.graph):
+            other = a + b - h
+            links.append((new, other) if h in (a, b) and other in theirs else (a, b))
+        homes = [new if v in theirs else home for v, home in enumerate(homes_of(now.graph))]
+        parents = tree_graph(graph.n, len(graph.sizes), homes, links)
+        yield GraphProposal(graph.with_graph(parents), start)
+
+
+def merged(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+    """Put one hidden variable in the place of two that are joined."""
+    found = []
+    for a, b in links_of(now.graph):
+        groups = [[v for v in now.graph.neighbours(h) if v not in (a, b)] for h in (a, b)]
+        one = now.one([*groups[0], *groups[1]], max(now.graph.states(h) for h in (a, b)))
+        gain = one.value - now.both(groups).value if all(groups) else 0.0
+        if gain >= 0:
+            found.append((gain, a, b, one))
+    for _, a, b, one in sorted(found, key=lambda one: -one[0])[:SINGLES]:
+        graph = now.graph.with_size(a, one.states)
+        homes = [a if home == b else home for home in homes_of(graph)]
+        links = [
+            (a if u == b else u, a if v == b else v) for u, v in links_of(graph) if {u, v} != {a, b}
+        ]
+        parents = tree_graph(graph.n, len(graph.sizes), homes, links)
+        start = now.rows.with_states(a, one.draw(now.rng))
+        yield GraphProposal(graph.with_graph(parents).without(b), start.without(b))
+
+
+MOVES: tuple[Moves, ...] = (regrafted, resized, split, merged)

@@ -1,0 +1,212 @@
+"""A graph over the columns of a table and over hidden variables, which a search changes.
+
+Numbers are binned where associations are counted; the numbers themselves decide what a proposal is
+worth. The bound of a fit counts every numbering of hidden states that makes a difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations, count
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from lacunet.data.table import Column, Table
+from lacunet.fitting.diagnose import Variational
+from lacunet.inference.leaves import leaves_apart
+from lacunet.models import conjugacy
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.structure.journal import graph_of_edges
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.task import NOTHING, USUAL, network_of
+
+MOST = 6  # bins of a column: as many as tell a few classes apart
+MEMBERS = 20  # cases in each bin, about, at least; two bins there are in any case
+PREFIX = "H"  # of the names of hidden variables
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedNumber:
+    """A column of numbers: its variable, and its values in bins of about as many cases."""
+
+    variable: Variable
+    group: IntArray  # (values,) the bin of each value, in their order
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The states of the column in bins."""
+        return tuple(range(int(self.group.max(initial=0)) + 1))
+
+
+def numbers_of(table: Table, variables: Sequence[Variable]) -> dict[int, BinnedNumber]:
+    """Bin the columns of numbers of a table, by their places; `variables` are of all columns.
+
+    A value that many cases have is not cut: bins that it would fill are left out.
+    """
+    found = {}
+    for j, column in enumerate(table.columns):
+        if column.kind.number:
+            seen = table.codes[:, j] >= 0
+            cases = np.bincount(table.codes[seen, j], table.counts[seen], len(column.states))
+            many = int(np.clip(cases.sum() // MEMBERS, 2, MOST))
+            middle = (np.cumsum(cases) - cases / 2) / cases.sum()
+            group = np.unique(np.floor(middle * many), return_inverse=True)[1]
+            found[j] = BinnedNumber(variables[j], np.asarray(group, dtype=np.int64))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LatentGraph:
+    """Columns first, hidden variables behind them."""
+
+    columns: tuple[Column, ...]  # n of them
+    sizes: tuple[int, ...]  # states of each of the m hidden variables
+    parents: BoolArray  # (n + m, n + m) whether u is a parent of v, at [v, u]
+    known: Knowledge = NOTHING  # of the tables of columns
+    numbers: Mapping[int, BinnedNumber] = field(default_factory=dict)  # columns of numbers
+
+    @property
+    def n(self) -> int:
+        """How many columns there are; hidden variables have the numbers from here up."""
+        return len(self.columns)
+
+    @property
+    def hidden(self) -> range:
+        """The numbers of the hidden variables."""
+        return range(self.n, self.n + len(self.sizes))
+
+    @cached_property
+    def all_columns(self) -> tuple[Column, ...]:
+        """Columns for everything, as if nothing were hidden."""
+        names = hidden_names([c.name for c in self.columns], len(self.sizes))
+        states = [tuple(range(1, k + 1)) for k in self.sizes]
+        return (*self.columns, *map(Column, names, states))
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Variables for everything, as if nothing were hidden."""
+        return tuple(
+            self.numbers[v].variable
+            if v in self.numbers
+            else Variable(c.name, c.states, bins=c.bins, place=c.place)
+            for v, c in enumerate(self.all_columns)
+        )
+
+    @cached_property
+    def network(self) -> Network:
+        """The graph as a network."""
+        variables = [replace(v, hidden=i >= self.n) for i, v in enumerate(self.variables)]
+        return network_of(variables, self.parents, self.known)
+
+    def neighbours(self, v: int) -> list[int]:
+        """Parents and children of a variable."""
+        return np.flatnonzero(self.parents[v] | self.parents[:, v]).tolist()
+
+    def states(self, h: int) -> int:
+        """The number of states of a hidden variable."""
+        return self.sizes[h - self.n]
+
+    def with_graph(self, parents: BoolArray) -> LatentGraph:
+        """Give it other edges."""
+        return replace(self, parents=parents)
+
+    def with_size(self, h: int, states: int) -> LatentGraph:
+        """Give a hidden variable another number of states."""
+        place = h - self.n
+        return replace(self, sizes=(*self.sizes[:place], states, *self.sizes[place + 1 :]))
+
+    def with_hidden(
+        self, states: int, parents: Sequence[int], children: Sequence[int]
+    ) -> LatentGraph:
+        """Add a hidden variable, the last one, between others; edges among those stay."""
+        wider = np.zeros((len(self.parents) + 1,) * 2, dtype=bool)
+        wider[:-1, :-1] = self.parents
+        wider[-1, parents] = True
+        wider[children, -1] = True
+        return replace(self, sizes=(*self.sizes, states), parents=wider)
+
+    def without(self, h: int) -> LatentGraph:
+        """Take a hidden variable away, with its edges."""
+        left = np.delete(np.delete(self.parents, h, axis=0), h, axis=1)
+        place = h - self.n
+        return replace(self, sizes=self.sizes[:place] + self.sizes[place + 1 :], parents=left)
+
+
+def empty_graph(table: Table, sizes: Sequence[int] = (), prior: NumberPrior = USUAL) -> LatentGraph:
+    """Give the graph without edges."""
+    n, numbers = len(table.columns) + len(sizes), numbers_of(table, leaves_apart(table, prior))
+    return LatentGraph(table.columns, tuple(sizes), np.zeros((n, n), dtype=bool), numbers=numbers)
+
+
+def hidden_names(taken: Sequence[str], number: int) -> list[str]:
+    """Name hidden variables H1, H2, …, as far as no column is called so."""
+    free = (name for name in (f"{PREFIX}{i}" for i in count(1)) if name not in taken)
+    return [next(free) for _ in range(number)]
+
+
+def edge_matrix(network: Network) -> BoolArray:
+    """Give the parents of each variable as a matrix, (n, n)."""
+    edges = [(v, p) for v, pa in enumerate(network.parents) for p in pa]
+    return graph_of_edges(edges, len(network.parents))
+
+
+def all_labellings(q: Variational) -> float:
+    """The bound, with every numbering of the states of hidden variables that makes a difference.
+
+    To exchange states that are alike makes none, and so does exchanging two without cases.
+    """
+    layout, total = q.problem.layout, 0.0
+    for h in q.problem.network.hidden:
+        tables = [
+            np.moveaxis(layout.table(q.N, i), family.index(h), 0).reshape(layout.cards[h], -1)
+            for i, family in enumerate(layout.families)
+            if h in family and layout.kinds[i].tabular
+        ]
+        total += log_numberings(more_than_chance(np.hstack(tables)) | numbers_apart(q, h))
+    return q.bound + total
+
+
+def more_than_chance(counts: FloatArray) -> BoolArray:
+    """Which states differ anywhere by more than chance would make them; (states, places)."""
+    one, other = counts[:, None], counts[None, :]
+    return np.asarray((np.abs(one - other) > np.sqrt(one + other + 1.0)).any(axis=2))
+
+
+def log_numberings(apart: BoolArray) -> float:
+    """Log of the number of ways to number states, of which some are alike, (states, states)."""
+    _, alike = connected_components(~apart, directed=False)
+    total = math.lgamma(len(apart) + 1)
+    for number in np.bincount(alike).tolist():
+        total -= math.lgamma(number + 1)
+    return total
+
+
+def numbers_apart(q: Variational, h: int) -> BoolArray:
+    """Between which states of a variable some number differs, (states, states).
+
+    It does if its values are more probable with two distributions than with one.
+    """
+    layout, prior = q.problem.layout, q.problem.alpha
+    apart = np.zeros((layout.cards[h],) * 2, dtype=bool)
+    below = [
+        i for i, family in enumerate(layout.families) if h in family and not layout.kinds[i].tabular
+    ]
+    if not below:
+        return apart
+    two = conjugacy.log_marginal(q.N, prior, layout)[below]
+    for a, b in combinations(range(layout.cards[h]), 2):
+        tables = [layout.table(q.N, i) for i in range(len(layout.families))]
+        for i in below:  # the numbers of both states as those of the first
+            tables[i] = tables[i].copy()
+            by_state = np.moveaxis(tables[i], layout.families[i].index(h), 0)
+            by_state[a] += by_state[b]
+            by_state[b] = 0.0
+        one = conjugacy.log_marginal(layout.flat(tables), prior, layout)[below]
+        apart[a, b] = apart[b, a] = bool((two > one).any())
+    return apart
