@@ -20,10 +20,10 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet
 from lacunet.structure.counting import Columns, prior_of
-from lacunet.structure.edges import chains, moves
+from lacunet.structure.edges import completion, mcmc
 from lacunet.structure.edges.certainty import EdgesBy
-from lacunet.structure.edges.chains import advance, begin
-from lacunet.structure.edges.moves import propose_sets
+from lacunet.structure.edges.completion import advance, begin
+from lacunet.structure.edges.mcmc import propose_sets
 from lacunet.structure.edges.posterior import (
     EdgeSampling,
     as_cases,
@@ -110,7 +110,7 @@ def test_what_is_known_is_kept(seed):
     exact = edge_probabilities(cases, limits)
     np.testing.assert_allclose(exact, enumerated(table, "bdeu:3", allowed, prior), atol=1e-9)
     chain = begin(cases, limits, (seed, 0))
-    choices = propose_sets(np.zeros((4, 4)), chain.book, limits)
+    choices = propose_sets(np.zeros((4, 4)), chain.cache, limits)
     for graph in advance(chain, choices, 40, 1)[1]:
         assert allowed(graph)
         assert not has_cycle(graph)
@@ -159,7 +159,7 @@ def test_scores_of_families_are_those_of_the_oracle():
     table = table_of(4, 50, 3, states=3)
     cases = as_cases(table, "bdeu:6", prior=GraphPrior.FAIR)
     filled = cases.filled(np.random.default_rng(0))
-    book = moves.family_book(filled, cases.prior, cases.log_prior)
+    book = mcmc.family_cache(filled, cases.prior, cases.log_prior)
     rng = np.random.default_rng(1)
     for _ in range(30):
         v = int(rng.integers(4))
@@ -172,7 +172,7 @@ def test_scores_of_families_are_those_of_the_oracle():
         wanted = oracle.log_bd([N], [np.full(shape, 6.0 / N.size)])
         wanted -= math.log(math.comb(3, int(parents.sum())))
         for _ in range(2):  # computed, then looked up
-            assert moves.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
+            assert mcmc.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_a_hole_is_drawn_by_what_the_other_cells_predict():
@@ -191,13 +191,13 @@ def test_a_hole_is_drawn_by_what_the_other_cells_predict():
             np.add.at(tables[v], tuple(codes[[*np.flatnonzero(pa), v]]), 1.0)
         log.append(oracle.log_bd(tables, [np.full(N.shape, 2.0 / N.size) for N in tables]))
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
-    counts = chains.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
+    counts = completion.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     ones = 0
     for _ in range(4000):
-        chains.redraw(columns, np.array([[0, row]]), graph, counts, rng)
+        completion.redraw(columns, np.array([[0, row]]), graph, counts, rng)
         ones += codes[0, row]
     assert ones / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
-    fresh = chains.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
+    fresh = completion.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     np.testing.assert_array_equal(counts.N, fresh.N)
 
 

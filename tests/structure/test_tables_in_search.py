@@ -18,8 +18,8 @@ from lacunet.errors import DataError, LacunetError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.inference.problem import build_problem
 from lacunet.models.prior import dirichlet
-from lacunet.structure.edges import chains
-from lacunet.structure.edges.moves import family_book, score_family
+from lacunet.structure.edges import completion
+from lacunet.structure.edges.mcmc import family_cache, score_family
 from lacunet.structure.edges.posterior import EdgeSampling, as_cases, find_edges
 from lacunet.structure.families import CompleteCounts
 from lacunet.structure.knowledge import edges_of, read_knowledge
@@ -147,11 +147,11 @@ def test_a_hole_in_tied_tables_is_drawn_by_both():
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
     columns, rng = cases.filled(np.random.default_rng(0)), np.random.default_rng(1)
     parents = known.first_graph(names(table))
-    counts = chains.lay_out(columns, cases.prior, np.zeros(4, dtype=int), parents, cases.known)
+    counts = completion.lay_out(columns, cases.prior, np.zeros(4, dtype=int), parents, cases.known)
     drawn = 0
     for _ in range(4000):
-        chains.redraw(columns, cases.holes, parents, counts, rng)
-        drawn += columns.codes[tuple(cases.holes[0])]
+        completion.redraw(columns, np.argwhere(cases.codes < 0), parents, counts, rng)
+        drawn += columns.codes[tuple(np.argwhere(cases.codes < 0)[0])]
     assert drawn / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
 
 
@@ -162,7 +162,7 @@ def names(table):
 def test_chains_over_graphs_score_zeros_as_searches_do():
     table, known = survey(80), KNOWN["zeros"]
     counts = CompleteCounts(table, "bdeu:5", known.tables)
-    book = family_book(counts.columns, counts.prior, np.zeros((4, 4)))
+    book = family_cache(counts.columns, counts.prior, np.zeros((4, 4)))
     for parents in ([1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 1]):
         chosen = np.array(parents, dtype=bool)
         assert score_family(book, 2, chosen) == pytest.approx(counts(2, chosen)[2], abs=1e-9)

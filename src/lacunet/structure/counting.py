@@ -1,13 +1,12 @@
-"""How often the states of a family occur, and its log BD: the loops that take the time.
+"""Counts of the states of a family, and its log BD: the loops that take the time.
 
 Sets of parents are arrays of columns. Configurations of parents are numbers; where there could be
-far more of them than rows, those that occur are numbered anew.
-
-What structural zeros leave possible, in rows and in cells: families are scored by that.
+far more of them than rows, those that occur are numbered anew. Structural zeros leave fewer states
+possible in a row, or rule out cells.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,7 @@ NO_ZEROS = np.zeros((0, 0), dtype=np.int64)
 
 
 class Columns(NamedTuple):
-    """A table without holes, column by column."""
+    """A table column by column; −1 is a missing value, where the user allows any."""
 
     codes: CodeArray  # (n, m) states of each variable in each distinct row
     counts: FloatArray  # (m,) weight of each distinct row
@@ -164,6 +163,33 @@ def log_bd_each(
             if N_j[q] > 0.0:
                 values[k] -= log_rising_scalar(left[q] * a, N_j[q])
     return values
+
+
+@kernel
+def table_size(columns: Columns, v: int, parents: IntArray) -> float:
+    """How many numbers the table of a family has."""
+    cells = float(columns.cards[v])
+    for p in parents:
+        cells *= columns.cards[p]
+    return cells
+
+
+@kernel
+def score_set(columns: Columns, v: int, parents: IntArray, prior: Prior) -> float:
+    """Log BD of a column given a set of others."""
+    j = np.empty(columns.counts.shape[0], dtype=np.int64)
+    q = cut_rows(columns, parents, -1, j)
+    return log_bd(child_of(columns, v), j, q, table_size(columns, v, parents), prior)
+
+
+@kernel
+def draw_index(weights: FloatArray, rng: Any) -> int:
+    """Draw one of several by their weights."""
+    left, k = rng.random() * weights.sum(), 0
+    while k < weights.shape[0] - 1 and left >= weights[k]:
+        left -= weights[k]
+        k += 1
+    return k
 
 
 @kernel

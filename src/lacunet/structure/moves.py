@@ -70,12 +70,19 @@ def find_ancestors(parents: BoolArray) -> BoolArray:
 
 
 @kernel
-def look_at(parents: BoolArray, limits: Limits) -> Graph:
-    """Find out what moves ask of a graph."""
-    room = np.empty(parents.shape[0], dtype=np.bool_)
-    for v in range(parents.shape[0]):
-        room[v] = parents[v].sum() < limits.most[v]
-    return Graph(parents, find_ancestors(parents), room)
+def update(graph: Graph, limits: Limits) -> None:
+    """Find the ancestors anew, and which variables may have one more parent."""
+    graph.above[:] = find_ancestors(graph.parents)
+    for v in range(graph.room.shape[0]):
+        graph.room[v] = graph.parents[v].sum() < limits.most[v]
+
+
+@kernel
+def graph_of(parents: BoolArray, limits: Limits) -> Graph:
+    """Prepare a graph for moves."""
+    graph = Graph(parents, np.empty_like(parents), np.empty(parents.shape[0], dtype=np.bool_))
+    update(graph, limits)
+    return graph
 
 
 @kernel
@@ -98,7 +105,7 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
     `gains[v, u]` is what it adds to put u to the parents of v, or to take it from them.
     """
     n = parents.shape[0]
-    graph = look_at(parents, limits)
+    graph = graph_of(parents, limits)
     top, tied, k = -np.inf, np.empty((2 * n * n, 3), dtype=np.int64), 0
     for v in range(n):
         for u in range(n):
@@ -119,7 +126,7 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
 def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArray:
     """Give all possible moves, (k, 3) kind, u, v, those that gain most first."""
     n = parents.shape[0]
-    graph = look_at(parents, limits)
+    graph = graph_of(parents, limits)
     moves, worth, k = np.empty((2 * n * n, 3), dtype=np.int64), np.empty(2 * n * n), 0
     for v in range(n):
         for u in range(n):

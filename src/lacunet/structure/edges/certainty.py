@@ -1,15 +1,12 @@
-"""How sure each edge is, however that was found out.
-
-Shares of resamples whose learned graph has an edge: how stable the search's answer is.
-"""
+"""The probability of every edge: results, and shares of resamples whose learned graph has it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -77,31 +74,20 @@ class EdgeCertainty(Printable):
 
     def by_edge(self) -> dict[tuple[str, str], float]:
         """p(an edge between them | D), by both names, in either order."""
-        n = range(len(self.names))
         return {
             (self.names[u], self.names[v]): min(1.0, float(self.edges[v, u]))
-            for u in n
-            for v in n
-            if u != v
+            for u, v in permutations(range(len(self.names)), 2)
         }
 
     def pairs(self) -> list[Pair]:
         """All pairs of variables, the likeliest edges first."""
-        return sorted(self._pairs(), key=lambda pair: -pair.edge)
-
-    def _pairs(self) -> Iterator[Pair]:
+        found = []
         for u, v in combinations(range(len(self.names)), 2):
             a, b = (u, v) if self.arrows[v, u] >= self.arrows[u, v] else (v, u)
-            yield Pair(
-                self.names[a],
-                self.names[b],
-                float(self.edges[a, b]),
-                float(self.edges_stderr[a, b]),
-                float(self.arrows[b, a]),
-                float(self.arrows_stderr[b, a]),
-                float(self.arrows[a, b]),
-                float(self.arrows_stderr[a, b]),
-            )
+            edge = self.edges[a, b], self.edges_stderr[a, b]
+            each = (x[at] for at in ((b, a), (a, b)) for x in (self.arrows, self.arrows_stderr))
+            found.append(Pair(self.names[a], self.names[b], *map(float, (*edge, *each))))
+        return sorted(found, key=lambda pair: -pair.edge)
 
     def tidy(self) -> Columns:
         """Give a row for each pair of variables, the likeliest edges first."""
@@ -126,23 +112,13 @@ class EdgeCertainty(Printable):
             for pair in shown
         )
         rest = len(pairs) - len(shown)
-        notes = (
-            MEANINGS[self.by].format(draws=self.draws, chains=self.chains),
-            *([_left_out(rest)] if rest else []),
-            *(f"- {flag}" for flag in self.flags),
-        )
+        notes = [MEANINGS[self.by].format(draws=self.draws, chains=self.chains)]
+        if rest:
+            are = " is" if rest == 1 else "s are"
+            notes.append(f"{rest:,} pair{are} below {SHOWN:g}, and not shown.")
+        notes += [f"- {flag}" for flag in self.flags]
         header = ("pair", "p(edge)", "p(→)", "p(←)")
-        return [Grid("How sure each edge is", header, rows, frozenset({0}), notes)]
-
-
-def _left_out(pairs: int) -> str:
-    return f"{pairs:,} pair{' is' if pairs == 1 else 's are'} below {SHOWN:g}, and not shown."
-
-
-def without_error(names: Sequence[str], arrows: FloatArray) -> EdgeCertainty:
-    """Describe probabilities that are exact."""
-    nothing = np.zeros_like(arrows)
-    return EdgeCertainty(tuple(names), arrows, nothing, nothing, EdgesBy.EXACT)
+        return [Grid("How sure each edge is", header, rows, frozenset({0}), tuple(notes))]
 
 
 def resample_edges(

@@ -1,11 +1,7 @@
-"""Means of Markov chains with error bars, and whether the chains agree.
+"""The posterior probability of every edge: summed over all graphs, or sampled by chains.
 
-Split chains, the variance between and within them, and the effective sample size from their common
-autocorrelations, as in Gelman et al., Bayesian Data Analysis (2013), §11.4–5.
-
-Probabilities of edges from chains that start apart: how long they go on, and whether they agree.
-Probabilities of edges summed over every graph, each counted once (Tian & He 2009).
-The posterior probability of every edge: exact where that can be summed, sampled elsewhere.
+The exact sum counts every graph once (Tian & He 2009). Means of chains have error bars from split
+chains and their common autocorrelations (Gelman et al., Bayesian Data Analysis, 2013, §11.4–5).
 """
 
 import math
@@ -24,17 +20,27 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import prior_of
-from lacunet.structure.edges.certainty import EdgeCertainty, EdgesBy, without_error
-from lacunet.structure.edges.chains import Cases, Chain, advance, begin, known_families
-from lacunet.structure.edges.moves import MOST_CELLS, Choices, propose_sets
+from lacunet.structure.edges.certainty import EdgeCertainty, EdgesBy
+from lacunet.structure.edges.completion import (
+    CasesByColumn,
+    GraphChain,
+    advance,
+    begin,
+    known_families,
+)
+from lacunet.structure.edges.mcmc import MOST_CELLS, ParentSets, propose_sets
 from lacunet.structure.families import GraphPrior, log_prior_over
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.moves import Limits
 from lacunet.structure.searching import choice_of, score_sets
 
+AGREED = 1.1  # R̂ up to which chains agree
+DRAWS = 1000  # graphs of a chain that are kept, at most
+MOST_VARIABLES = 12  # of an exact sum, 3^n additions for each of n (n − 1) edges: a second or two
+NOTHING = Knowledge()
 
-@dataclass(frozen=True)
-class ChainMean:
+
+class ChainMean(NamedTuple):
     """The mean over all chains."""
 
     value: float
@@ -51,39 +57,22 @@ def chain_mean(draws: FloatArray) -> ChainMean:
     halves = np.concatenate([draws[:, :n], draws[:, -n:]])
     means = halves.mean(axis=1)
     within = float(halves.var(axis=1, ddof=1).mean())
-    between = float(means.var(ddof=1))
-    total = within * (n - 1) / n + between
+    total = within * (n - 1) / n + float(means.var(ddof=1))
     if total == 0.0:  # nothing moves: there is nothing to estimate
         return ChainMean(float(means[0]), 0.0, 1.0)
-    correlations = 1.0 - (within - _autocovariances(halves - means[:, None])) / total
-    stderr = math.sqrt(total * _time(correlations) / halves.size)
-    return ChainMean(
-        float(means.mean()), stderr, math.sqrt(total / within) if within > 0 else math.inf
-    )
-
-
-def _autocovariances(x: FloatArray) -> FloatArray:
-    """Mean autocovariance of centred chains at every lag, (n,)."""
-    n = x.shape[1]
-    power = np.abs(np.fft.rfft(x, 2 * n, axis=1)) ** 2  # twice as long: the ends must not meet
-    mean: FloatArray = np.fft.irfft(power.mean(axis=0))[:n] / (n - 1)
-    return mean
-
-
-def _time(correlations: FloatArray) -> float:
-    """Draws that are worth one independent draw: 1 + 2 Σ ρ_t, as long as they mean anything.
-
-    Sums of neighbouring pairs must be positive and fall (Geyer 1992); what comes after is noise.
-    """
+    centred = halves - means[:, None]
+    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2  # twice as long: ends must not meet
+    autocovariances = np.fft.irfft(power.mean(axis=0))[:n] / (n - 1)
+    correlations = 1.0 - (within - autocovariances) / total
+    # Draws that are worth one independent draw, 1 + 2 Σ ρ_t: sums of neighbouring pairs must be
+    # positive and fall (Geyer 1992); what comes after is noise.
     pairs = correlations[1:]
     pairs = pairs[: len(pairs) // 2 * 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0.0)
     kept = pairs[: negative[0]] if len(negative) else pairs
-    return max(1.0, 1.0 + 2.0 * float(np.minimum.accumulate(kept).sum()))
-
-
-AGREED = 1.1  # R̂ up to which chains agree
-DRAWS = 1000  # graphs of a chain that are kept, at most
+    time = max(1.0, 1.0 + 2.0 * float(np.minimum.accumulate(kept).sum()))
+    r_hat = math.sqrt(total / within) if within > 0 else math.inf
+    return ChainMean(float(means.mean()), math.sqrt(total * time / halves.size), r_hat)
 
 
 @dataclass(frozen=True)
@@ -98,8 +87,7 @@ class EdgeSampling:
     prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
 
-@dataclass(frozen=True, eq=False)
-class Shares:
+class EdgeShares(NamedTuple):
     """How often something was so, over all chains."""
 
     mean: FloatArray  # (n, n)
@@ -109,7 +97,7 @@ class Shares:
 
 def sample_edges(
     names: Sequence[str],
-    cases: Cases,
+    cases: CasesByColumn,
     limits: Limits,
     how: EdgeSampling,
     executor: Executor = SERIAL,
@@ -120,7 +108,10 @@ def sample_edges(
     starts = [(how.seed, c) for c in range(how.chains)]
     start = partial(begin, cases, limits)
     chains = parts[0].count(start, starts, "cooled chain", 0, how.chains)
-    choices = _choices(chains, limits)
+    # Reversals propose what the chains found so far: the same for all of them.
+    graphs = np.array([chain.walker.graph.parents for chain in chains])
+    joined = (graphs | graphs.swapaxes(1, 2)).mean(axis=0)
+    choices = propose_sets(joined, chains[0].cache, limits)
     chains, drawn = _round(chains, choices, how.sweeps, 1, parts[1])
     sweeps, thin = how.sweeps, 1
     for k in range(how.rounds):
@@ -134,19 +125,23 @@ def sample_edges(
         chains, more = _round(chains, choices, sweeps, thin, parts[k + 2])
         drawn = np.concatenate([drawn, more], axis=1)
         sweeps *= 2
-    number = kept.shape[0] * kept.shape[1]
-    told = (tuple(names), arrows.mean, arrows.stderr, edges.stderr)
-    flags = _doubts((arrows, edges), how.target)
-    return EdgeCertainty(*told, EdgesBy.SAMPLED, number, how.chains, flags)
+    # Chains that disagree are reported where they do about what is not known well enough.
+    both = (arrows, edges)
+    apart = max(float(x.r_hat[x.stderr > how.target].max(initial=1.0)) for x in both)
+    disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart})
+    return EdgeCertainty(
+        tuple(names),
+        arrows.mean,
+        arrows.stderr,
+        edges.stderr,
+        EdgesBy.SAMPLED,
+        kept.shape[0] * kept.shape[1],
+        how.chains,
+        (disagree,) if apart > AGREED else (),
+    )
 
 
-def _doubts(found: Sequence[Shares], target: float) -> tuple[Flag, ...]:
-    """Say that chains disagree, if they do about what is not known well enough."""
-    apart = max(float(x.r_hat[x.stderr > target].max(initial=1.0)) for x in found)
-    return (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart}),) if apart > AGREED else ()
-
-
-def shares(drawn: BoolArray) -> Shares:
+def shares(drawn: BoolArray) -> EdgeShares:
     """Average over chains, (chains, draws, n, n), each entry with its error.
 
     What no graph has, or every graph, was so in as many draws as are worth independent ones for the
@@ -161,19 +156,12 @@ def shares(drawn: BoolArray) -> Shares:
         stderr[v, u], r_hat[v, u] = found.stderr, found.r_hat
         fewest = min(fewest, mean[v, u] * (1 - mean[v, u]) / found.stderr**2)
     floor = np.where(np.eye(n, dtype=bool), 0.0, 1.0 / max(fewest, 1.0))
-    return Shares(mean, np.maximum(stderr, floor), r_hat)
-
-
-def _choices(chains: Sequence[Chain], limits: Limits) -> Choices:
-    """Let reversals propose what the chains found so far: the same for all of them."""
-    graphs = np.array([chain.walker.graph.parents for chain in chains])
-    joined = (graphs | graphs.swapaxes(1, 2)).mean(axis=0)
-    return propose_sets(joined, chains[0].book, limits)
+    return EdgeShares(mean, np.maximum(stderr, floor), r_hat)
 
 
 def _round(
-    chains: Sequence[Chain], choices: Choices, sweeps: int, thin: int, executor: Executor
-) -> tuple[list[Chain], BoolArray]:
+    chains: Sequence[GraphChain], choices: ParentSets, sweeps: int, thin: int, executor: Executor
+) -> tuple[list[GraphChain], BoolArray]:
     """Let all chains go on; give them, and their graphs, (chains, draws, n, n)."""
     go_on = partial(advance, choices=choices, sweeps=sweeps, thin=thin)
     title = f"{sweeps:,} sweeps of chain"
@@ -181,17 +169,14 @@ def _round(
     return [chain for chain, _ in done], np.stack([drawn for _, drawn in done])
 
 
-MOST_VARIABLES = 12  # 3^n additions for each of n (n − 1) edges: a second or two
+class SignedSums(NamedTuple):
+    """Sums of terms with signs, one for each set of variables."""
 
-
-class Sum(NamedTuple):
-    """Sums with signs that are growing, one for each set of variables."""
-
-    top: FloatArray  # (2^n,) log of the largest addend
+    top: FloatArray  # (2^n,) log of the largest term
     rest: FloatArray  # (2^n,) the sum, divided by it
 
 
-def edge_probabilities(cases: Cases, limits: Limits) -> FloatArray:
+def edge_probabilities(cases: CasesByColumn, limits: Limits) -> FloatArray:
     """p(u → v | D) at [v, u], (n, n), over all graphs that the limits allow."""
     n = len(cases.cards)
     scores = score_all_families(cases, limits)
@@ -208,9 +193,9 @@ def edge_probabilities(cases: Cases, limits: Limits) -> FloatArray:
     return P
 
 
-def score_all_families(cases: Cases, limits: Limits) -> FloatArray:
+def score_all_families(cases: CasesByColumn, limits: Limits) -> FloatArray:
     """Score every variable with every set of parents, (n, 2^n); −inf if it is not allowed."""
-    n, columns = len(cases.cards), cases.columns
+    n, columns = len(cases.cards), cases.columns(cases.codes)
     sets, scores = np.arange(1 << n), np.full((n, 1 << n), -np.inf)
     cards = cases.cards.astype(np.float64)
     for v in range(n):
@@ -234,7 +219,7 @@ def log_sum_of_graphs(sums: FloatArray) -> float:
     """Log Σ over all graphs of Π exp(score); `sums[v, S]` is that over parents of v within S."""
     n = sums.shape[0]
     everything = (1 << n) - 1
-    found = Sum(np.full(1 << n, -np.inf), np.zeros(1 << n))
+    found = SignedSums(np.full(1 << n, -np.inf), np.zeros(1 << n))
     found.top[0], found.rest[0] = 0.0, 1.0
     chosen = np.zeros(1 << n)  # log weight of a set of sources with parents in `below`
     for below in range(1 << n):
@@ -260,8 +245,8 @@ def log_sum_of_graphs(sums: FloatArray) -> float:
 
 
 @kernel
-def _add(found: Sum, at: int, log: float, sign: float) -> None:
-    """Add an addend, given by its log."""
+def _add(found: SignedSums, at: int, log: float, sign: float) -> None:
+    """Add a term, given by its log."""
     if log == -np.inf:
         return
     if log > found.top[at]:
@@ -269,9 +254,6 @@ def _add(found: Sum, at: int, log: float, sign: float) -> None:
         found.top[at] = log
     else:
         found.rest[at] += sign * np.exp(log - found.top[at])
-
-
-NOTHING = Knowledge()
 
 
 def find_edges(
@@ -285,9 +267,17 @@ def find_edges(
     names = [column.name for column in table.columns]
     limits = knowledge.limits(names)
     cases = as_cases(table, alpha, knowledge, how.prior)
-    _check_required(names, cases, limits)
+    for v, required in enumerate(limits.required):
+        size = math.prod(int(r) for r in (cases.cards[v], *cases.cards[required]))
+        if size > MOST_CELLS:
+            raise OptionError(
+                f"the required parents of '{names[v]}' give it a table of {size:,} numbers; at "
+                f"most {MOST_CELLS:,} are allowed here. Require fewer."
+            )
     if table.complete and len(names) <= MOST_VARIABLES:
-        return without_error(names, edge_probabilities(cases, limits))
+        arrows = edge_probabilities(cases, limits)
+        exact = np.zeros_like(arrows)
+        return EdgeCertainty(tuple(names), arrows, exact, exact, EdgesBy.EXACT)
     return sample_edges(names, cases, limits, how, executor)
 
 
@@ -308,7 +298,7 @@ def as_cases(
     alpha: float | str,
     knowledge: Knowledge = NOTHING,
     prior: GraphPrior = GraphPrior.UNIFORM,
-) -> Cases:
+) -> CasesByColumn:
     """Give a table in columns; each case that has holes is a row of its own."""
     check_cases(table)
     whole = (table.codes >= 0).all(axis=1)
@@ -321,15 +311,4 @@ def as_cases(
     columns = np.ascontiguousarray(codes.T, dtype=np.int64)
     known = known_families(table.columns, knowledge)
     exponents, log_prior = prior_of(alpha), log_prior_over(table, prior)
-    return Cases(columns, counts, cards, exponents, known, log_prior)
-
-
-def _check_required(names: list[str], cases: Cases, limits: Limits) -> None:
-    """Refuse families that must be, and are too large for chains to hold."""
-    for v, required in enumerate(limits.required):
-        size = math.prod(int(r) for r in (cases.cards[v], *cases.cards[required]))
-        if size > MOST_CELLS:
-            raise OptionError(
-                f"the required parents of '{names[v]}' give it a table of {size:,} numbers; at "
-                f"most {MOST_CELLS:,} are allowed here. Require fewer."
-            )
+    return CasesByColumn(columns, counts, cards, exponents, known, log_prior)

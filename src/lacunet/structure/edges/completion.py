@@ -1,7 +1,7 @@
-"""What is known of tables, numbered: for holes that are filled in given a graph.
+"""Chains over graphs and over missing values: draws from the posterior of both together.
 
-Holes filled in again, cell by cell, given the graph: parameters are integrated out.
-Chains over graphs, and over what fills the holes: draws from the posterior of both together.
+Missing cells are drawn by Gibbs sampling, cell by cell given the graph; parameters are integrated
+out. Tables may be fixed or tied, and zeros rule out states.
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ from lacunet.structure.counting import (
     Zeros,
     child_of,
     cut_rows,
+    draw_index,
     exponents,
     is_ruled_out,
     log_bd_each,
     numbered_zeros,
     possible_states,
+    table_size,
 )
-from lacunet.structure.edges.moves import (
-    Choices,
-    FamilyBook,
+from lacunet.structure.edges.mcmc import (
+    FamilyCache,
+    ParentSets,
     Walker,
-    family_book,
-    first_walker,
-    forget,
+    family_cache,
     rescore,
     reverse_edges,
-    settle,
     walk,
 )
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.moves import Limits
+from lacunet.structure.moves import Limits, graph_of
+
+PASSES = 4  # changes of every pair before missing cells are drawn again: then all scores are new
+COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other
 
 
 class KnownFamilies(NamedTuple):
@@ -60,29 +62,22 @@ class KnownFamilies(NamedTuple):
 def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFamilies:
     """Number what is known of tables by columns."""
     variables = [Variable(c.name, c.states) for c in columns]
-    names, n = [v.name for v in variables], len(variables)
-    strides, first = np.zeros((n, n), dtype=np.int64), np.full(n, -1)
-    leader, fixed = np.arange(n), [np.empty(0)]
+    place, n = {v.name: i for i, v in enumerate(variables)}, len(variables)
+    strides, first = np.zeros((n, n), dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    leader, fixed = np.arange(n, dtype=np.int64), [np.empty(0)]
     for name, parents in knowledge.settled.items():
-        v, size = names.index(name), 1
-        for u in [v, *(names.index(parent) for parent in reversed(parents))]:
-            strides[v, u] = size
+        size = 1
+        for u in (place[other] for other in (name, *reversed(parents))):
+            strides[place[name], u] = size
             size *= len(variables[u].states)
     for entry in knowledge.fixed:
-        v = names.index(entry["child"])
-        own = [variables[names.index(u)] for u in (*entry.get("parents", ()), entry["child"])]
-        first[v] = sum(map(len, fixed))
+        own = [variables[place[u]] for u in (*entry.get("parents", ()), entry["child"])]
+        first[place[entry["child"]]] = sum(map(len, fixed))
         fixed.append(nested_table(entry["table"], own).reshape(-1))
     for leading, *others in knowledge.tied:
-        leader[[names.index(name) for name in others]] = names.index(leading)
-    return KnownFamilies(
-        leader.astype(np.int64),
-        np.asarray(strides.any(axis=1)),
-        strides,
-        first.astype(np.int64),
-        np.concatenate(fixed),
-        numbered_zeros(columns, knowledge.zeros),
-    )
+        leader[[place[name] for name in others]] = place[leading]
+    settled, zeros = np.asarray(strides.any(axis=1)), numbered_zeros(columns, knowledge.zeros)
+    return KnownFamilies(leader, settled, strides, first, np.concatenate(fixed), zeros)
 
 
 class Counts(NamedTuple):
@@ -103,16 +98,10 @@ def draw_exponents(
     n, m = columns.codes.shape
     drawn, j = np.zeros(n, dtype=np.int64), np.empty(m, dtype=np.int64)
     for v in range(n if prior.values.shape[0] > 1 else 0):
-        among, cells = np.flatnonzero(parents[v]), float(columns.cards[v])
-        for u in among:
-            cells *= columns.cards[u]
-        q = cut_rows(columns, among, -1, j)
+        among = np.flatnonzero(parents[v])
+        q, cells = cut_rows(columns, among, -1, j), table_size(columns, v, among)
         each = log_bd_each(child_of(columns, v), j, q, cells, prior)
-        weights = np.exp(each - each.max())
-        left = rng.random() * weights.sum()
-        while drawn[v] < weights.shape[0] - 1 and left >= weights[drawn[v]]:
-            left -= weights[drawn[v]]
-            drawn[v] += 1
+        drawn[v] = draw_index(np.exp(each - each.max()), rng)
     return drawn[known.leader]
 
 
@@ -123,7 +112,7 @@ def lay_out(
     """Count the families of a graph; `drawn`, (n,), is the place of each one's exponent."""
     n = parents.shape[0]
     first, sizes = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
-    strides, adds = known.strides.copy(), np.ones(n)
+    strides, adds, size = known.strides.copy(), np.ones(n), 0
     for v in range(n):
         if not known.settled[v]:
             strides[v, v], cells = 1, columns.cards[v]
@@ -134,36 +123,26 @@ def lay_out(
         for u in range(n):
             if strides[v, u] > 0:
                 sizes[v] *= columns.cards[u]
-    size = 0
-    for v in range(n):
         if known.leader[v] == v:
             first[v] = size
             size += sizes[v]
-    for v in range(n):
-        first[v] = first[known.leader[v]]
+    first = first[known.leader]
     counts = Counts(np.zeros(size), first, strides, np.zeros(size), adds)
+    zeros = known.zeros
     for v in range(n):
         if known.first[v] >= 0:
-            counts.adds[v] = 0.0
+            adds[v] = 0.0
             at = known.first[v]
             counts.N[first[v] : first[v] + sizes[v]] = known.fixed[at : at + sizes[v]]
         else:
             own = exponents(float(sizes[v]), prior)[drawn[v]]
-            _put_exponents(counts, v, sizes[v], columns.cards, own, known.zeros)
+            place = (strides[v], columns.cards)
+            for cell in range(sizes[v]):
+                ruled_out = zeros.child.shape[0] > 0 and is_ruled_out(zeros, v, cell, place)
+                counts.exponents[first[v] + cell] = 0.0 if ruled_out else own
         for row in range(columns.counts.shape[0]):
-            counts.N[_cell(counts, columns, v, row)] += counts.adds[v] * columns.counts[row]
+            counts.N[_cell(counts, columns, v, row)] += adds[v] * columns.counts[row]
     return counts
-
-
-@kernel
-def _put_exponents(
-    counts: Counts, v: int, cells: int, cards: IntArray, exponent: float, zeros: Zeros
-) -> None:
-    """Write the prior of a table that is learned; zeros have none."""
-    place = (counts.strides[v], cards)
-    for cell in range(cells):
-        ruled_out = zeros.child.shape[0] > 0 and is_ruled_out(zeros, v, cell, place)
-        counts.exponents[counts.first[v] + cell] = 0.0 if ruled_out else exponent
 
 
 @kernel
@@ -176,13 +155,16 @@ def _cell(counts: Counts, columns: Columns, family: int, row: int) -> int:
 
 
 @kernel
-def redraw(columns: Columns, holes: IntArray, parents: BoolArray, counts: Counts, rng: Any) -> None:
-    """Draw every hole, (holes, 2) variable and row, anew, in turn; the counts go along."""
+def redraw(
+    columns: Columns, missing: IntArray, parents: BoolArray, counts: Counts, rng: Any
+) -> None:
+    """Draw every missing cell, (cells, 2) variable and row, anew, in turn; the counts go along."""
     n = parents.shape[0]
     weights = np.empty(columns.cards.max())
     shared = np.unique(counts.first).shape[0] < n
-    for h in range(holes.shape[0]):
-        v, row = holes[h]
+    for h in range(missing.shape[0]):
+        v, row = missing[h]
+        r = columns.cards[v]
         weights[:] = 1.0
         _count(counts, columns, parents, (v, row), -1.0)
         if shared:
@@ -191,25 +173,19 @@ def redraw(columns: Columns, holes: IntArray, parents: BoolArray, counts: Counts
             for f in range(n):
                 if f == v or parents[f, v]:
                     _weigh(counts, (f, v), columns, row, weights)
-        r = columns.cards[v]
-        total = weights[:r].sum()
-        level = rng.random() * total
-        k = 0
-        if total == 0.0:  # nothing is possible beside what was drawn so far: anything may be next
+        k = draw_index(weights[:r], rng)
+        if weights[:r].sum() == 0.0:  # nothing is possible beside what was drawn so far: try any
             k = int(rng.random() * r)
-        while total > 0.0 and k < r - 1 and level >= weights[k]:
-            level -= weights[k]
-            k += 1
         columns.codes[v, row] = k
         _count(counts, columns, parents, (v, row), 1.0)
 
 
 @kernel
 def _count(
-    counts: Counts, columns: Columns, parents: BoolArray, hole: tuple[int, int], often: float
+    counts: Counts, columns: Columns, parents: BoolArray, cell: tuple[int, int], often: float
 ) -> None:
-    """Put the families that a hole is in to the counts, or take them away."""
-    v, row = hole
+    """Put the families of a missing cell to the counts, or take them away."""
+    v, row = cell
     for f in range(parents.shape[0]):
         if f == v or parents[f, v]:
             counts.N[_cell(counts, columns, f, row)] += often * counts.adds[f]
@@ -217,18 +193,18 @@ def _count(
 
 @kernel
 def _weigh(
-    counts: Counts, who: tuple[int, int], columns: Columns, row: int, weights: FloatArray
+    counts: Counts, pair: tuple[int, int], columns: Columns, row: int, weights: FloatArray
 ) -> None:
     """Multiply the weight of each state of v by what a family predicts with it."""
-    f, v = who
+    f, v = pair
     step = counts.strides[f, v]
     start = _cell(counts, columns, f, row) - step * columns.codes[v, row]
-    if f == v:
-        for k in range(columns.cards[v]):
-            weights[k] *= counts.N[start + step * k] + counts.exponents[start + step * k]
-        return
     for k in range(columns.cards[v]):
-        weights[k] *= _predicted(counts, columns, f, start + step * k, row)
+        at = start + step * k
+        if f == v:
+            weights[k] *= counts.N[at] + counts.exponents[at]
+        else:
+            weights[k] *= _predicted(counts, columns, f, at, row)
 
 
 @kernel
@@ -245,7 +221,7 @@ def _predicted(counts: Counts, columns: Columns, f: int, cell: int, row: int) ->
 def _weigh_together(
     counts: Counts, columns: Columns, parents: BoolArray, hole: tuple[int, int], weights: FloatArray
 ) -> None:
-    """The same where families share a table: what one says of a state counts for the next."""
+    """The same where families share a table: what one adds to a state counts for the next."""
     v, row = hole
     for k in range(columns.cards[v]):
         columns.codes[v, row] = k
@@ -258,7 +234,7 @@ def _weigh_together(
 
 
 @kernel
-def nothing_impossible(columns: Columns, counts: Counts) -> bool:
+def _all_possible(columns: Columns, counts: Counts) -> bool:
     """Whether every row is possible."""
     for v in range(columns.codes.shape[0]):
         for row in range(columns.counts.shape[0]):
@@ -269,115 +245,101 @@ def nothing_impossible(columns: Columns, counts: Counts) -> bool:
     return True
 
 
-PASSES = 4
-COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other
-
-
 @dataclass(frozen=True, eq=False)
-class Cases:
-    """A table, in columns: its holes are cells to be filled in."""
+class CasesByColumn:
+    """A table, column by column, and what chains over its graphs need."""
 
-    codes: CodeArray  # (n, m), −1 = a hole
-    counts: FloatArray  # (m,) weight of each row; 1 where it has holes
+    codes: CodeArray  # (n, m), −1 = missing
+    counts: FloatArray  # (m,) weight of each row; 1 where a cell is missing
     cards: IntArray  # (n,) states of each variable
     prior: Prior
     known: KnownFamilies
     log_prior: FloatArray  # (n, n) of k parents of v, at [v, k]
 
-    @property
-    def columns(self) -> Columns:
-        """The table, if nothing is missing."""
-        return self._with(self.codes)
-
-    @property
-    def holes(self) -> IntArray:
-        """(holes, 2) variable and row of each."""
-        return np.argwhere(self.codes < 0)
+    def columns(self, codes: CodeArray) -> Columns:
+        """The table with these codes: its own, or completed ones."""
+        possible = possible_states(codes, self.cards, self.known.zeros)
+        return Columns(codes, self.counts, self.cards, possible)
 
     def filled(self, rng: np.random.Generator) -> Columns:
-        """Fill each hole with what some other row shows in its column."""
+        """Fill each missing cell with what some other row shows in its column."""
         codes = self.codes.astype(np.int64)
         for column in codes:
             shown, number = column[column >= 0], int((column < 0).sum())
             column[column < 0] = rng.choice(shown, number) if len(shown) else 0
-        return self._with(codes)
-
-    def _with(self, codes: CodeArray) -> Columns:
-        possible = possible_states(codes, self.cards, self.known.zeros)
-        return Columns(codes, self.counts, self.cards, possible)
+        return self.columns(codes)
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class GraphChain:
     """Where a chain is: its arrays change as it goes on."""
 
     walker: Walker
-    book: FamilyBook
-    holes: IntArray  # (holes, 2) variable and row
+    cache: FamilyCache
+    missing: IntArray  # (cells, 2) variable and row
     limits: Limits
     known: KnownFamilies
     rng: np.random.Generator
 
     @property
     def passes(self) -> int:
-        """How often every pair is changed before holes are filled in anew: then scores are new."""
-        return PASSES if len(self.holes) else 1
+        """Changes of every pair in a sweep."""
+        return PASSES if len(self.missing) else 1
 
     def sweep(self, heat: float = 1.0) -> None:
-        """Fill the holes in anew, and propose changes of every pair of variables, on average."""
-        if len(self.holes):
-            columns, parents = self.book.columns, self.walker.graph.parents
-            drawn = draw_exponents(columns, self.book.prior, parents, self.known, self.rng)
-            counts = lay_out(columns, self.book.prior, drawn, parents, self.known)
-            redraw(columns, self.holes, parents, counts, self.rng)
-            columns.possible[:] = possible_states(columns.codes, columns.cards, self.known.zeros)
-            forget(self.book)
-            rescore(self.walker, self.book)
-        n = len(self.walker.families)
-        walk(self.walker, self.book, self.limits, heat, self.passes * n * (n - 1) // 2, self.rng)
-
-    def check(self) -> None:
-        """Refuse to go on from where nothing can be: draws that start there are worth nothing."""
-        columns, parents = self.book.columns, self.walker.graph.parents
-        first = np.zeros(len(parents), dtype=np.int64)
-        counts = lay_out(columns, self.book.prior, first, parents, self.known)
-        if not nothing_impossible(columns, counts):
-            raise DataError(
-                "no way was found to fill in the missing cells of all rows that zeros and fixed "
-                "tables leave possible. Take away zeros, or give --resamples."
+        """Draw missing cells, and propose changes of every pair of variables, on average."""
+        if len(self.missing):
+            columns, parents, prior = (
+                self.cache.columns,
+                self.walker.graph.parents,
+                self.cache.prior,
             )
-
-    def reverse(self, choices: Choices) -> None:
-        """Propose to turn as many edges as there are variables."""
+            drawn = draw_exponents(columns, prior, parents, self.known, self.rng)
+            counts = lay_out(columns, prior, drawn, parents, self.known)
+            redraw(columns, self.missing, parents, counts, self.rng)
+            columns.possible[:] = possible_states(columns.codes, columns.cards, self.known.zeros)
+            self.cache.keys[:] = 0  # the table has changed
+            rescore(self.walker, self.cache)
         n = len(self.walker.families)
-        reverse_edges(self.walker, self.book, self.limits, choices, n, self.rng)
+        changes = self.passes * n * (n - 1) // 2
+        walk(self.walker, self.cache, self.limits, heat, changes, self.rng)
 
 
-def begin(cases: Cases, limits: Limits, seed: tuple[int, int]) -> Chain:
-    """Start a chain, and let it cool down."""
+def begin(cases: CasesByColumn, limits: Limits, seed: tuple[int, int]) -> GraphChain:
+    """Start a chain with the edges that there must be, and let it cool down."""
     rng = np.random.default_rng(seed)
-    book = family_book(cases.filled(rng), cases.prior, cases.log_prior)
-    walker = first_walker(limits)
-    settle(walker.graph, limits)
-    rescore(walker, book)
-    chain = Chain(walker, book, cases.holes, limits, cases.known, rng)
+    cache = family_cache(cases.filled(rng), cases.prior, cases.log_prior)
+    n = len(limits.most)
+    walker = Walker(graph_of(limits.required.copy(), limits), np.zeros(n))
+    rescore(walker, cache)
+    chain = GraphChain(walker, cache, np.argwhere(cases.codes < 0), limits, cases.known, rng)
     sweeps = COOLING // chain.passes
     for sweep in range(sweeps):
         chain.sweep((sweep + 1) / sweeps)
-    chain.check()
+    first, parents = np.zeros(n, dtype=np.int64), walker.graph.parents
+    if not _all_possible(
+        cache.columns, lay_out(cache.columns, cases.prior, first, parents, cases.known)
+    ):  # draws that start there are worth nothing
+        raise DataError(
+            "no way was found to fill in the missing cells of all rows that zeros and fixed "
+            "tables leave possible. Take away zeros, or give --resamples."
+        )
     return chain
 
 
-def advance(chain: Chain, choices: Choices, sweeps: int, thin: int) -> tuple[Chain, BoolArray]:
+def advance(
+    chain: GraphChain, choices: ParentSets, sweeps: int, thin: int
+) -> tuple[GraphChain, BoolArray]:
     """Let a chain go on; give it, and its graph after every `thin` sweeps, (draws, n, n).
 
-    The chain comes back, for this may have been done elsewhere, on a copy.
+    The chain comes back because this may have been done by another process, on a copy.
     """
-    drawn = np.empty((sweeps // thin, *chain.walker.graph.parents.shape), dtype=np.bool_)
+    graph, n = chain.walker.graph.parents, len(chain.walker.families)
+    drawn = np.empty((sweeps // thin, n, n), dtype=np.bool_)
     for sweep in range(sweeps):
         chain.sweep()
-        if sweep % chain.passes == 0:  # reversals ask for many scores, which holes make anew
-            chain.reverse(choices)
+        if sweep % chain.passes == 0:  # reversals ask for many scores, which draws make anew
+            reverse_edges(chain.walker, chain.cache, chain.limits, choices, n, chain.rng)
         if sweep % thin == thin - 1:
-            drawn[sweep // thin] = chain.walker.graph.parents
+            drawn[sweep // thin] = graph
     return chain, drawn
