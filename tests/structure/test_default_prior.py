@@ -18,7 +18,7 @@ from lacunet.models import conjugacy
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet, scale_alpha
 from lacunet.report.documents import learned_document
-from lacunet.structure.completing import missingness
+from lacunet.structure.diagnostics import missingness
 from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.families import GraphPrior, log_prior_of_sizes, log_prior_over
 from lacunet.structure.incomplete import fit

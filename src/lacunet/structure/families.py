@@ -1,12 +1,9 @@
-"""A family scored together with all that differ from it by one parent: what a climb asks for.
+"""Scores of families: a family is scored together with all that differ from it by one parent.
 
-Where tables are small, rows are gone through once for all variables with few states together: each
-row adds its 0s and 1s, one for each state of each of them, to the line of its parents and child.
-Parents are taken away by adding cells of the family's own table up.
-
-Scores of families, each computed once, from whoever provides their statistics.
-How probable graphs are before the data are seen: a product with one factor for each family.
-Families averaged over equivalent sample sizes: the sizes that a graph's tables are given.
+A climb asks for nothing else. Where tables are small, rows are gone through once for all variables
+with few states together: each row adds its 0s and 1s, one for each state of each of them, to the
+line of its parents and child. Parents are taken away by adding up cells of the family's own table.
+Priors over graphs are a factor for each family; families may be averaged over sample sizes.
 """
 
 import math
@@ -41,6 +38,7 @@ from lacunet.structure.counting import (
     possible_states,
     prior_of,
     refine,
+    table_size,
 )
 
 NARROW = 8  # states: of more, a row would add mostly zeros
@@ -76,10 +74,8 @@ def score_toggles(
 
     At the child's own place stands the family as it is.
     """
-    cells = float(columns.cards[v])
-    for p in parents:
-        cells *= columns.cards[p]
-    if cells <= AIR * columns.codes.shape[1] and columns.possible.shape[0] == 0:
+    room = AIR * columns.codes.shape[1]
+    if table_size(columns, v, parents) <= room and columns.possible.shape[0] == 0:
         return score_by_tables(columns, indicators, v, parents, prior)
     return score_by_cuts(columns, v, parents, prior)
 
@@ -143,28 +139,23 @@ def add_up_lines(
 def log_bd_of(N: FloatArray, r: int, first: int, states: int, each: FloatArray) -> float:
     """Log BD of a table, averaged over exponents: lines are a configuration and a child's state.
 
-    Some columns of it, from `first` on, are the states of one more parent.
+    Some columns of it, from `first` on, are the states of one more parent. CH96 eq. 5.
     """
     values = np.empty(each.shape[0])
     for k in range(each.shape[0]):
-        values[k] = log_bd_at(N, r, first, states, each[k])
+        a = each[k]
+        total, at_rest, all_at_rest = 0.0, log_gamma_above(a, 0.0), log_gamma_above(r * a, 0.0)
+        for top in range(0, N.shape[0], r):
+            for s in range(first, first + states):
+                N_j = 0.0
+                for line in range(top, top + r):
+                    if N[line, s] > 0.0:
+                        N_j += N[line, s]
+                        total += log_gamma_above(a, N[line, s]) - at_rest
+                if N_j > 0.0:
+                    total -= log_gamma_above(r * a, N_j) - all_at_rest
+        values[k] = total
     return log_mean(values)
-
-
-@kernel
-def log_bd_at(N: FloatArray, r: int, first: int, states: int, a: float) -> float:
-    """Log BD of such a table for one exponent, CH96 eq. 5."""
-    total, at_rest, all_at_rest = 0.0, log_gamma_above(a, 0.0), log_gamma_above(r * a, 0.0)
-    for top in range(0, N.shape[0], r):
-        for s in range(first, first + states):
-            N_j = 0.0
-            for line in range(top, top + r):
-                if N[line, s] > 0.0:
-                    N_j += N[line, s]
-                    total += log_gamma_above(a, N[line, s]) - at_rest
-            if N_j > 0.0:
-                total -= log_gamma_above(r * a, N_j) - all_at_rest
-    return total
 
 
 @kernel
@@ -173,10 +164,8 @@ def score_by_cuts(columns: Columns, v: int, parents: IntArray, prior: Prior) -> 
     n, m = columns.codes.shape
     child = child_of(columns, v)
     scores, other = np.empty(n), np.empty(m, dtype=np.int64)
-    chosen, cells = np.zeros(n, dtype=np.bool_), float(child.r)
-    for p in parents:
-        chosen[p] = True
-        cells *= columns.cards[p]
+    chosen, cells = np.zeros(n, dtype=np.bool_), table_size(columns, v, parents)
+    chosen[parents] = True
     j = np.empty(m, dtype=np.int64)
     q = cut_rows(columns, parents, -1, j)
     scores[v] = log_bd(child, j, q, cells, prior)
@@ -204,8 +193,8 @@ def largest_family(states: float, variables: int, cases: float) -> float:
     return min(MOST_NUMBERS / variables, states * cases)
 
 
-class Scored(NamedTuple):
-    """A family, and what changes of it by one parent are worth."""
+class FamilyScore(NamedTuple):
+    """The score of a family, and what changes of it by one parent are worth."""
 
     score: float  # log p(its column | its parents' columns), and log p(its parents)
     gains: FloatArray  # (n,) what it adds to put each variable to the parents, or to take it away
@@ -255,35 +244,30 @@ class CompleteCounts:
 
 
 class FamilyScores:
-    """Scores of families that were asked for once; a table that would not fit is never a choice."""
+    """Scores of families, each computed once; a table that would not fit is never a choice."""
 
     def __init__(self, statistics: Statistics, log_prior: FloatArray | None = None) -> None:
         """`log_prior` is that of k parents of v, at [v, k]; None: the same for all graphs."""
         self.statistics, self.cards = statistics, statistics.cards
         n = len(self.cards)
         self.log_prior = np.zeros((n, n)) if log_prior is None else log_prior
-        self.known: dict[tuple[int, bytes], Scored] = {}
+        self.known: dict[tuple[int, bytes], FamilyScore] = {}
 
-    def __call__(self, child: int, parents: BoolArray) -> Scored:
+    def __call__(self, child: int, parents: BoolArray) -> FamilyScore:
         """Give the score of a family, and the gains of changing it; `parents` is a set, (n,)."""
         key = (child, parents.tobytes())
         if key not in self.known:
-            scores = self.statistics(child, parents) + self._log_priors(child, parents)
+            sizes = int(parents.sum()) + np.where(parents, -1, 1)  # of sets that differ by one
+            sizes[child] = parents.sum()
+            most = len(parents) - 1  # no set is as large as all variables
+            log_priors = self.log_prior[child, np.minimum(sizes, most)]
+            scores = self.statistics(child, parents) + log_priors
             cells = self.cards[child] * self.cards[parents].prod()
+            largest = largest_family(self.cards[child], len(self.cards), self.statistics.cases)
             gains = scores - scores[child]
-            most = largest_family(self.cards[child], len(self.cards), self.statistics.cases)
-            gains[~parents & (cells * self.cards > most)] = -np.inf
-            self.known[key] = Scored(float(scores[child]), gains)
+            gains[~parents & (cells * self.cards > largest)] = -np.inf
+            self.known[key] = FamilyScore(float(scores[child]), gains)
         return self.known[key]
-
-    def _log_priors(self, child: int, parents: BoolArray) -> FloatArray:
-        """Log p of the sets that differ by one parent, (n,); of the set itself at the child."""
-        size = int(parents.sum())
-        sizes = size + np.where(parents, -1, 1)
-        sizes[child] = size
-        most = len(parents) - 1  # no set is as large as all variables
-        own: FloatArray = self.log_prior[child, np.minimum(sizes, most)]
-        return own
 
     @property
     def scored(self) -> int:
@@ -292,19 +276,19 @@ class FamilyScores:
 
 
 class PerturbedScores(FamilyScores):
-    """The same with gains that chance makes larger or smaller: climbs by them end elsewhere."""
+    """Scores whose gains are multiplied by random factors: climbs by them end elsewhere."""
 
     def __init__(self, scores: FamilyScores, spread: float, rng: np.random.Generator) -> None:
         super().__init__(scores.statistics, scores.log_prior)
         self.scores, self.spread, self.rng = scores, spread, rng
 
-    def __call__(self, child: int, parents: BoolArray) -> Scored:
-        """Give the score of a family, and what its changes seem to gain."""
+    def __call__(self, child: int, parents: BoolArray) -> FamilyScore:
+        """Give the score of a family, and perturbed gains."""
         key = (child, parents.tobytes())
         if key not in self.known:
             score, gains = self.scores(child, parents)
             factors = np.exp(self.spread * self.rng.standard_normal(len(gains)))
-            self.known[key] = Scored(score, gains * factors)
+            self.known[key] = FamilyScore(score, gains * factors)
         return self.known[key]
 
 
@@ -363,15 +347,22 @@ def middle_exponents(network: Network, alpha: float | str) -> FloatArray:
     return dirichlet(network, several[len(several) // 2])
 
 
+def _log_marginals(
+    network: Network, alpha: float | str, N: FloatArray
+) -> tuple[list[FloatArray], FloatArray]:
+    """Exponents of each size, and log marginals of families under them, (sizes, n)."""
+    priors = [dirichlet(network, one) for one in each_alpha(alpha)]
+    return priors, np.stack([conjugacy.log_marginal(N, p, network.layout) for p in priors])
+
+
 def likeliest_exponents(network: Network, alpha: float | str, N: FloatArray) -> FloatArray:
     """Give each table the exponents that its cases N make most probable, (size,).
 
     Where tables are tied, fixed or have zeros, all have the same size.
     """
-    priors = [dirichlet(network, one) for one in each_alpha(alpha)]
-    if len(priors) == 1:
-        return priors[0]
-    logs = np.stack([conjugacy.log_marginal(N, prior, network.layout) for prior in priors])
+    if not is_averaged(alpha):
+        return dirichlet(network, each_alpha(alpha)[0])
+    priors, logs = _log_marginals(network, alpha, N)
     if not network.plain:
         return priors[int(logs.sum(axis=1).argmax())]
     exponents, layout = priors[0].copy(), network.layout
@@ -386,8 +377,6 @@ def averaging_gains(
     """What averaging adds to log BD of each family at some exponents, (n,); 0 without averaging."""
     if not is_averaged(alpha):
         return np.zeros(len(network.variables))
-    priors, layout = [dirichlet(network, one) for one in each_alpha(alpha)], network.layout
-    logs = np.stack([conjugacy.log_marginal(N, prior, layout) for prior in priors])
-    mean: FloatArray = np.logaddexp.reduce(logs, axis=0) - math.log(len(priors))
-    gains: FloatArray = mean - conjugacy.log_marginal(N, exponents, layout)
-    return gains
+    _, logs = _log_marginals(network, alpha, N)
+    mean = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+    return np.asarray(mean - conjugacy.log_marginal(N, exponents, network.layout))

@@ -1,17 +1,14 @@
-"""The graph of data with holes: surrogates propose, a bound of the evidence decides.
+"""The graph of a table with missing cells: surrogates propose, a bound of the evidence decides.
 
 Expected counts under a graph favour that graph: an edge that it lacks earns only the share of rows
-that show both its ends. So a search starts from what the available cases say, each move on the rows
-that show all it is about. Then, in rounds: fit, draw what is missing, and propose graphs from the
-completed rows: the best one as if they were data, and one where each edge is judged by the rows
-that show both its ends. Whatever is proposed is fitted to the data as they are, and accepted if the
-variational bound of log p(D|S) rises. So the bound never falls, and the search ends.
+that show both its ends. So a search starts from what the available cases say. Then, in rounds: fit,
+draw what is missing, and propose graphs from the completed rows: the best one as if they were data,
+and one where each edge is judged by the rows that show both its ends. A proposal is fitted to the
+data as they are, and accepted if the variational bound of log p(D|S) rises; so the search ends.
 
-A search that ends may have ended too low. So there are several, from different graphs. From the
-best of them the last one goes on: rows completed by two of the graphs are searched together, and
-single moves are fitted.
-
-For comparison, each surrogate may also decide alone.
+It may have ended too low. So there are several searches, from different graphs. From the best of
+them the last one goes on: rows completed by two of the graphs are searched together, and single
+moves are fitted. For comparison, each surrogate may also decide alone.
 """
 
 from __future__ import annotations
@@ -42,23 +39,23 @@ from lacunet.structure.families import (
     middle_exponents,
 )
 from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
-from lacunet.structure.moves import ADD, DELETE, REVERSE, climb, every_move, moved, score_graph
+from lacunet.structure.moves import ADD, DELETE, REVERSE, every_move, moved
 from lacunet.structure.scoring import (
     available_scores,
     complete_scores,
     paired_scores,
     search_complete,
 )
-from lacunet.structure.searching import GraphScore, search_by_gains
+from lacunet.structure.searching import GraphScore, climb, score_graph, search_by_gains
 from lacunet.structure.task import GraphTask
 
 TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains less
 MORE_CASES = (0.0, 0.5)  # put to each cell where a fit begins that is to be the best one
 RISE = 0.1  # nats that another graph must be above: less may be where fits have stopped
-LEFT = 0.8  # of what was to be done before a round, as it is shown: nobody knows how many follow
+LEFT = 0.8  # of what was to be done before a round, as it is shown: the number is unknown
 CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
 FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
-SPREAD = 0.3  # of the factors that chance puts to gains, where another search begins
+SPREAD = 0.3  # of the random factors of gains, where another search begins
 FEW_VARIABLES = 30  # with fewer there are as many times more searches
 MOST_ROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
 PIECE = "rounds"  # of the journal
@@ -70,7 +67,7 @@ def independences_of(parents: BoolArray) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class GraphFit:
     """A graph, fitted to the data as they are."""
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
@@ -105,7 +102,7 @@ class Fitted:
         """The same for graphs that say the same."""
         return independences_of(self.parents)
 
-    def to_the_end(self) -> Fitted:
+    def to_the_end(self) -> GraphFit:
         """Fit it until the bound stands still, which has several maxima: the best that is met."""
         problem = self.posterior.problem
         starts = [at_hyperparameters(problem, problem.prior + more) for more in MORE_CASES]
@@ -114,31 +111,48 @@ class Fitted:
         return replace(self, posterior=vary(best))
 
 
+def fit(task: GraphTask, parents: BoolArray) -> GraphFit:
+    """Fit a graph: steps of variational Bayes, from what was seen whole.
+
+    The first step takes expected parameters. The weights of variational Bayes are next to nothing
+    for a cell that no row shows whole, and one that starts without cases never gets any. Tables
+    that are averaged over sizes get those that a first fit makes most probable.
+    """
+    network = task.network(parents)
+    problem = build_problem(task.table, network, middle_exponents(network, task.alpha))
+    start = at_theta(problem, conjugacy.mean(problem.prior, problem.layout))
+    q = vary(start, tolerance=TOLERANCE)
+    if is_averaged(task.alpha):
+        own = replace(problem, alpha=likeliest_exponents(network, task.alpha, q.N))
+        q = vary(at_hyperparameters(own, own.alpha + q.N), tolerance=TOLERANCE)
+    return GraphFit(parents, q, float(task.log_priors(parents).sum()), task.alpha)
+
+
 @dataclass(frozen=True, eq=False)
-class Climbs:
+class IncompleteSearch:
     """The best graph that was found, and the way there."""
 
-    best: Fitted
+    best: GraphFit
     bounds: tuple[float, ...]  # with log p(S), of every graph that was better than all before
     scored: int  # families scored, by surrogates
     fitted: int  # graphs fitted
-    close: tuple[Fitted, ...] = ()  # other graphs whose bound is nearly that of the best
-    ends: tuple[Fitted, ...] = ()  # what each search that has ended found
-    here: Fitted | None = None  # where the present one is; None: at the best
+    close: tuple[GraphFit, ...] = ()  # other graphs whose bound is nearly that of the best
+    ends: tuple[GraphFit, ...] = ()  # what each search that has ended found
+    here: GraphFit | None = None  # where the present one is; None: at the best
     rounds: int = 0
     ended: bool = False
 
     @property
-    def now(self) -> Fitted:
+    def now(self) -> GraphFit:
         """The graph that the present search has reached."""
         return self.here or self.best
 
-    def met(self, other: Fitted) -> Climbs:
+    def met(self, other: GraphFit) -> IncompleteSearch:
         """Say the same after a graph was fitted and not accepted."""
         close = _finalists(self.best, (*self.close, other))
         return replace(self, fitted=self.fitted + 1, close=close)
 
-    def accepted(self, other: Fitted) -> Climbs:
+    def accepted(self, other: GraphFit) -> IncompleteSearch:
         """Say the same after the present search went on to another graph."""
         after = replace(self.met(other), here=other, rounds=self.rounds + 1)
         if other.value <= self.best.value:
@@ -146,8 +160,17 @@ class Climbs:
         close, bounds = _finalists(other, (*self.close, self.best)), (*self.bounds, other.value)
         return replace(after, best=other, here=None, bounds=bounds, close=close)
 
+    def is_last(self, task: GraphTask) -> bool:
+        """Whether all searches but the last have ended: of few variables each costs little."""
+        return len(self.ends) > task.how.restarts * max(1, FEW_VARIABLES // len(task.start))
 
-def _finalists(best: Fitted, others: tuple[Fitted, ...]) -> tuple[Fitted, ...]:
+    def draw(self, task: GraphTask, one: GraphFit) -> CodeArray:
+        """Draw what is missing; a round needs no other's draws, so that a search can be resumed."""
+        rng = np.random.default_rng([task.how.seed, len(self.ends), self.rounds])
+        return Completer(task.table, rng).draw(one.model)
+
+
+def _finalists(best: GraphFit, others: tuple[GraphFit, ...]) -> tuple[GraphFit, ...]:
     """The other graphs that are close, each with other independences."""
     near = sorted((one for one in others if one.value > best.value - CLOSE), key=lambda g: -g.value)
     distinct = {one.independences: one for one in [best, *near][::-1]}  # the first counts
@@ -156,37 +179,49 @@ def _finalists(best: Fitted, others: tuple[Fitted, ...]) -> tuple[Fitted, ...]:
 
 def search_incomplete(
     task: GraphTask, executor: Executor = SERIAL, journal: Journal = FORGETFUL
-) -> Climbs:
+) -> IncompleteSearch:
     """Search in rounds until neither completed rows nor single moves lead to a better graph."""
-    seen = available_scores(task)
+    available = available_scores(task)
     stand = journal.get(PIECE)
-    found = _first(task, seen, executor) if stand is None else _taken_up(task, stand)
+    found = _resumed(task, stand) if stand else _first(task, available, executor)
     left = 1.0
     while not found.ended:
         _keep(found, journal)
         bound = f"bound {found.best.bound:,.1f}"
         executor.say(f"search {len(found.ends) + 1}, round {found.rounds + 1}, {bound}", 1.0 - left)
-        found, left = ROUNDS[task.how.score](task, found, seen, executor.silent()), left * LEFT
+        if task.how.score is GraphScore.BOUND:
+            found = _by_bound(task, found, available, executor.silent())
+        elif task.how.score is GraphScore.EXPECTED:
+            found = _by_expected(task, found, executor.silent())
+        else:  # the climb on available cases has said all they say
+            found = replace(found, ended=True)
+        left *= LEFT
     _keep(found, journal)
     best, *close = (one.to_the_end() for one in (found.best, *found.close))
     bounds = (*found.bounds[:-1], best.value)
-    scored = found.scored + seen.scored
+    scored = found.scored + available.scored
     return replace(found, best=best, close=tuple(close), bounds=bounds, scored=scored)
 
 
-def _first(task: GraphTask, seen: FamilyScores, executor: Executor) -> Climbs:
+def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> IncompleteSearch:
     """Climb by available cases; where the bound decides, no lower than the graph to start from."""
     executor.say("available cases", 0.0)
-    near, rng = score_graph(task.start, seen), np.random.default_rng([task.how.seed, 0])
-    best = fit(task, climb(task.start, seen, task.limits, rng, near).parents)
-    found = Climbs(best, (best.value,), scored=0, fitted=1)
+    best = _climbed(task, available, np.random.default_rng([task.how.seed, 0]))
+    found = IncompleteSearch(best, (best.value,), scored=0, fitted=1)
     if task.how.score is not GraphScore.BOUND:
         return found
     start = fit(task, task.start)
-    return Climbs(start, (start.value,), 0, 2) if start.value > best.value else found.met(start)
+    if start.value > best.value:
+        return IncompleteSearch(start, (start.value,), scored=0, fitted=2)
+    return found.met(start)
 
 
-def _keep(found: Climbs, journal: Journal) -> None:
+def _climbed(task: GraphTask, scores: FamilyScores, rng: np.random.Generator) -> GraphFit:
+    near = score_graph(task.start, scores)
+    return fit(task, climb(task.start, scores, task.limits, rng, near).parents)
+
+
+def _keep(found: IncompleteSearch, journal: Journal) -> None:
     """Keep where the search stands."""
     journal.put(
         PIECE,
@@ -201,13 +236,13 @@ def _keep(found: Climbs, journal: Journal) -> None:
     )
 
 
-def _taken_up(task: GraphTask, stand: dict[str, Any]) -> Climbs:
+def _resumed(task: GraphTask, stand: dict[str, Any]) -> IncompleteSearch:
     """Fit what a search that was stopped had found."""
 
-    def fitted(edges: Any) -> Fitted:
+    def fitted(edges: Any) -> GraphFit:
         return fit(task, graph_of_edges(edges, len(task.start)))
 
-    return Climbs(
+    return IncompleteSearch(
         fitted(stand["edges"]),
         tuple(stand["bounds"]),
         0,
@@ -220,86 +255,42 @@ def _taken_up(task: GraphTask, stand: dict[str, Any]) -> Climbs:
     )
 
 
-def fit(task: GraphTask, parents: BoolArray) -> Fitted:
-    """Fit a graph: steps of variational Bayes, from what was seen whole.
+def _by_bound(
+    task: GraphTask, found: IncompleteSearch, available: FamilyScores, executor: Executor
+) -> IncompleteSearch:
+    """Accept the first proposal with a higher bound; without any, begin another search.
 
-    The first step takes expected parameters. The weights of variational Bayes are next to nothing
-    for a cell that no row shows whole, and one that starts without cases never gets any. Tables
-    that are averaged over sizes get those that a first fit makes most probable.
+    That starts where available cases with perturbed gains lead; the last one at the best graph.
     """
-    network = task.network(parents)
-    problem = build_problem(task.table, network, middle_exponents(network, task.alpha))
-    start = at_theta(problem, conjugacy.mean(problem.prior, problem.layout))
-    found = vary(start, tolerance=TOLERANCE)
-    if is_averaged(task.alpha):
-        own = replace(problem, alpha=likeliest_exponents(network, task.alpha, found.N))
-        found = vary(at_hyperparameters(own, own.alpha + found.N), tolerance=TOLERANCE)
-    return Fitted(parents, found, float(task.log_priors(parents).sum()), task.alpha)
-
-
-def _by_bound(task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor) -> Climbs:
-    """Accept the first proposal whose bound is above that of the graph at hand."""
+    met = {found.now.independences}
     for parents in _proposals(task, found, executor):
-        other = fit(task, parents)
-        if other.value > found.now.value + RISE:
-            return found.accepted(other)
-        found = found.met(other)
-    return _next_search(task, found, seen)
-
-
-def _next_search(task: GraphTask, found: Climbs, seen: FamilyScores) -> Climbs:
-    """Begin another search where available cases lead by chance, or the last one at the best."""
-    if _is_last(task, found):
+        if (own := independences_of(parents)) not in met:
+            met.add(own)
+            other = fit(task, parents)
+            if other.value > found.now.value + RISE:
+                return found.accepted(other)
+            found = found.met(other)
+    if found.is_last(task):
         return replace(found, ended=True)
     after = replace(found, ends=(*found.ends, found.now), here=None, rounds=found.rounds + 1)
-    if _is_last(task, after):
+    if after.is_last(task):
         return after
     rng = np.random.default_rng([task.how.seed, len(after.ends)])
-    moved_about = PerturbedScores(seen, SPREAD, rng)
-    near = score_graph(task.start, moved_about)
-    start = fit(task, climb(task.start, moved_about, task.limits, rng, near).parents)
-    return after.accepted(start)
+    return after.accepted(_climbed(task, PerturbedScores(available, SPREAD, rng), rng))
 
 
-def _is_last(task: GraphTask, found: Climbs) -> bool:
-    """Whether all searches but the last have ended: of few variables each costs little."""
-    return len(found.ends) > task.how.restarts * max(1, FEW_VARIABLES // len(task.start))
-
-
-def _by_expected(task: GraphTask, found: Climbs, _: FamilyScores, executor: Executor) -> Climbs:
+def _by_expected(task: GraphTask, found: IncompleteSearch, executor: Executor) -> IncompleteSearch:
     """Accept what is better on rows completed under the graph before."""
-    completed = as_table(task.table, _drawn(task, found, found.best))
+    completed = as_table(task.table, found.draw(task, found.best))
     graph = _search_completed(task, [found.best.parents], completed, executor)
     scores = complete_scores(task, completed)
     after, before = (score_graph(g, scores).score for g in (graph, found.best.parents))
     if after > before + 0.5 and len(found.bounds) < MOST_ROUNDS:
         other = fit(task, graph)
-        return replace(
-            found,
-            best=other,
-            bounds=(*found.bounds, other.value),
-            fitted=found.fitted + 1,
-            rounds=found.rounds + 1,
-        )
+        done = found.fitted + 1, found.rounds + 1
+        bounds = (*found.bounds, other.value)
+        return replace(found, best=other, bounds=bounds, fitted=done[0], rounds=done[1])
     return replace(found, ended=True)
-
-
-def _by_available(_: GraphTask, found: Climbs, __: FamilyScores, ___: Executor) -> Climbs:
-    """Accept nothing: the climb on available cases has said all they say."""
-    return replace(found, ended=True)
-
-
-ROUNDS = {
-    GraphScore.BOUND: _by_bound,
-    GraphScore.EXPECTED: _by_expected,
-    GraphScore.AVAILABLE: _by_available,
-}
-
-
-def _drawn(task: GraphTask, found: Climbs, one: Fitted) -> CodeArray:
-    """Draw what is missing; a round needs no other's draws, so that a search can be taken up."""
-    rng = np.random.default_rng([task.how.seed, len(found.ends), found.rounds])
-    return Completer(task.table, rng).draw(one.model)
 
 
 def _search_completed(
@@ -310,47 +301,32 @@ def _search_completed(
     return search_complete(once, [*starts, task.start], executor).parents
 
 
-def _proposals(task: GraphTask, found: Climbs, executor: Executor) -> Iterator[BoolArray]:
-    """Give other graphs than the one at hand, each set of independences once."""
-    met = {found.now.independences}
-    for parents in _every_proposal(task, found, executor):
-        if (own := independences_of(parents)) not in met:
-            met.add(own)
-            yield parents
+def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> Iterator[BoolArray]:
+    """Give the best graph of completed rows, and that of pairs.
 
-
-def _every_proposal(task: GraphTask, found: Climbs, executor: Executor) -> Iterator[BoolArray]:
-    """Give the best graph of completed rows, that of pairs; in the last search, single moves."""
-    parents, drawn = found.now.parents, _drawn(task, found, found.now)
+    In the last search also those of rows that were completed by two graphs, half by each, and the
+    moves of each kind that seem to gain most and change an independence.
+    """
+    parents, drawn = found.now.parents, found.draw(task, found.now)
     yield _search_completed(task, [parents], as_table(task.table, drawn), executor)
     if not task.how.probes:
         return
     pairs = paired_scores(task, drawn)
     rng = np.random.default_rng([task.how.seed, len(found.ends), found.rounds, 1])
     yield search_by_gains(parents, pairs, task.limits, rng)
-    if _is_last(task, found):
-        yield from _crossed(task, found, drawn, executor)
-        for scores in (pairs, available_scores(task, as_pairs=True)):
-            yield from _single_moves(task, parents, scores)
-
-
-def _crossed(
-    task: GraphTask, found: Climbs, drawn: CodeArray, executor: Executor
-) -> Iterator[BoolArray]:
-    """Search rows that were completed by two graphs, half of them by each."""
-    met = {found.now.independences}
+    if not found.is_last(task):
+        return
+    same = found.now.independences
+    met = {same}
     for other in sorted(found.ends, key=lambda one: -one.value):
         if other.independences not in met:
             met.add(other.independences)
-            both = as_table(task.table, np.concatenate([drawn, _drawn(task, found, other)]))
-            yield _search_completed(task, [found.now.parents, other.parents], both, executor)
-
-
-def _single_moves(task: GraphTask, parents: BoolArray, scores: FamilyScores) -> Iterator[BoolArray]:
-    """Give the moves of each kind that seem to gain most and change an independence."""
-    gains = np.array([scores(v, pa).gains for v, pa in enumerate(parents)])
-    moves, same = every_move(parents, task.limits, gains), independences_of(parents)
-    for kind in (ADD, DELETE, REVERSE):
-        graphs = (moved(parents, move) for move in moves[moves[:, 0] == kind])
-        others = (graph for graph in graphs if independences_of(graph) != same)
-        yield from islice(others, task.how.probes)
+            both = as_table(task.table, np.concatenate([drawn, found.draw(task, other)]))
+            yield _search_completed(task, [parents, other.parents], both, executor)
+    for scores in (pairs, available_scores(task, as_pairs=True)):
+        gains = np.array([scores(v, pa).gains for v, pa in enumerate(parents)])
+        moves = every_move(parents, task.limits, gains)
+        for kind in (ADD, DELETE, REVERSE):
+            graphs = (moved(parents, move) for move in moves[moves[:, 0] == kind])
+            others = (graph for graph in graphs if independences_of(graph) != same)
+            yield from islice(others, task.how.probes)

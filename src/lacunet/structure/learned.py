@@ -1,18 +1,13 @@
-"""How a graph depends on the prior: the same search with other exponents.
-
-The graph that was learned, and what it is worth.
-How far graphs are from one that is taken for the truth.
-"""
+"""The graph that was learned, what it is worth, and how it depends on the prior."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from lacunet.data.table import Table
 from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.diagnose import Variational
 from lacunet.flags import Flag, Kind
@@ -22,25 +17,21 @@ from lacunet.models.equivalence import (
     structural_hamming_distance,
 )
 from lacunet.models.network import Model, Network
-from lacunet.models.prior import Alpha, describe_alpha, scale_alpha
+from lacunet.models.prior import Alpha, describe_alpha
 from lacunet.runtime.arrays import BoolArray
-from lacunet.structure.completing import Completer, Missingness
-from lacunet.structure.families import AVERAGED, MEANINGS, GraphPrior, is_averaged
+from lacunet.structure.diagnostics import BetweenNumbers, Missingness
+from lacunet.structure.families import MEANINGS, GraphPrior, is_averaged
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.numbers import BetweenNumbers
-from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphScore
-from lacunet.structure.task import GraphTask
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
-FACTORS = (0.5, 2.0)
 MOST_NAMED = 3  # edges that a sentence names
 TOO_MANY = 1.5  # times the edges under the default prior, and
 MORE = 5  # so many more, at least
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class PriorSensitivity:
     """Edges that depend on the prior: joined under one, not under another."""
 
     alphas: tuple[float | str, ...]  # half and twice the exponents, or the size
@@ -62,46 +53,6 @@ class Sensitivity:
         if self.usual is None or edges < max(TOO_MANY * self.usual, self.usual + MORE):
             return ()
         return (Flag(Kind.MANY_EDGES, detail={"edges": edges, "usual": self.usual}),)
-
-
-def sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> Sensitivity:
-    """Search again from a graph with half and twice the exponents.
-
-    Where cells are missing, rows are completed once from the model, and the graph is searched under
-    its own prior too, so that only the prior makes a difference.
-    """
-    table = task.table
-    if not task.complete:
-        table = Completer(table, np.random.default_rng([task.how.seed, 3]))(model)
-    here = parents if task.complete else _again(task, table, parents, task.alpha)
-    alphas = tuple(scale_alpha(task.alpha, factor) for factor in FACTORS)
-    others = [_again(task, table, parents, alpha) for alpha in alphas]
-    names = [column.name for column in table.columns]
-    differ = tuple(
-        tuple((names[u], names[v]) for v, u in np.argwhere(_joined(here) ^ _joined(other)))
-        for other in others
-    )
-    return Sensitivity(alphas, differ, not task.complete, _usual_edges(task, table))
-
-
-def _again(task: GraphTask, table: Table, start: BoolArray, alpha: float | str) -> BoolArray:
-    """Climb from a graph on rows without missing cells, or find the best where that is quick."""
-    sweeps = task.how.sweeps if is_exact(task) else 0
-    how = replace(task.how, sweeps=sweeps, restarts=0)
-    return search_complete(replace(task, table=table, alpha=alpha, how=how), [start]).parents
-
-
-def _joined(parents: BoolArray) -> BoolArray:
-    pairs: BoolArray = np.tril(parents | parents.T)
-    return pairs
-
-
-def _usual_edges(task: GraphTask, table: Table) -> int | None:
-    """Count the edges under the default prior; None where it is the prior."""
-    if task.alpha == AVERAGED and task.how.prior is GraphPrior.FAIR:
-        return None
-    usual = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
-    return int(_again(usual, table, task.start, AVERAGED).sum())
 
 
 NOTHING = Knowledge()
@@ -137,7 +88,7 @@ class Learned(Printable):
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
     missingness: Missingness | None = None  # of which cells are missing; None: few are
-    sensitivity: Sensitivity | None = None  # to the prior
+    sensitivity: PriorSensitivity | None = None  # to the prior
     flags: tuple[Flag, ...] = ()
 
     @cached_property

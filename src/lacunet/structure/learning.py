@@ -1,7 +1,4 @@
-"""What is known of the evidence of graphs, and which of several that are close is the answer.
-
-Learn a graph from any table: complete or not.
-"""
+"""Learn a graph from any table: search, and weigh the graphs whose bounds are close."""
 
 from __future__ import annotations
 
@@ -11,6 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from lacunet.data.table import Table
 from lacunet.evidence.annealing import Goal
 from lacunet.evidence.estimate import Measurement
@@ -18,35 +17,44 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import prepare_sampling
 from lacunet.fitting.diagnose import Variational
 from lacunet.fitting.prepare import PREPARING
-from lacunet.flags import Flag
-from lacunet.inference.problem import Problem, build_problem
+from lacunet.inference.problem import build_problem
 from lacunet.models import conjugacy
-from lacunet.models.network import Network
-from lacunet.models.number_prior import OF_GRAPHS, NumberPrior
-from lacunet.runtime.arrays import FloatArray
+from lacunet.models.network import Model, Network
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.prior import scale_alpha
+from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import ScoreInput
 from lacunet.scores.approximations import csl
-from lacunet.structure.completing import Missingness, missingness
-from lacunet.structure.families import averaging_gains, likeliest_exponents, middle_exponents
-from lacunet.structure.incomplete import Fitted, search_incomplete
+from lacunet.structure.completing import Completer
+from lacunet.structure.diagnostics import between_numbers, missingness
+from lacunet.structure.families import (
+    AVERAGED,
+    GraphPrior,
+    averaging_gains,
+    likeliest_exponents,
+    middle_exponents,
+)
+from lacunet.structure.incomplete import GraphFit, search_incomplete
 from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.learned import Learned, sensitivity
-from lacunet.structure.numbers import BetweenNumbers, between_numbers
+from lacunet.structure.learned import Learned, PriorSensitivity
 from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphSearch
-from lacunet.structure.task import GraphTask, few_rows, graph_task
+from lacunet.structure.task import NOTHING, USUAL, GraphTask, few_rows, graph_task
 
 MOST_PARAMETERS = 3_000  # for CSL: it takes the determinant of so large a matrix
+SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
+FACTORS = (0.5, 2.0)  # of the exponents, by which the sensitivity to the prior is found
+DEFAULT = GraphSearch()
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeighedGraph:
     """A graph, and its evidence by what was found out about it."""
 
-    fitted: Fitted
+    fitted: GraphFit
     csl: float | None = None  # an approximation; None where it does not exist or would not fit
     measured: Measurement | None = None
 
@@ -59,8 +67,8 @@ class Weighed:
 
 
 def weigh(
-    finalists: Sequence[Fitted], goal: Goal | None, seed: int, executor: Executor
-) -> list[Weighed]:
+    finalists: Sequence[GraphFit], goal: Goal | None, seed: int, executor: Executor
+) -> list[WeighedGraph]:
     """Weigh graphs, the best first; with a goal, their evidence is measured."""
     titles = [f"evidence of graph {k + 1} of {len(finalists)}" for k in range(len(finalists))]
     parts = executor.beside(titles, [1.0] * len(finalists))
@@ -70,29 +78,18 @@ def weigh(
     return sorted(found, key=lambda one: one.rank(without_csl=without), reverse=True)
 
 
-def _weigh_one(goal: Goal | None, seed: int, task: tuple[Fitted, Executor]) -> Weighed:
+def _weigh_one(goal: Goal | None, seed: int, task: tuple[GraphFit, Executor]) -> WeighedGraph:
     one, executor = task
     problem = one.posterior.problem
-    found = Weighed(one, approximate(one, executor))
+    value = None
+    if problem.network.dimension <= MOST_PARAMETERS:  # CSL, from the expected parameters uphill
+        value = csl(ScoreInput(problem, one.model.theta, executor=executor)).value
+    found = WeighedGraph(one, value if value is not None and math.isfinite(value) else None)
     if goal is None:
         return found
     prepare_sampling(executor, problem.network)
     measured = measure(problem, goal=goal, seed=seed, executor=executor)
     return replace(found, measured=measured)
-
-
-def approximate(one: Fitted, executor: Executor) -> float | None:
-    """CSL, from the expected parameters uphill."""
-    problem = one.posterior.problem
-    if problem.network.dimension > MOST_PARAMETERS:
-        return None
-    value = csl(ScoreInput(problem, one.model.theta, executor=executor)).value
-    return value if math.isfinite(value) else None
-
-
-NOTHING, USUAL = Knowledge(), OF_GRAPHS
-DEFAULT = GraphSearch()
-SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
 
 
 def learn_structure(
@@ -116,8 +113,43 @@ def learn_structure(
         found = learn_task(task, executor, journal, goal)
     if how.sweeps == 0:  # one climb alone was asked for
         return found
-    parents, other = found.parents, sensitivity(task, found.parents, found.model)
+    parents, other = found.parents, _sensitivity(task, found.parents, found.model)
     return replace(found, sensitivity=other, flags=(*found.flags, *other.flags(parents.sum())))
+
+
+def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> PriorSensitivity:
+    """Search again from a graph with half and twice the exponents.
+
+    Where cells are missing, rows are completed once from the model, and the graph is searched under
+    its own prior too, so that only the prior makes a difference.
+    """
+    table = task.table
+    if not task.complete:
+        table = Completer(table, np.random.default_rng([task.how.seed, 3]))(model)
+
+    def again(task: GraphTask, start: BoolArray, alpha: float | str) -> BoolArray:
+        # A climb from a graph on rows without missing cells, or the best where that is quick.
+        sweeps = task.how.sweeps if is_exact(task) else 0
+        how = replace(task.how, sweeps=sweeps, restarts=0)
+        return search_complete(replace(task, table=table, alpha=alpha, how=how), [start]).parents
+
+    def joined(parents: BoolArray) -> BoolArray:
+        pairs: BoolArray = np.tril(parents | parents.T)
+        return pairs
+
+    here = parents if task.complete else again(task, parents, task.alpha)
+    alphas = tuple(scale_alpha(task.alpha, factor) for factor in FACTORS)
+    others = [again(task, parents, alpha) for alpha in alphas]
+    names = [column.name for column in table.columns]
+    differ = tuple(
+        tuple((names[u], names[v]) for v, u in np.argwhere(joined(here) ^ joined(other)))
+        for other in others
+    )
+    usual = None  # the number of edges under the default prior, if this is another
+    if task.alpha != AVERAGED or task.how.prior is not GraphPrior.FAIR:
+        fair = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
+        usual = int(again(fair, task.start, AVERAGED).sum())
+    return PriorSensitivity(alphas, differ, not task.complete, usual)
 
 
 def learn_task(
@@ -129,8 +161,51 @@ def learn_task(
     """Search as a task says."""
     executor.say(PREPARING, 0.0)
     if task.complete:
-        return _complete(task, executor, journal)
-    return _incomplete(task, executor, journal, goal)
+        best = search_complete(task, [task.start], executor, journal)
+        network = task.network(best.parents)
+        whole = build_problem(task.table, network, middle_exponents(network, task.alpha))
+        problem = replace(whole, alpha=likeliest_exponents(network, task.alpha, whole.seen))
+        log_bd = conjugacy.log_marginal(whole.seen, problem.alpha, problem.layout)
+        q = Variational(problem, problem.seen, math.fsum(log_bd + problem.log_bases))
+        log_prior = float(task.log_priors(best.parents).sum())
+        found = _learned(task, q, log_prior, best.scored)
+        return replace(found, steps=best.steps, exact=is_exact(task))
+    met = search_incomplete(task, executor.part(0.0, SEARCHING), journal)
+    rest = executor.part(SEARCHING, 1.0)
+    weighed = weigh([met.best, *met.close], goal, task.how.seed, rest)
+    one, missing = weighed[0], missingness(task.table)
+    found = _learned(task, one.fitted.posterior, one.fitted.log_prior, met.scored)
+    return replace(
+        found,
+        score=task.how.score,
+        csl=one.csl,
+        measured=one.measured,
+        finalists=len(weighed),
+        bounds=met.bounds,
+        fitted=met.fitted,
+        missingness=missing,
+        flags=(*found.flags, *(missing.flags if missing else ())),
+    )
+
+
+def _learned(task: GraphTask, q: Variational, log_prior: float, scored: int) -> Learned:
+    """What is known of a graph, whether cells are missing or not."""
+    problem = q.problem
+    log_bd = conjugacy.log_marginal(q.N, problem.alpha, problem.layout) + problem.log_bases
+    gains = averaging_gains(problem.network, task.alpha, problem.alpha, q.N)
+    between = between_numbers(task.table, problem.network)
+    return Learned(
+        posterior=q,
+        alpha=task.alpha,
+        families=tuple((log_bd + gains).tolist()),
+        scored=scored,
+        averaging=math.fsum(gains),
+        graph_prior=task.how.prior,
+        log_prior=log_prior,
+        known=task.known,
+        between=between,
+        flags=(*(between.flags if between else ()), *few_rows(task.table)),
+    )
 
 
 def find_graph(task: GraphTask) -> Network:
@@ -138,71 +213,3 @@ def find_graph(task: GraphTask) -> Network:
     if task.complete:
         return task.network(search_complete(task, [task.start]).parents)
     return task.network(search_incomplete(task).best.parents)
-
-
-def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
-    found = search_complete(task, [task.start], executor, journal)
-    network = task.network(found.parents)
-    whole = build_problem(task.table, network, middle_exponents(network, task.alpha))
-    problem = replace(whole, alpha=likeliest_exponents(network, task.alpha, whole.seen))
-    families, gains = _families(problem, task.alpha, problem.seen)
-    between = between_numbers(task.table, network)
-    return Learned(
-        posterior=Variational(problem, problem.seen, math.fsum(families)),
-        alpha=task.alpha,
-        families=tuple((families + gains).tolist()),
-        averaging=math.fsum(gains),
-        scored=found.scored,
-        graph_prior=task.how.prior,
-        log_prior=float(task.log_priors(found.parents).sum()),
-        known=task.known,
-        steps=found.steps,
-        exact=is_exact(task),
-        between=between,
-        flags=_flags(task, between),
-    )
-
-
-def _families(problem: Problem, alpha: float | str, N: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log BD of (expected) counts by family, and what averaging over exponents adds to each."""
-    log_bd = conjugacy.log_marginal(N, problem.alpha, problem.layout) + problem.log_bases
-    return log_bd, averaging_gains(problem.network, alpha, problem.alpha, N)
-
-
-def _flags(
-    task: GraphTask, between: BetweenNumbers | None, holes: Missingness | None = None
-) -> tuple[Flag, ...]:
-    """Say what a person should know; first, whether numbers depend on each other."""
-    first = between.flags if between else ()
-    return (*first, *few_rows(task.table), *(holes.flags if holes else ()))
-
-
-def _incomplete(
-    task: GraphTask, executor: Executor, journal: Journal, goal: Goal | None
-) -> Learned:
-    found = search_incomplete(task, executor.part(0.0, SEARCHING), journal)
-    rest = executor.part(SEARCHING, 1.0)
-    weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
-    best = weighed[0]
-    q = best.fitted.posterior
-    families, gains = _families(q.problem, task.alpha, q.N)
-    between, holes = between_numbers(task.table, q.problem.network), missingness(task.table)
-    return Learned(
-        posterior=q,
-        alpha=task.alpha,
-        families=tuple((families + gains).tolist()),
-        averaging=math.fsum(gains),
-        scored=found.scored,
-        graph_prior=task.how.prior,
-        log_prior=best.fitted.log_prior,
-        known=task.known,
-        score=task.how.score,
-        csl=best.csl,
-        measured=best.measured,
-        finalists=len(weighed),
-        bounds=found.bounds,
-        fitted=found.fitted,
-        between=between,
-        missingness=holes,
-        flags=_flags(task, between, holes),
-    )

@@ -1,19 +1,18 @@
-"""Gains of moves on the rows that show all they are about: log Bayes factors of available cases.
+"""Statistics of families in any table: available cases, completed rows, and numbers.
 
-Both sides of a move are scored on the same rows. Scores on different rows cannot be compared: a
-family with more parents is seen whole in fewer rows.
-
-Gains of moves on the rows that show both ends; what else a family needs is filled in.
-Who scores the families of a task: counts of categories, and statistics of numbers.
-The graph with the largest exact evidence of complete data.
+Scores on different rows cannot be compared, because a family with more parents is seen whole in
+fewer rows. So where cells are missing both sides of a move are scored on the same rows: those that
+show all it is about, or those that show both ends of its edge, with the rest filled in. Numbers
+have no children, so a number that a row does not show says nothing there.
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lacunet.data.table import Table
+from lacunet.inference.kernels.merging import renumber
+from lacunet.likelihoods import Segment, with_prior
 from lacunet.models.network import Variable
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
@@ -23,21 +22,27 @@ from lacunet.structure.counting import (
     Child,
     Columns,
     Prior,
-    child_of,
     cut_rows,
+    exponents,
     log_bd,
+    log_mean,
     prior_of,
     refine,
+    score_set,
+    table_size,
 )
 from lacunet.structure.families import CompleteCounts, FamilyScores, Statistics, columns_of
 from lacunet.structure.journal import FORGETFUL, Journal
-from lacunet.structure.numbers import MixedFamilies, NumberFamilies, are_numbers, categories_of
-from lacunet.structure.searching import Found, search, search_exactly
-from lacunet.structure.task import GraphTask
+from lacunet.structure.searching import BestGraph, search, search_exactly
+from lacunet.structure.task import GraphTask, are_numbers
+
+FEW = 5_000  # rows that all completions together may have, where one has fewer
+MANY = 20_000  # rows that are looked at, at most
+NO_LIMITS = np.zeros(0, dtype=np.int64)
 
 
 @kernel
-def whole_rows(columns: Columns, family: IntArray) -> Columns:
+def _whole_rows(columns: Columns, family: IntArray) -> Columns:
     """Give the rows that show some variables, and only those columns, in their order."""
     m = columns.codes.shape[1]
     rows, seen = np.empty(m, dtype=np.int64), 0
@@ -48,31 +53,22 @@ def whole_rows(columns: Columns, family: IntArray) -> Columns:
         if whole:
             rows[seen] = row
             seen += 1
+    rows = rows[:seen]
     codes = np.empty((family.shape[0], seen), dtype=columns.codes.dtype)
-    counts, cards = np.empty(seen), np.empty(family.shape[0], dtype=np.int64)
     for k in range(family.shape[0]):
-        cards[k] = columns.cards[family[k]]
         for i in range(seen):
             codes[k, i] = columns.codes[family[k], rows[i]]
-    for i in range(seen):
-        counts[i] = columns.counts[rows[i]]
-    return Columns(codes, counts, cards, np.empty((0, 0), dtype=np.int64))
+    return Columns(codes, columns.counts[rows], columns.cards[family], np.empty((0, 0), np.int64))
 
 
 @kernel
-def score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
+def _score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
     """Log BD of column 0 given some of the others; every row shows them."""
-    child = child_of(columns, 0)
-    j, cells = np.empty(columns.counts.shape[0], dtype=np.int64), float(child.r)
-    if j.shape[0] == 0:
-        return 0.0
-    for p in parents:
-        cells *= columns.cards[p]
-    return log_bd(child, j, cut_rows(columns, parents, -1, j), cells, prior)
+    return score_set(columns, 0, parents, prior) if columns.counts.shape[0] > 0 else 0.0
 
 
 @kernel
-def weigh_as_pair(whole: Columns, columns: Columns, v: int, u: int) -> None:
+def _weigh_as_pair(whole: Columns, columns: Columns, v: int, u: int) -> None:
     """Let the rows that show a family weigh as much as those that show two of its members."""
     seen = 0.0
     for row in range(columns.codes.shape[1]):
@@ -91,31 +87,31 @@ def available_gains(
     family = np.empty(k + 1, dtype=np.int64)
     family[0] = v
     family[1:] = parents
-    base = whole_rows(columns, family)
+    base = _whole_rows(columns, family)
     places = np.arange(1, k + 1)
-    as_it_is = score_part(base, places, prior)
+    as_it_is = _score_part(base, places, prior)
     for i in range(k):
         chosen[parents[i]] = True
         others = np.concatenate((places[:i], places[i + 1 :]))
         if as_pairs:
-            weigh_as_pair(base, columns, v, parents[i])
-            as_it_is = score_part(base, places, prior)
-        gains[parents[i]] = score_part(base, others, prior) - as_it_is
+            _weigh_as_pair(base, columns, v, parents[i])
+            as_it_is = _score_part(base, places, prior)
+        gains[parents[i]] = _score_part(base, others, prior) - as_it_is
     wider = np.empty(k + 2, dtype=np.int64)
     wider[: k + 1] = family
     for u in range(n):
         if u != v and not chosen[u]:
             wider[k + 1] = u
-            both = whole_rows(columns, wider)
+            both = _whole_rows(columns, wider)
             if as_pairs:
-                weigh_as_pair(both, columns, v, u)
-            after = score_part(both, np.arange(1, k + 2), prior)
-            gains[u] = after - score_part(both, places, prior)
+                _weigh_as_pair(both, columns, v, u)
+            after = _score_part(both, np.arange(1, k + 2), prior)
+            gains[u] = after - _score_part(both, places, prior)
     return gains
 
 
 class AvailableCases:
-    """Scores of families in a table with holes, relative to a neighbour's on the same rows.
+    """Scores of families in a table with missing cells, relative to a neighbour's on the same rows.
 
     With `as_pairs` these rows weigh as much as those that show both ends of the edge: about what
     they would say if the other members of the family were never missing.
@@ -132,24 +128,18 @@ class AvailableCases:
         return available_gains(self.columns, child, chosen, self.prior, self.as_pairs)
 
 
-NO_LIMITS = np.zeros(0, dtype=np.int64)
-FEW = 5_000  # rows that all completions together may have, where one has fewer
-MANY = 20_000  # rows that are looked at, at most
-
-
 @kernel
-def paired_gains(
-    columns: Columns, shown: NDArray[np.bool_], v: int, parents: IntArray, prior: Prior
+def _paired_gains(
+    columns: Columns, shown: BoolArray, v: int, parents: IntArray, prior: Prior
 ) -> FloatArray:
     """What it adds to put each variable to the parents of v, or to take it from them: (n,).
 
     `shown` says which cells were seen, (n, m), and every cell has a value.
     """
     n, m = columns.codes.shape
-    gains, chosen, cells = np.zeros(n), np.zeros(n, dtype=np.bool_), float(columns.cards[v])
-    for p in parents:
-        chosen[p] = True
-        cells *= columns.cards[p]
+    gains, chosen = np.zeros(n), np.zeros(n, dtype=np.bool_)
+    chosen[parents] = True
+    cells = table_size(columns, v, parents)
     whole, fewer = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     q = cut_rows(columns, parents, -1, whole)
     rows = np.empty(m, dtype=np.int64)
@@ -194,45 +184,85 @@ class PairedCases:
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give scores of the families that differ by one parent, relative to the one as it is."""
         chosen = np.flatnonzero(parents)
-        return paired_gains(self.columns, self.shown, child, chosen, self.prior)
+        return _paired_gains(self.columns, self.shown, child, chosen, self.prior)
 
 
-def complete_scores(task: GraphTask, table: Table) -> FamilyScores:
-    """Score families in a table that shows every category: that of the task, or its completion."""
-    told = statistics_of(
-        table,
-        task.variables,
-        task.alpha,
-        lambda one: CompleteCounts(one, task.alpha, task.known.tables),
-    )
-    return FamilyScores(told, task.log_prior)
+class MixedFamilies:
+    """Scores of families in a table with numbers: those of categories are left to others."""
 
+    def __init__(
+        self,
+        categories: Statistics | None,
+        table: Table,
+        variables: Sequence[Variable],
+        alpha: float | str,
+    ) -> None:
+        self.categories, self.variables, self.prior = categories, variables, prior_of(alpha)
+        self.codes = np.ascontiguousarray(table.codes.T).astype(np.int64)  # (n, m)
+        self.counts, self.numbers = table.counts, are_numbers(table)
+        self.states = np.array([len(v.states) for v in variables])
+        self.of_categories = np.flatnonzero(~self.numbers)
+        self.cards = np.array([float(v.family.width(v.states)) for v in variables])
+        self.cases = float(table.counts.sum())
 
-def available_scores(task: GraphTask, *, as_pairs: bool = False) -> FamilyScores:
-    """Score families in a table with holes, each move on the rows that show all it is about."""
-    return FamilyScores(
-        statistics_of(
-            task.table,
-            task.variables,
-            task.alpha,
-            lambda one: AvailableCases(one, task.alpha, as_pairs=as_pairs),
-        ),
-        task.log_prior,
-    )
+    def __call__(self, child: int, parents: BoolArray) -> FloatArray:
+        """Score a family, and all that differ from it by one parent, which is a category."""
+        if self.categories is None or self.numbers[child]:
+            return self._of_number(child, parents)
+        own = int(np.searchsorted(self.of_categories, child))
+        among_categories = self.categories(own, parents[self.of_categories])
+        scores = np.full(len(parents), among_categories[own])
+        scores[self.of_categories] = among_categories
+        return scores
 
+    def _of_number(self, child: int, parents: BoolArray) -> FloatArray:
+        """Score a number, each move on the rows that show all it is about: (n,)."""
+        chosen = np.flatnonzero(parents)
+        rows = np.flatnonzero((self.codes[[child, *chosen]] >= 0).all(axis=0))
+        j, whole = self._cut(rows, chosen), float(self.states[chosen].prod())
+        here = self._log_marginal(child, rows, j, whole)
+        scores = np.full(len(parents), here)
+        for u in self.of_categories.tolist():
+            states = int(self.states[u])
+            if parents[u]:
+                fewer = self._cut(rows, chosen[chosen != u])
+                scores[u] = self._log_marginal(child, rows, fewer, whole / states)
+            else:
+                seen = self.codes[u, rows] >= 0
+                both, own = rows[seen], j[seen]
+                base = here if seen.all() else self._log_marginal(child, both, own, whole)
+                finer = own * states + self.codes[u, both]
+                renumber(finer)
+                scores[u] = here + self._log_marginal(child, both, finer, whole * states) - base
+        return scores
 
-def paired_scores(task: GraphTask, drawn: CodeArray) -> FamilyScores:
-    """Score families in completed rows, (times, rows, columns): each move where both ends show."""
-    kept = ~task.numbers
-    return FamilyScores(
-        statistics_of(
-            task.table,
-            task.variables,
-            task.alpha,
-            lambda _: PairedCases(task.table, drawn, kept, task.alpha),
-        ),
-        task.log_prior,
-    )
+    def _cut(self, rows: IntArray, parents: IntArray) -> IntArray:
+        """Number the configurations of some parents that occur in some rows."""
+        j = np.zeros(len(rows), dtype=np.int64)
+        for u in parents.tolist():
+            j = j * self.states[u] + self.codes[u, rows]
+            renumber(j)
+        return j
+
+    def _log_marginal(self, child: int, rows: IntArray, j: IntArray, whole: float) -> float:
+        """Log p of the values of a number in some rows, which are in configurations j.
+
+        `whole` is how many configurations there are, also of what never occurs. The prior of one
+        is the number's own, or exponents as those of categories.
+        """
+        v, number = self.variables[child], int(j.max(initial=-1)) + 1
+        if not number:
+            return 0.0
+        family, width = with_prior(v.family), v.family.width(v.states)
+        hypers = [np.array(v.prior)]
+        if not v.prior:
+            each = exponents(float(width * whole), self.prior)
+            hypers = [np.full(width, own) for own in each]
+        T, weight = v.statistics[self.codes[child, rows]], self.counts[rows]
+        sums = [np.bincount(j, weight * own, number).astype(np.float64) for own in T.T]
+        N, at = np.stack(sums, axis=1).reshape(-1), Segment.of_table(family, number, len(sums))
+        logs = [family.log_marginal(N, np.tile(own, number), at).sum() for own in hypers]
+        return log_mean(np.array(logs))
 
 
 def statistics_of(
@@ -241,17 +271,44 @@ def statistics_of(
     alpha: float | str,
     of_categories: Callable[[Table], Statistics],
 ) -> Statistics:
-    """Give who scores families of a table: its categories are left to somebody, numbers added."""
-    if not are_numbers(table).any():
+    """Give statistics of any table: its categories by a function, numbers by their marginals."""
+    numbers = are_numbers(table)
+    if not numbers.any():
         return of_categories(table)
-    categories = categories_of(table)
-    counted = None if categories is None else of_categories(categories)
-    return MixedFamilies(counted, NumberFamilies(table, variables, alpha))
+    columns = [table.columns[j] for j in np.flatnonzero(~numbers)]
+    categories = None
+    if columns:  # rows that are alike then stand together
+        categories = of_categories(
+            Table.from_codes(table.codes[:, ~numbers], columns, table.counts)
+        )
+    return MixedFamilies(categories, table, variables, alpha)
 
 
-FEW_VARIABLES = (
-    6_000  # families: a search scores as many, so that the best of all graphs costs no more
-)
+def _scores(
+    task: GraphTask, table: Table, of_categories: Callable[[Table], Statistics]
+) -> FamilyScores:
+    statistics = statistics_of(table, task.variables, task.alpha, of_categories)
+    return FamilyScores(statistics, task.log_prior)
+
+
+def complete_scores(task: GraphTask, table: Table) -> FamilyScores:
+    """Score families in a table that shows every category: that of the task, or its completion."""
+    return _scores(task, table, lambda one: CompleteCounts(one, task.alpha, task.known.tables))
+
+
+def available_scores(task: GraphTask, *, as_pairs: bool = False) -> FamilyScores:
+    """Score families in a table with missing cells: each move on the rows that show all of it."""
+    return _scores(task, task.table, lambda one: AvailableCases(one, task.alpha, as_pairs=as_pairs))
+
+
+def paired_scores(task: GraphTask, drawn: CodeArray) -> FamilyScores:
+    """Score families in completed rows, (times, rows, columns): each move where both ends show."""
+    kept = ~task.numbers
+    return _scores(task, task.table, lambda _: PairedCases(task.table, drawn, kept, task.alpha))
+
+
+# Families that a search scores anyway, so that the best of all graphs costs no more.
+FEW_VARIABLES = 6_000
 
 
 def is_exact(task: GraphTask) -> bool:
@@ -266,7 +323,7 @@ def search_complete(
     starts: Sequence[BoolArray],
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
-) -> Found:
+) -> BestGraph:
     """Search for the graph with the largest log BD, from each of some graphs."""
     if is_exact(task):
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)

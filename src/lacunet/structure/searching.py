@@ -1,11 +1,10 @@
-"""The whole search: climbs, and climbs again from graphs that were shaken in one place.
+"""The search for a graph: climbs, climbs again from perturbed graphs, and the best of all graphs.
 
 A climb ends where no single edge helps, often because several edges point the wrong way at once, or
 help only together. So edges that may as well point the other way are turned at random, some
-neighbours lose most of their edges and get a few others, and the climb goes on from there. Families
-elsewhere are as they were, so it costs little: most sets of parents were met before.
-
-The best graph of all, by dynamic programming over sets of variables (Silander & Myllymäki 2006).
+neighbours lose most of their edges and get a few others, and the climb goes on from there. Most
+families were scored before, so that costs little. The best of all graphs is found by dynamic
+programming over sets of variables (Silander & Myllymäki 2006).
 """
 
 from __future__ import annotations
@@ -26,18 +25,20 @@ from lacunet.structure.counting import Columns, Prior, child_of, log_bd, refine
 from lacunet.structure.families import CompleteCounts, FamilyScores, GraphPrior, largest_family
 from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.structure.moves import (
+    ADD,
     EQUAL,
-    Climbed,
+    REVERSE,
     Limits,
-    climb,
+    find_best,
     scatter,
-    score_graph,
     shaken,
     turn_covered,
 )
 
-MOST_SWEEPS = 6  # where gains are added up along the way, which may lead round in circles
-FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each
+MOST_STEPS = 20  # per variable; gains that are taken on different rows may lead round in circles
+MOST_SWEEPS = 6  # where gains are added up along the way, for the same reason
+MEMORY = 1 << 30  # bytes that an exact search may take
+FEWEST = 40  # perturbations in a sweep, about, at least: of few variables, several around each
 
 
 class GraphScore(StrEnum):
@@ -50,9 +51,9 @@ class GraphScore(StrEnum):
 
 @dataclass(frozen=True)
 class GraphSearch:
-    """How to search."""
+    """How to search for a graph."""
 
-    sweeps: int = 1  # shakes around every variable that must be in vain before a search ends
+    sweeps: int = 1  # perturbations of every variable that must be in vain before a search ends
     restarts: int = 2  # searches after the first, all from the same graph
     probes: int = 3  # with holes: moves of each kind, tried where completed rows lead nowhere
     exact: bool = False  # the best of all graphs instead, for few variables
@@ -70,7 +71,57 @@ ONE_CLIMB = GraphSearch(sweeps=0, restarts=0)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Climbed:
+    """A graph that no move of one edge makes better."""
+
+    parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
+    families: FloatArray  # (n,) scores of its families
+    gains: FloatArray  # (n, n) what it adds to put u to the parents of v, or to take it away
+    steps: int  # moves made on the way
+    gained: float = 0.0  # by these moves
+
+    @property
+    def score(self) -> float:
+        """The score of the graph."""
+        return float(self.families.sum())
+
+
+def score_graph(parents: BoolArray, scores: FamilyScores) -> Climbed:
+    """Score a graph, where no step was made yet."""
+    scored = [scores(v, pa) for v, pa in enumerate(parents)]
+    families, gains = (np.array(values) for values in zip(*scored, strict=True))
+    return Climbed(parents, families, gains, steps=0)
+
+
+def climb(
+    start: BoolArray,
+    scores: FamilyScores,
+    limits: Limits,
+    rng: np.random.Generator,
+    near: Climbed,
+) -> Climbed:
+    """Make the best move as long as one gains; among equal ones chance decides.
+
+    `near` is a graph that was scored before: most of its families are those of the start.
+    """
+    parents, families, gains = start.copy(), near.families.copy(), near.gains.copy()
+    changed = np.flatnonzero((parents != near.parents).any(axis=1)).tolist()
+    steps, gained = 0, 0.0
+    while True:
+        for v in changed:
+            families[v], gains[v] = scores(v, parents[v])
+        top, tied = find_best(parents, limits, gains)
+        if top <= EQUAL or steps == MOST_STEPS * len(parents):
+            return Climbed(parents, families, gains, steps, gained)
+        kind, u, v = tied[int(rng.integers(len(tied)))].tolist()
+        parents[v, u] = kind == ADD
+        parents[u, v] |= kind == REVERSE
+        changed = [v, u] if kind == REVERSE else [v]
+        steps, gained = steps + 1, gained + top
+
+
+@dataclass(frozen=True, eq=False)
+class BestGraph:
     """The best graph of a search."""
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
@@ -86,14 +137,13 @@ def search(
     how: GraphSearch,
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
-) -> Found:
+) -> BestGraph:
     """Search several times from each graph; the best one that was met is the answer."""
     turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
     once = partial(_search_once, scores, limits, how, journal)
-    found = executor.count(once, turns, "search", first=0, total=len(turns))
-    best = max(found, key=lambda one: one.score)
-    steps = sum(one.steps for one in found)
-    return Found(best.parents, best.families, steps, scores.scored)
+    ends = executor.count(once, turns, "search", first=0, total=len(turns))
+    best, steps = max(ends, key=lambda one: one.score), sum(one.steps for one in ends)
+    return BestGraph(best.parents, best.families, steps, scores.scored)
 
 
 def _search_once(
@@ -103,16 +153,13 @@ def _search_once(
     journal: Journal,
     turn: tuple[BoolArray, int],
 ) -> Climbed:
-    """Climb, and shake around every variable in turn until that is in vain."""
+    """Climb, and perturb around every variable in turn until that is in vain."""
     start, k = turn
     rng, piece = np.random.default_rng([how.seed, k]), f"search {k + 1}"
     if stand := journal.get(piece):
         rng.bit_generator.state = stand["rng"]
-        best, in_vain = (
-            score_graph(graph_of_edges(stand["edges"], len(start)), scores),
-            stand["in vain"],
-        )
-        steps = stand["steps"]
+        best = score_graph(graph_of_edges(stand["edges"], len(start)), scores)
+        steps, in_vain = stand["steps"], stand["in vain"]
     else:
         best = climb(start, scores, limits, rng, score_graph(start, scores))
         steps, in_vain = best.steps, 0
@@ -135,7 +182,7 @@ def search_by_gains(
 ) -> BoolArray:
     """Search where only gains of moves are known, not scores: they are added up along the way.
 
-    Each gain may be of other rows. So the sum is about right, and whoever asks checks the graph.
+    Each gain may be of other rows. So the sum is approximate, and the graph is to be checked.
     """
     best = climb(start, scores, limits, rng, score_graph(start, scores))
     n, in_vain = len(start), 0
@@ -173,10 +220,7 @@ def _gain_of(before: BoolArray, after: BoolArray, scores: FamilyScores) -> float
     return gain
 
 
-MEMORY = 1 << 30  # bytes that an exact search may take
-
-
-class Choice(NamedTuple):
+class ParentChoice(NamedTuple):
     """The parents that a variable may have, numbered without itself."""
 
     others: IntArray  # (n - 1,) the other variables
@@ -208,7 +252,7 @@ def search_exactly(
     limits: Limits,
     executor: Executor = SERIAL,
     log_prior: FloatArray | None = None,
-) -> Found:
+) -> BestGraph:
     """Find the best graph of all that the limits allow; `log_prior` is that of k parents of v."""
     n = len(counts.cards)
     own = np.zeros((n, n)) if log_prior is None else log_prior
@@ -219,29 +263,30 @@ def search_exactly(
         most = largest_family(counts.cards[v], n, counts.cases)
         choice = choice_of(limits, v, counts.cards, most, own[v])
         best[v] = score_sets(counts.columns, v, choice, counts.prior)
-        take_best_subsets(best[v])
+        for b in range(n - 1):  # the score of each set becomes the best of its subsets
+            halves = best[v].reshape(-1, 2, 1 << b)  # sets without b, and with it
+            np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
     parents, families = trace_back(best, find_sinks(best))
-    return Found(parents, families, steps=0, scored=n << (n - 1))
+    return BestGraph(parents, families, steps=0, scored=n << (n - 1))
 
 
 def choice_of(
     limits: Limits, v: int, cards: FloatArray, most: float, log_prior: FloatArray
-) -> Choice:
+) -> ParentChoice:
     """Give the parents that a variable may have, in a table of `most` numbers or what it needs."""
     largest = max(most, float(cards[v] * cards[limits.required[v]].prod()))
     others = np.delete(np.arange(len(limits.most)), v)
     required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
     allowed, own = limits.allowed[v, others], np.ascontiguousarray(log_prior)
-    return Choice(others, allowed, required, int(limits.most[v]), largest, own)
+    return ParentChoice(others, allowed, required, int(limits.most[v]), largest, own)
 
 
 @kernel
-def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatArray:
+def score_sets(columns: Columns, v: int, choice: ParentChoice, prior: Prior) -> FloatArray:
     """Score the child with each set of parents, one bit for each of the others; −inf: not allowed.
 
-    A score is log BD and the log prior of the set.
-
-    Sets grow by one variable at a time, so rows are cut by that variable alone.
+    A score is log BD and the log prior of the set. Sets grow by one variable at a time, so rows are
+    cut by that variable alone.
     """
     k, m = choice.others.shape[0], columns.codes.shape[1]
     scores = np.full(1 << k, -np.inf)
@@ -268,17 +313,6 @@ def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatA
             return scores
         else:
             after, chosen, depth = path[depth] + 1, chosen ^ 1 << path[depth], depth - 1
-
-
-@kernel
-def take_best_subsets(scores: FloatArray) -> None:
-    """Replace the score of each set by the best of its subsets."""
-    bit = 1
-    while bit < scores.shape[0]:
-        for chosen in range(scores.shape[0]):
-            if chosen & bit:
-                scores[chosen] = max(scores[chosen], scores[chosen ^ bit])
-        bit <<= 1
 
 
 @kernel

@@ -18,11 +18,10 @@ from lacunet.inference.problem import check_possible
 from lacunet.models.latent_class import check_table_sizes
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import OF_GRAPHS, NumberPrior
-from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.structure.families import log_prior_over
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.moves import Limits
-from lacunet.structure.numbers import are_numbers
 from lacunet.structure.searching import GraphSearch, check_size
 
 NOTHING, USUAL = Knowledge(), OF_GRAPHS
@@ -40,7 +39,7 @@ class GraphTask:
     start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
     known: Knowledge = NOTHING  # what graphs keep to, and tables
 
-    @property
+    @cached_property
     def numbers(self) -> BoolArray:
         """Which columns hold numbers, (n,)."""
         return are_numbers(self.table)
@@ -78,6 +77,11 @@ class GraphTask:
         return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
 
 
+def are_numbers(table: Table) -> BoolArray:
+    """Which columns hold numbers, (n,)."""
+    return np.array([column.kind.number for column in table.columns])
+
+
 def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowledge) -> Network:
     """Give a graph its variables, and the tables that are known."""
     names, lists = [v.name for v in variables], parent_lists(parents)
@@ -97,24 +101,6 @@ def graph_task(
     names = [column.name for column in table.columns]
     limits, start = knowledge.limits(names), knowledge.first_graph(names)
     numbers = are_numbers(table)
-    _check_numbers(names, numbers, start, how)
-    check_seen(table)
-    variables = tuple(leaves_apart(table, prior))
-    cards = [v.family.width(v.states) for v in variables]
-    check_table_sizes(names, cards, parent_lists(start))
-    if how.exact:
-        check_size(len(names))
-    limits = without_constants(limits, np.array(cards), start)
-    limits = limits._replace(allowed=limits.allowed & ~numbers[None, :])
-    task = GraphTask(table, variables, alpha, how, limits, start, knowledge)
-    check_possible(task.network(start), table.codes)
-    return task
-
-
-def _check_numbers(
-    names: Sequence[str], numbers: BoolArray, start: BoolArray, how: GraphSearch
-) -> None:
-    """Refuse what cannot be with columns of numbers."""
     wrong = np.argwhere(start & numbers[None, :])
     if len(wrong):
         child, parent = (names[i] for i in wrong[0])
@@ -128,16 +114,19 @@ def _check_numbers(
             f"an exact search takes categories alone, and '{name}' holds numbers. Leave --exact "
             "out."
         )
-
-
-def without_constants(limits: Limits, cards: IntArray, start: BoolArray) -> Limits:
-    """Allow no edge with a column that has one state, unless it was asked for.
-
-    Such an edge says nothing, so that no score speaks for it or against it.
-    """
-    constant = cards == 1
+    check_seen(table)
+    variables = tuple(leaves_apart(table, prior))
+    cards = [v.family.width(v.states) for v in variables]
+    check_table_sizes(names, cards, parent_lists(start))
+    if how.exact:
+        check_size(len(names))
+    # An edge with a column that has one state says nothing: no score speaks for or against it.
+    constant = np.array(cards) == 1
     empty = constant[:, None] | constant[None, :]
-    return limits._replace(allowed=limits.allowed & ~(empty & ~start))
+    limits = limits._replace(allowed=limits.allowed & ~(empty & ~start) & ~numbers[None, :])
+    task = GraphTask(table, variables, alpha, how, limits, start, knowledge)
+    check_possible(task.network(start), table.codes)
+    return task
 
 
 def check_seen(table: Table) -> None:
