@@ -16,15 +16,7 @@ import numpy as np
 from lacunet.errors import OptionError
 from lacunet.fitting.ascent import Climb, Outcome, climb_from, em_while_fast
 from lacunet.fitting.diagnose import diagnose, state_sizes
-from lacunet.fitting.maxima import (
-    ESTIMATE,
-    HEAVIEST,
-    HIGHEST,
-    SAME_OPTIMUM,
-    Rank,
-    Ranks,
-    best_of,
-)
+from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, HIGHEST, SAME_OPTIMUM, Rank, Ranks, best_of
 from lacunet.fitting.objective import Estimate, Objective, Point, attainable, random_starts
 from lacunet.fitting.schedules import (
     SEARCHERS,
@@ -201,10 +193,7 @@ def fit_of(
         doubt=search.doubt,
         others=search.others,
         gradient=float(np.abs(objective.gradient(point)).max()),
-        flags=(
-            *_flags(objective, search, options),
-            *diagnose(problem, point.theta, point.N),
-        ),
+        flags=(*_flags(objective, search, options), *diagnose(problem, point.theta, point.N)),
         seconds=time.perf_counter() - began,
         rank=rank,
     )

@@ -11,11 +11,7 @@ import numpy as np
 from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.diagnose import Variational
 from lacunet.flags import Flag, Kind
-from lacunet.models.equivalence import (
-    EquivalenceClass,
-    edge_f1,
-    structural_hamming_distance,
-)
+from lacunet.models.equivalence import EquivalenceClass, edge_f1, structural_hamming_distance
 from lacunet.models.network import Model, Network
 from lacunet.models.prior import Alpha, describe_alpha
 from lacunet.runtime.arrays import BoolArray

@@ -94,11 +94,7 @@ def score_graph(parents: BoolArray, scores: FamilyScores) -> Climbed:
 
 
 def climb(
-    start: BoolArray,
-    scores: FamilyScores,
-    limits: Limits,
-    rng: np.random.Generator,
-    near: Climbed,
+    start: BoolArray, scores: FamilyScores, limits: Limits, rng: np.random.Generator, near: Climbed
 ) -> Climbed:
     """Make the best move as long as one gains; among equal ones chance decides.
 
