@@ -29,7 +29,6 @@ from lacunet.selection.ensembles import Stack
 from lacunet.selection.hidden_comparison import HiddenFound
 from lacunet.selection.other_answers import calibration
 from lacunet.selection.reach import ENOUGH
-from lacunet.structure.diagnostics import BetweenNumbers
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree
 from lacunet.structure.learned import Learned
