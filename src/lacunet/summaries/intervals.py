@@ -1,8 +1,4 @@
-"""Standard errors and confidence intervals of every parameter of a fit.
-
-Intervals for a picture or a table of a fit: those that are given, or its own.
-What pictures show of an item: its answers, or how far up it is, between 0 and 1 either way.
-"""
+"""Standard errors and confidence intervals of every parameter of a fit, and what pictures show."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from lacunet.inference.information import DesignEffect, precision
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.display import PARAMETER, parameter_rows, shown_families
-from lacunet.models.latent_class import LatentClasses, find_classes
+from lacunet.models.latent_class import find_classes
 from lacunet.models.layout import Layout
 from lacunet.models.network import Model, Variable
 from lacunet.models.surgery import table_of
@@ -72,11 +68,14 @@ class Intervals(Printable):
 
         Of a number they are parameters in the unit of its family: see `told`.
         """
-        network = self.model.network
-        i, every = network.index(name), [self.model.theta, self.stderr, self.low, self.high]
+        every = [self.model.theta, self.stderr, self.low, self.high]
         if self.design is not None:
             every.append(_ratio(self.stderr, self.design.simple))
-        return Interval(*(table_of(network, x, i) for x in every))
+        return Interval(*(self._of(name, x) for x in every))
+
+    def _of(self, name: str, x: FloatArray) -> FloatArray:
+        """Give the part of a vector that belongs to a variable, as its table."""
+        return table_of(self.model.network, x, self.model.network.index(name))
 
     def told(self, name: str) -> dict[str, Interval]:
         """Give what is told of a number by its title, as mean and sd, in the unit of the data.
@@ -98,8 +97,8 @@ class Intervals(Printable):
         own, first, last = errors(stderr), read(low), read(high)
         simple = {}
         if self.design is not None:
-            table = table_of(self.model.network, self.design.simple, self.model.network.index(name))
-            simple = {t: _ratio(own[t], x) for t, x in errors(table).items()}
+            each = errors(self._of(name, self.design.simple))
+            simple = {t: _ratio(own[t], x) for t, x in each.items()}
         return {
             t: Interval(x, own[t], first[t], last[t], simple.get(t)) for t, x in read(theta).items()
         }
@@ -110,28 +109,29 @@ class Intervals(Printable):
         if self.design is not None:
             names.append("design_effect")
         kept = [row[:-1] for row in parameter_rows(self.model)]
-        return {
-            **transposed(PARAMETER[:-1], kept),
-            **{n: [x for one in self._every() for x in one[k]] for k, n in enumerate(names)},
-        }
-
-    def _every(self) -> Iterator[list[list[float]]]:
-        """Estimates, errors and ends of one table or number after the other, as they are told."""
-        for v in self.model.network.variables:
-            if v.family.tabular:
-                yield _flat(self.table(v.name))
-            else:
-                for interval in self.told(v.name).values():
-                    yield _flat(interval)
+        each = [
+            _flat(interval)
+            for v in self.model.network.variables
+            for interval in (
+                [self.table(v.name)] if v.family.tabular else self.told(v.name).values()
+            )
+        ]
+        columns = {name: [x for one in each for x in one[k]] for k, name in enumerate(names)}
+        return {**transposed(PARAMETER[:-1], kept), **columns}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show: a line for each probability."""
         notes = [self.method, *(f"- {flag}" for flag in self.flags)]
+        left, rows = "", list[tuple[str, ...]]()
         if (classes := find_classes(self.model.network)) is not None:
-            left, rows = "", list(self._profile_rows(classes))
+            items = [i for i in self.model.network.shown if i in classes.leaves]
+            given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
+            sizes = zip(*_flat(self.table(classes.variable.name)), strict=True)
+            rows = [(name, "size", *_cells(x)) for name, x in zip(given, sizes, strict=True)]
+            rows += [row for i in items for row in self._rows(i, given, states_first=True)]
         else:
             shown, left = shown_families(self.model.network)
-            rows = [row for i in shown for row in self._family_rows(i)]
+            rows = [row for i in shown for row in self._rows(i, self._configurations(i))]
         if left:
             notes.append(f"{left}: --json gives all.")
         every = self.model.network.layout.tabular
@@ -147,46 +147,34 @@ class Intervals(Printable):
             )
         return [Grid(title, tuple(header), tuple(rows), frozenset({0, 1}), tuple(notes))]
 
-    def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
-        given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
-        for c, name in enumerate(given):
-            yield (name, "size", *self._cells(classes.root, (c,)))
-        for i in (i for i in self.model.network.shown if i in classes.leaves):
-            v = self.model.network.variables[i]
-            if not v.family.tabular:
-                yield from self._number_rows(v, given)
-                continue
-            for k in shown_states(v):
-                for c, name in enumerate(given):
-                    yield (name, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
+    def _configurations(self, i: int) -> list[str]:
+        """Name each configuration of the parents of a variable."""
+        parents = [self.model.network.variables[p] for p in self.model.network.parents[i]]
+        states = ([f"{p.name} = {label}" for label in p.labels] for p in parents)
+        return [", ".join(words) for words in itertools.product(*states)]
 
-    def _family_rows(self, i: int) -> Iterator[tuple[str, ...]]:
-        network = self.model.network
-        child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
-        every = list(itertools.product(*(range(len(p.states)) for p in parents)))
-        given = [
-            ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
-            for j in every
-        ]
-        if not child.family.tabular:
-            yield from self._number_rows(child, given)
+    def _rows(
+        self, i: int, given: Sequence[str], *, states_first: bool = False
+    ) -> Iterator[tuple[str, ...]]:
+        """Write the intervals of a variable, by the configurations of its parents."""
+        v = self.model.network.variables[i]
+        if not v.family.tabular:
+            for title, interval in self.told(v.name).items():
+                for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
+                    numbers = (*map(measured, row[:4]), *map(number, row[4:]))
+                    yield (words, f"{v.name}: {title}", *numbers)
             return
-        for j, words in zip(every, given, strict=True):
-            for k in shown_states(child):
-                yield (words, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
+        cells = list(zip(*_flat(self.table(v.name)), strict=True))
+        pairs = [(g, k) for g in range(len(given)) for k in shown_states(v)]
+        for g, k in sorted(pairs, key=lambda pair: pair[1]) if states_first else pairs:
+            yield (given[g], f"{v.name} = {v.labels[k]}", *_cells(cells[g * len(v.states) + k]))
 
-    def _number_rows(self, v: Variable, given: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        for title, interval in self.told(v.name).items():
-            for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
-                four, deff = row[:4], row[4:]
-                told = (*map(measured, four), *(number(x) for x in deff))
-                yield (words, f"{v.name}: {title}", *told)
 
-    def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
-        interval = self.table(self.model.network.variables[i].name)
-        estimate, stderr, low, high, *deff = (x[at] for x in interval if x is not None)
-        ends = probability(low), probability(high)
-        return (probability(estimate), number(stderr, 4), *ends, *(number(x) for x in deff))
+def _cells(interval: Sequence[float]) -> tuple[str, ...]:
+    """Write a probability, its standard error, the ends of its interval, and its design effect."""
+    estimate, stderr, low, high, *deff = interval
+    ends = probability(low), probability(high)
+    return (probability(estimate), number(stderr, 4), *ends, *map(number, deff))
 
 
 def _flat(interval: Interval) -> list[list[float]]:

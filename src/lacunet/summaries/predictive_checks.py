@@ -18,9 +18,9 @@ check end when five of them were as extreme as the data (Besag and Clifford 1991
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,10 +29,10 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.models import conjugacy
-from lacunet.models.latent_class import LatentClasses, find_classes, has_classes
+from lacunet.models.latent_class import find_classes, has_classes
 from lacunet.models.network import Model
 from lacunet.models.surgery import sample_cells
-from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.rows import rows_at
 from lacunet.summaries.residuals import PairTables
 from lacunet.wording import edge_words, worded
@@ -51,6 +51,9 @@ ADVICE = {
     "pairs of numbers": "Try --covariance full",
     "answers and numbers": "Try more classes",
 }
+
+
+Statistic: TypeAlias = tuple[float, tuple[str, ...]]  # and the columns that it is about
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,8 @@ def predictive_checks(fit: Fit) -> tuple[Check, ...]:
     rows = min(MOST_ROWS, round(problem.cases), int(MOST_PRODUCTS / width**2))
     if rows < FEWEST:
         return ()
-    ground = _Ground(fit.model, *_rows(problem, rows))
-    return tuple(_checked(ground, fit.options.seed))
+    cells, shown = _rows(problem, rows)
+    return tuple(_checked(_Statistics(fit.model, shown), cells, fit.options.seed))
 
 
 def failed(checks: Sequence[Check]) -> tuple[Check, ...]:
@@ -110,8 +113,8 @@ def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
 
 def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
     """Rows of weight 1: what they show of each column, (n, p), and whether they do."""
-    taken, times = at_equal_distances(problem.counts, cases)
-    codes = np.repeat(rows_at(problem.codes, taken), times, axis=0)
+    kept, times = at_equal_distances(problem.counts, cases)
+    codes = np.repeat(rows_at(problem.codes, kept), times, axis=0)
     cells = codes.astype(np.float64)
     for column, i in enumerate(problem.network.observed):
         v = problem.network.variables[i]
@@ -120,88 +123,167 @@ def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
     return cells, codes >= 0
 
 
-@dataclass(frozen=True, eq=False)
-class _Ground:
-    """A model, and which cells of its table are shown."""
+class _Statistics:
+    """The statistics of tables with the same missing cells, by the model that they are held to.
 
-    model: Model
-    cells: FloatArray  # (n, p) codes of answers, numbers as their families see them
-    shown: BoolArray  # (n, p)
+    Columns of answers stand side by side as levels, 0 or 1, in one matrix. Residuals of numbers
+    within classes exist where classes explain all, without direct effects.
+    """
 
-    @cached_property
-    def answers(self) -> list[int]:
-        """Columns of answers."""
-        network = self.model.network
-        tabular = (network.variables[i].family.tabular for i in network.observed)
-        return [column for column, own in enumerate(tabular) if own]
-
-    @cached_property
-    def classes(self) -> LatentClasses | None:
-        """Where classes explain all; None where answers have direct effects."""
-        network = self.model.network
+    def __init__(self, model: Model, shown: BoolArray) -> None:
+        network, theta = model.network, model.theta
+        self.model, self.shown = model, shown  # (n, p)
+        self.variables = [network.variables[i] for i in network.observed]
         plain = all(v.family.stands_at is None for v in network.variables)
-        return find_classes(network) if plain else None
+        classes = find_classes(network) if plain else None
+        self.root = None if classes is None else classes.root
+        columns = range(len(self.variables))
+        self.answers = [j for j in columns if self.variables[j].family.tabular]
+        self.numbers = [j for j in columns if j not in self.answers and classes is not None]
+        self.widths = np.array([len(self.variables[j].states) for j in self.answers], dtype=int)
+        self.starts = np.asarray(np.cumsum(self.widths) - self.widths, dtype=int)
+        self.levels = np.repeat(self.answers, self.widths).astype(int)  # the column of each level
+        tables = [network.layout.table(theta, network.observed[j]).T for j in self.answers]
+        self.of_classes = np.vstack(tables) if tables and self.numbers else np.zeros((0, 1))
+        self.expected = self._expected_pairs()
 
-    @cached_property
-    def numbers(self) -> list[int]:
-        """Columns of plain numbers whose residuals within classes can be taken."""
-        if self.classes is None:
-            return []
-        return [j for j in range(self.cells.shape[1]) if j not in self.answers]
-
-    @cached_property
-    def widths(self) -> IntArray:
-        """(answers,) how many levels each has."""
-        v = self.model.network
-        return np.array([len(v.variables[v.observed[j]].states) for j in self.answers], dtype=int)
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """(answers,) where the levels of each begin."""
-        return np.asarray(np.cumsum(self.widths) - self.widths, dtype=int)
-
-    @cached_property
-    def expected(self) -> FloatArray:
+    def _expected_pairs(self) -> FloatArray:
         """(levels, levels) expected counts of all pairs of answers; 0 within one."""
         both = self.shown[:, self.answers].astype(np.float64)
         cases, tables = both.T @ both, PairTables(self.model)
         found = np.zeros((int(self.widths.sum()),) * 2)
+        spans = [slice(s, s + w) for s, w in zip(self.starts, self.widths, strict=True)]
+        observed = self.model.network.observed
         for a, b in itertools.combinations(range(len(self.answers)), 2):
-            i, j = (self.model.network.observed[self.answers[x]] for x in (a, b))
-            rows = slice(self.starts[a], self.starts[a] + self.widths[a])
-            columns = slice(self.starts[b], self.starts[b] + self.widths[b])
-            found[rows, columns] = cases[a, b] * tables(i, j)
+            i, j = (observed[self.answers[x]] for x in (a, b))
+            found[spans[a], spans[b]] = cases[a, b] * tables(i, j)
         return found
-
-    @cached_property
-    def of_classes(self) -> FloatArray:
-        """(levels, K) p(answer | class)."""
-        network, theta = self.model.network, self.model.theta
-        tables = [network.layout.table(theta, network.observed[j]).T for j in self.answers]
-        return np.vstack(tables) if tables else np.zeros((0, 1))
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
         """Draw a table with the same missing cells."""
-        network = self.model.network
-        every = sample_cells(self.model, len(self.cells), rng)
-        cells = np.where(self.shown, every[:, list(network.observed)], 0.0)
-        for column, i in enumerate(network.observed):
-            v = network.variables[i]
+        every = sample_cells(self.model, len(self.shown), rng)
+        cells = np.where(self.shown, every[:, list(self.model.network.observed)], 0.0)
+        for column, v in enumerate(self.variables):
             if not v.family.tabular and v.unit is not None:
                 own = self.shown[:, column]
                 cells[own, column] = np.asarray(v.unit.numbers(cells[own, column]))
         return cells
 
+    def of(self, cells: FloatArray, wanted: list[str] | None = None) -> dict[str, Statistic]:
+        """All statistics of a table, (n, p), or those that are wanted."""
+        levels = np.zeros((len(cells), int(self.widths.sum())))
+        for first, j in zip(self.starts, self.answers, strict=True):
+            rows = np.flatnonzero(self.shown[:, j])
+            levels[rows, first + cells[rows, j].astype(int)] = 1.0
+        z, R = self._residuals(cells, levels) if self.numbers else ([], levels)
+        several = len(self.answers) > 1
+        each: dict[str, Callable[[], Iterable[Statistic]] | None] = {
+            "pairs of answers": (lambda: self._pairs(levels)) if several else None,
+            "repeated rows": (lambda: self._repeated(cells)) if several else None,
+            "shapes of numbers": (lambda: self._shapes(z, R)) if z else None,
+            "pairs of numbers": (lambda: self._correlations(z, R)) if len(z) > 1 else None,
+            "answers and numbers": (lambda: self._dependence(z, R, levels))
+            if z and self.answers
+            else None,
+        }
+        found: dict[str, Statistic] = {}
+        for name, statistics in each.items():
+            if statistics is not None and (wanted is None or name in wanted):
+                largest = max(statistics(), key=lambda own: own[0])
+                if np.isfinite(largest[0]):
+                    found[name] = largest
+                elif wanted is not None:
+                    found[name] = (-np.inf, ())
+        return found
 
-def _checked(ground: _Ground, seed: int) -> Iterator[Check]:
+    def _names(self, *columns: int) -> tuple[str, ...]:
+        return tuple(self.variables[j].name for j in columns)
+
+    def _pairs(self, levels: FloatArray) -> Iterator[Statistic]:
+        """The worst bivariate residual."""
+        possible = self.expected > 0
+        apart = np.zeros_like(self.expected)
+        off = (levels.T @ levels - self.expected)[possible]
+        apart[possible] = off**2 / self.expected[possible]
+        x2 = np.add.reduceat(np.add.reduceat(apart, self.starts), self.starts, axis=1)
+        df = np.outer(self.widths - 1, self.widths - 1).astype(np.float64)
+        a, b = np.triu_indices(len(self.answers), 1)
+        value = (x2[a, b] - df[a, b]) / np.sqrt(2.0 * np.maximum(df[a, b], 1.0))
+        worst = int(value.argmax())
+        yield float(value[worst]), self._names(*(self.answers[k[worst]] for k in (a, b)))
+
+    def _repeated(self, cells: FloatArray) -> Iterator[Statistic]:
+        """How often rows of answers are the same."""
+        own = np.where(self.shown, cells, -1.0)[:, self.answers]
+        keys = own @ np.random.default_rng(0).random(own.shape[1])
+        _, n = np.unique(keys, return_counts=True)
+        yield float(n.astype(np.float64) @ n), ()
+
+    def _residuals(
+        self, cells: FloatArray, levels: FloatArray
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Standardised residuals (n, K) of each number, 0 where it is missing; p(class | row)."""
+        model, root = self.model, self.root or 0
+        network, layout = model.network, model.network.layout
+        natural = conjugacy.natural(model.theta, layout)
+        log_p = np.zeros((len(cells), layout.cards[root]))
+        with np.errstate(divide="ignore"):
+            log_p += np.log(layout.table(model.theta, root))
+            if self.answers:
+                log_p += levels @ np.maximum(np.log(self.of_classes), -1e4)
+        residuals = []
+        for j in self.numbers:
+            i, family, own = network.observed[j], self.variables[j].family, cells[:, j]
+            seen, shown = family.statistics(own.tolist()), self.shown[:, j, None]
+            log_p += np.where(shown, seen @ layout.table(natural, i).T, 0.0)
+            mean, variance = family.moments(layout.table(model.theta, i))
+            z = (own[:, None] - mean) / np.sqrt(np.maximum(variance, 1e-300))
+            residuals.append(np.where(shown, z, 0.0))
+        weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        return residuals, weights / weights.sum(axis=1, keepdims=True)
+
+    def _shapes(self, residuals: list[FloatArray], R: FloatArray) -> Iterator[Statistic]:
+        """Skewness or kurtosis of each number; of counts and scores, dispersion."""
+        for j, z in zip(self.numbers, residuals, strict=True):
+            n = max(float(self.shown[:, j].sum()), 1.0)
+            square = z * z
+            if self.variables[j].family == GAUSSIAN:
+                skewness = abs(float((R * square * z).sum())) / np.sqrt(15.0 * n)
+                kurtosis = abs(float((R * square * square).sum()) - 3.0 * n)
+                yield max(skewness, kurtosis / np.sqrt(96.0 * n)), self._names(j)
+            else:
+                yield abs(float((R * square).sum()) - n) / np.sqrt(2.0 * n), self._names(j)
+
+    def _correlations(self, residuals: list[FloatArray], R: FloatArray) -> Iterator[Statistic]:
+        pairs = itertools.combinations(zip(self.numbers, residuals, strict=True), 2)
+        for (a, one), (b, other) in pairs:
+            n = max(float(self.shown[:, [a, b]].all(axis=1).sum()), 1.0)
+            yield abs(float((R * one * other).sum())) / np.sqrt(n), self._names(a, b)
+
+    def _dependence(
+        self, residuals: list[FloatArray], R: FloatArray, levels: FloatArray
+    ) -> Iterator[Statistic]:
+        """How much each number depends on an answer."""
+        shown = self.shown[:, self.levels]
+        for j, z in zip(self.numbers, residuals, strict=True):
+            weighted = R * z
+            given = levels.T @ weighted.sum(axis=1)
+            given -= ((shown.T @ weighted) * self.of_classes).sum(axis=1)
+            size = np.sqrt(np.maximum((R * z * z).sum(axis=1) @ levels, 1.0))
+            worst = int(np.argmax(np.abs(given) / size))
+            value = float(abs(given[worst]) / size[worst])
+            yield value, self._names(int(self.levels[worst]), j)
+
+
+def _checked(statistics: _Statistics, cells: FloatArray, seed: int) -> Iterator[Check]:
     rng = np.random.default_rng(seed)
-    observed = _statistics(ground, ground.cells)
+    observed = statistics.of(cells)
     extreme, draws = dict.fromkeys(observed, 0), dict.fromkeys(observed, 0)
     for _ in range(MOST_DRAWS):
         wanted = [name for name in observed if extreme[name] < ENOUGH]
         if not wanted:
             break
-        found = _statistics(ground, ground.drawn(rng), wanted)
+        found = statistics.of(statistics.drawn(rng), wanted)
         for name in wanted:
             draws[name] += 1
             extreme[name] += int(found[name][0] >= observed[name][0])
@@ -209,135 +291,3 @@ def _checked(ground: _Ground, seed: int) -> Iterator[Check]:
         early = extreme[name] >= ENOUGH
         p = extreme[name] / draws[name] if early else (1 + extreme[name]) / (1 + draws[name])
         yield Check(name, columns, float(p), draws[name])
-
-
-Found = tuple[float, tuple[str, ...]]  # a statistic, and the columns that it is about
-
-
-def _statistics(
-    ground: _Ground, cells: FloatArray, wanted: list[str] | None = None
-) -> Mapping[str, Found]:
-    """All statistics of a table, or those that are wanted."""
-    one_hot = _one_hot(ground, cells)
-    found: dict[str, Found] = {}
-
-    def add(name: str, statistic: Callable[[], Found | None]) -> None:
-        if wanted is None or name in wanted:
-            value = statistic()
-            if value is not None and np.isfinite(value[0]):
-                found[name] = value
-            elif wanted is not None:
-                found[name] = (-np.inf, ())
-
-    if len(ground.answers) > 1:
-        add("pairs of answers", lambda: _worst_pair(ground, one_hot))
-        add("repeated rows", lambda: _repeated(ground, cells))
-    if ground.numbers:
-        residuals = _Residuals(ground, cells, one_hot)
-        add("shapes of numbers", residuals.shape)
-        if len(ground.numbers) > 1:
-            add("pairs of numbers", residuals.correlation)
-        if ground.answers:
-            add("answers and numbers", residuals.dependence)
-    return found
-
-
-def _one_hot(ground: _Ground, cells: FloatArray) -> FloatArray:
-    found = np.zeros((len(cells), int(ground.widths.sum())))
-    for first, j in zip(ground.starts, ground.answers, strict=True):
-        rows = np.flatnonzero(ground.shown[:, j])
-        found[rows, first + cells[rows, j].astype(int)] = 1.0
-    return found
-
-
-def _names(ground: _Ground, columns: list[int]) -> tuple[str, ...]:
-    network = ground.model.network
-    return tuple(network.variables[network.observed[j]].name for j in columns)
-
-
-def _worst_pair(ground: _Ground, one_hot: FloatArray) -> Found | None:
-    expected = ground.expected
-    possible = expected > 0
-    apart = np.zeros_like(expected)
-    apart[possible] = ((one_hot.T @ one_hot - expected)[possible]) ** 2 / expected[possible]
-    x2 = np.add.reduceat(np.add.reduceat(apart, ground.starts), ground.starts, axis=1)
-    df = np.outer(ground.widths - 1, ground.widths - 1).astype(np.float64)
-    a, b = np.triu_indices(len(ground.answers), 1)
-    value = (x2[a, b] - df[a, b]) / np.sqrt(2.0 * np.maximum(df[a, b], 1.0))
-    worst = int(value.argmax())
-    return float(value[worst]), _names(ground, [ground.answers[k[worst]] for k in (a, b)])
-
-
-def _repeated(ground: _Ground, cells: FloatArray) -> Found | None:
-    own = np.where(ground.shown, cells, -1.0)[:, ground.answers]
-    keys = own @ np.random.default_rng(0).random(own.shape[1])
-    _, n = np.unique(keys, return_counts=True)
-    return float(n.astype(np.float64) @ n), ()
-
-
-class _Residuals:
-    """Residuals of numbers within classes, weighted by the posterior of the classes."""
-
-    def __init__(self, ground: _Ground, cells: FloatArray, one_hot: FloatArray) -> None:
-        self.ground, self.one_hot, model = ground, one_hot, ground.model
-        network, layout = model.network, model.network.layout
-        root = ground.classes.root if ground.classes is not None else 0
-        natural = conjugacy.natural(model.theta, layout)
-        log_p = np.zeros((len(cells), layout.cards[root]))
-        with np.errstate(divide="ignore"):
-            log_p += np.log(layout.table(model.theta, root))
-            if ground.answers:
-                log_p += one_hot @ np.maximum(np.log(ground.of_classes), -1e4)
-        self.z = []  # (n, K) standardised residuals of each number, 0 where it is missing
-        for j in ground.numbers:
-            i = network.observed[j]
-            v, own, shown = network.variables[i], cells[:, j], ground.shown[:, j]
-            seen = v.family.statistics(own.tolist())
-            log_p += np.where(shown[:, None], seen @ layout.table(natural, i).T, 0.0)
-            mean, variance = v.family.moments(layout.table(model.theta, i))
-            z = (own[:, None] - mean) / np.sqrt(np.maximum(variance, 1e-300))
-            self.z.append(np.where(shown[:, None], z, 0.0))
-        weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-        self.R = weights / weights.sum(axis=1, keepdims=True)
-
-    def shape(self) -> Found | None:
-        """The largest skewness or kurtosis; of counts and scores, the largest dispersion."""
-        network, found = self.ground.model.network, []
-        for j, z in zip(self.ground.numbers, self.z, strict=True):
-            n = max(float(self.ground.shown[:, j].sum()), 1.0)
-            square = z * z
-            if network.variables[network.observed[j]].family == GAUSSIAN:
-                skewness = abs(float((self.R * square * z).sum())) / np.sqrt(15.0 * n)
-                kurtosis = abs(float((self.R * square * square).sum()) - 3.0 * n)
-                found.append(max(skewness, kurtosis / np.sqrt(96.0 * n)))
-            else:
-                found.append(abs(float((self.R * square).sum()) - n) / np.sqrt(2.0 * n))
-        worst = int(np.argmax(found))
-        return found[worst], _names(self.ground, [self.ground.numbers[worst]])
-
-    def correlation(self) -> Found | None:
-        """The largest correlation."""
-        best: Found | None = None
-        for a, b in itertools.combinations(range(len(self.z)), 2):
-            pair = [self.ground.numbers[k] for k in (a, b)]
-            n = max(float(self.ground.shown[:, pair].all(axis=1).sum()), 1.0)
-            value = abs(float((self.R * self.z[a] * self.z[b]).sum())) / np.sqrt(n)
-            if best is None or value > best[0]:
-                best = (value, _names(self.ground, pair))
-        return best
-
-    def dependence(self) -> Found | None:
-        """The largest dependence of a number on an answer."""
-        best: Found | None = None
-        columns = np.repeat(self.ground.answers, self.ground.widths)
-        shown = self.ground.shown[:, columns]
-        for j, z in zip(self.ground.numbers, self.z, strict=True):
-            weighed = self.R * z
-            given = self.one_hot.T @ weighed.sum(axis=1)
-            given -= ((shown.T @ weighed) * self.ground.of_classes).sum(axis=1)
-            size = np.sqrt(np.maximum((self.R * z * z).sum(axis=1) @ self.one_hot, 1.0))
-            worst = int(np.argmax(np.abs(given) / size))
-            value = float(abs(given[worst]) / size[worst])
-            if best is None or value > best[0]:
-                best = (value, _names(self.ground, [int(columns[worst]), j]))
-        return best

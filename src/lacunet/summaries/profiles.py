@@ -1,12 +1,12 @@
-"""How the states of a hidden variable differ in a number that can be seen: means and densities.
+"""Profiles: how the states of a hidden variable differ in each observed variable.
 
-How the states of a hidden variable differ in what can be seen, and what tells them apart.
-Items by classes, as papers print them: estimates, standard errors in parentheses.
+The same as papers print it: items by classes, standard errors in parentheses.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +85,7 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
     given = _configurations(model, h, i, sizes)
     weights = np.vstack([given, sizes @ given])  # (K + 1, q)
     mean, variance = (x.reshape(-1) for x in model.moments(i))
-    told = in_units(v, mixture(weights, mean, variance), np.full(len(weights), -1))
+    everybody = in_units(v, mixture(weights, mean, variance), np.full(len(weights), -1))
     places = _places(v.family, mean, variance, weights[-1])
     family, theta = v.family.alone(table_of(model.network, model.theta, i))
     at = Segment.of_table(family, len(mean), theta.shape[-1])
@@ -95,9 +95,9 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
     density = weights @ np.exp(log_p)
     return NumberProfile(
         v.heading,
-        told.titles,
-        told.mean,
-        told.spread,
+        everybody.titles,
+        everybody.mean,
+        everybody.spread,
         places,
         (v.unit or Unit()).values(places),
         density,
@@ -202,17 +202,17 @@ def profile(model: Model, h: int) -> Profiles:
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
     [0.322, 0.141, 0.007]
     """
-    network, asked = model.network, _asked(model.network, h)
-    sizes = sizes_of(model, h)
-    names = [i for i in asked if network.variables[i].family.tabular]
-    answers = sorted((_answers(model, h, i) for i in names), key=lambda a: -a.information)
-    numbers = sorted(
-        (number_profile(model, h, i, sizes) for i in asked if i not in names),
-        key=lambda n: -n.information,
-    )
+    network, asked, sizes = model.network, _asked(model.network, h), sizes_of(model, h)
+    answers, numbers = list[Answers](), list[NumberProfile]()
+    for i in asked:
+        if network.variables[i].family.tabular:
+            answers.append(_answers(model, h, i))
+        else:
+            numbers.append(number_profile(model, h, i, sizes))
+    answers.sort(key=lambda a: -a.information)
+    numbers.sort(key=lambda n: -n.information)
     hidden, left_out = network.variables[h], len(network.observed) - len(asked)
-    told = tuple(answers), tuple(numbers)
-    return Profiles(hidden.name, hidden.labels, sizes, *told, left_out)
+    return Profiles(hidden.name, hidden.labels, sizes, tuple(answers), tuple(numbers), left_out)
 
 
 def sizes_of(model: Model, h: int) -> FloatArray:
@@ -251,9 +251,8 @@ SIZE = "class size"
 WITHOUT = "–: no standard error: at 0 or 1, or not determined by the data."
 
 
-@dataclass(frozen=True, eq=False)
-class ItemLine:
-    """One answer to an item, or what is told of a number, in each of K classes."""
+class ItemLine(NamedTuple):
+    """One answer to an item, or one summary of a number, in each of K classes."""
 
     item: str
     answer: str  # its state; of a number: mean, sd
@@ -261,18 +260,17 @@ class ItemLine:
     stderr: FloatArray  # (K,) NaN where there is none
     share: bool  # whether it is a probability
 
-    def cells(self) -> list[Shown]:
-        """Write each estimate, its standard error behind it."""
-        pairs = zip(self.estimate.tolist(), self.stderr.tolist(), strict=True)
-        return [self._cell(*pair) for pair in pairs]
 
-    def _cell(self, estimate: float, stderr: float) -> Shown:
-        write = probability if self.share else measured
+def _cells(line: ItemLine) -> Iterator[Shown]:
+    """Write each estimate, its standard error behind it."""
+    write = probability if line.share else measured
+    for estimate, stderr in zip(line.estimate.tolist(), line.stderr.tolist(), strict=True):
         if stderr == 0.0:  # known beforehand
-            return write(estimate)
-        # As many decimals as the estimate has; one that they would show as 0 says so.
-        error = number(stderr) if math.isnan(stderr) else write(stderr)
-        return Shown(f"{write(estimate)} ({error})", estimate)
+            yield write(estimate)
+        else:
+            # As many decimals as the estimate has; one that they would show as 0 says so.
+            error = number(stderr) if math.isnan(stderr) else write(stderr)
+            yield Shown(f"{write(estimate)} ({error})", estimate)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,14 +283,14 @@ class ItemTable(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each line of the table: of each class the estimate and its error."""
-        told: dict[str, Sequence[object]] = {
+        columns: dict[str, Sequence[object]] = {
             "item": [line.item for line in self.lines],
             "answer": [line.answer for line in self.lines],
         }
         for c, name in enumerate(self.classes):
-            told[name] = [float(line.estimate[c]) for line in self.lines]
-            told[f"{name} s.e."] = [float(line.stderr[c]) for line in self.lines]
-        return told
+            columns[name] = [float(line.estimate[c]) for line in self.lines]
+            columns[f"{name} s.e."] = [float(line.stderr[c]) for line in self.lines]
+        return columns
 
     def to_csv(self) -> str:
         """Give the table as CSV: estimates and standard errors in columns of their own."""
@@ -301,7 +299,7 @@ class ItemTable(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        rows = tuple((line.item, line.answer, *line.cells()) for line in self.lines)
+        rows = tuple((line.item, line.answer, *_cells(line)) for line in self.lines)
         notes = ["In parentheses: standard errors.", self.intervals.method]
         if any(np.isnan(line.stderr).any() for line in self.lines):
             notes.append(WITHOUT)
@@ -339,5 +337,5 @@ def _lines(intervals: Intervals, classes: LatentClasses) -> Iterator[ItemLine]:
                 estimate, stderr = table.estimate[:, k], table.stderr[:, k]
                 yield ItemLine(v.heading, v.labels[k], estimate, stderr, share=True)
         else:
-            for title, told in intervals.told(v.name).items():
-                yield ItemLine(v.heading, title, told.estimate, told.stderr, share=False)
+            for title, own in intervals.told(v.name).items():
+                yield ItemLine(v.heading, title, own.estimate, own.stderr, share=False)

@@ -1,11 +1,9 @@
 """The first two steps: rows are given classes, and how often that is wrong.
 
 p(given s | class t) follows from the posteriors of all rows (Vermunt 2010). Taking given classes
-for the true ones makes every difference between classes too small; what comes third takes this into
-account, by its inverse (BCH) or by a likelihood in which it is known (ML).
-
-Covariance of estimates from the scores of rows, whatever the model is right about (Huber 1967).
-How sure the classes themselves are, and what that does to a third step.
+for the true ones makes every difference between classes too small; the third step takes this into
+account, by its inverse (BCH) or by a likelihood in which it is known (ML). Covariances come from
+the scores of rows (Huber 1967), and include that the classes are estimates.
 """
 
 import math
@@ -13,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -146,7 +144,11 @@ def assign_rows(
     weighted = counts[:, None] * posterior
     cases = weighted.sum(axis=0)
     errors = (weighted.T @ given) / cases[:, None]
-    _check_told_apart(errors)
+    if not np.linalg.svd(errors, compute_uv=False).min() > SINGULAR:
+        raise ModelError(
+            "the classes cannot be told apart by the rows: rows of two of them are given alike, so "
+            "that wrong assignments cannot be made up for. Take fewer classes."
+        )
     variable, sizes = problem.network.variables[hidden], cases / cases.sum()
     shares = every / every.sum()
     design = problem.design
@@ -158,16 +160,6 @@ def _given(posterior: FloatArray, how: Assigning) -> FloatArray:
     if how is Assigning.MODAL:
         return np.asarray(np.eye(posterior.shape[1])[posterior.argmax(axis=1)])
     return posterior
-
-
-def _check_told_apart(errors: FloatArray) -> None:
-    """Refuse classes that are given to about as many rows of another class."""
-    least = float(np.linalg.svd(errors, compute_uv=False).min())
-    if not least > SINGULAR:
-        raise ModelError(
-            "the classes cannot be told apart by the rows: rows of two of them are given alike, so "
-            "that wrong assignments cannot be made up for. Take fewer classes."
-        )
 
 
 STEPS = 5000  # of EM at most
@@ -187,14 +179,24 @@ class Solved:
     inside: FloatArray | None = None  # (q, a) directions that are determined; None: all
 
     @property
+    def directions(self) -> FloatArray:
+        """(q, a) along which scores are 0."""
+        return np.eye(len(self.A)) if self.inside is None else self.inside
+
+    @property
+    def total(self) -> FloatArray:
+        """(q,) the sum of the scores over all cases."""
+        return np.asarray(self.counts @ self.scores)
+
+    @property
     def covariance(self) -> FloatArray:
-        """(q, q)."""
+        """(q, q) by the sandwich of A and the products of the scores."""
         if self.design is None:
             B = self.scores.T @ (self.counts[:, None] * self.scores)
         else:
             every = [(slice(0, len(self.scores)), self.scores)]
             B = spread_of_scores(self.design, every, self.scores.shape[1])
-        T = np.eye(len(self.A)) if self.inside is None else self.inside
+        T = self.directions
         A = T.T @ self.A @ T
         scale = np.sqrt(np.maximum(np.abs(A.diagonal()), 1e-300))
         turned = T / scale
@@ -215,8 +217,8 @@ def climb(
     now = start
     for _ in range(STEPS):
         classes, solved = expected(now)
-        T = np.eye(len(solved.A)) if solved.inside is None else solved.inside
-        slope = T.T @ (solved.counts @ solved.scores)
+        T = solved.directions
+        slope = T.T @ solved.total
         steepest = np.abs(slope).max(initial=0.0)
         if not np.isfinite(steepest):
             return now, False
@@ -243,25 +245,11 @@ def with_known_errors(
     log_joint: FloatArray,
     rows: AssignedRows,
 ) -> tuple[FloatArray, Solved]:
-    """Scores and A of Σ given_s log Σ_t p(t, y) D_ts, by what they would be if t were seen.
+    """Expected classes, (m, K), and scores and A of Σ given_s log Σ_t p(t, y) D_ts.
 
-    Parameters
-    ----------
-    U
-        (m, K, q) score of a row of class t.
-    complete
-        (q, q) information if classes had been seen, by how much of each row, (m, K), is of each.
-    log_joint
-        (m, K) log p(t) p(y | t).
-    rows
-        With given classes and known errors.
-
-    Returns
-    -------
-    FloatArray
-        (m, K) expected class of each row.
-    Solved
-        Its scores.
+    From what they would be if the class t were seen: `U`, (m, K, q), are scores of a row of class
+    t, `complete` is the information, (q, q), by how much of each row, (m, K), is of each class, and
+    `log_joint`, (m, K), is log p(t) p(y | t).
     """
     given, counts, errors = rows.given, rows.counts, rows.errors
     with np.errstate(divide="ignore"):
@@ -280,9 +268,8 @@ def with_known_errors(
 
 STEP = 1e-4  # of a coordinate, in units of its standard error
 
-ThirdStep = Callable[
-    [AssignedRows], Solved
-]  # scores at what it found, were rows assigned otherwise
+# Scores at what a third step found, were rows assigned otherwise.
+ThirdStep: TypeAlias = Callable[[AssignedRows], Solved]
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,12 +278,6 @@ class FirstStep:
 
     assigned: Callable[[FloatArray], AssignedRows]  # by parameters that moved so far, (d,)
     influence: FloatArray  # (m, d) how much a case of each row moves each parameter
-
-    def moved(self, j: int, by: float) -> AssignedRows:
-        """Assign rows by parameters of which one is moved."""
-        along = np.zeros(self.influence.shape[1])
-        along[j] = by
-        return self.assigned(along)
 
 
 def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> FirstStep | None:
@@ -365,31 +346,28 @@ def covariance_of(
     slopes = np.empty((first.influence.shape[1], solved.scores.shape[1]))
     sure = np.sqrt((first.influence**2 * rows.counts[:, None]).sum(axis=0))
     for j, step in enumerate(STEP * np.maximum(sure, STEP)):
-        up, down = (of_all(first.moved(j, sign * step)) for sign in (1.0, -1.0))
-        slopes[j] = (_total(up) - _total(down)) / (2.0 * step)
+        move = np.eye(len(sure))[j] * step
+        up, down = (of_all(first.assigned(sign * move)) for sign in (1.0, -1.0))
+        slopes[j] = (up.total - down.total) / (2.0 * step)
     moves = solved.scores + _by_errors(rows, of_all) + first.influence @ slopes
     return replace(solved, scores=moves).covariance
 
 
 def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
     """(m, q) how rows move scores by their part in D and in class sizes."""
-    K, cases = len(rows.sizes), rows.counts.sum()
+    unit, cases = np.eye(len(rows.sizes)) * STEP, rows.counts.sum()
     found: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
-    for t in range(K):
-        own = rows.posterior[:, t] / (cases * rows.sizes[t])
-        for s in range(K):
-            step = np.zeros((K, K))
-            step[t, s] = STEP
-            ends = (replace(rows, errors=rows.errors + sign * step) for sign in (1.0, -1.0))
-            up, down = (_total(third(end)) for end in ends)
+
+    def add(part: FloatArray, up: AssignedRows, down: AssignedRows) -> None:
+        nonlocal found
+        found += part[:, None] * (third(up).total - third(down).total) / (2.0 * STEP)
+
+    for t, own in enumerate((rows.posterior / (cases * rows.sizes)).T):
+        for s, along in enumerate(unit):
+            ends = (rows.errors + sign * np.outer(unit[t] / STEP, along) for sign in (1.0, -1.0))
             part = own * (rows.given[:, s] - rows.errors[t, s])
-            found += part[:, None] * (up - down) / (2.0 * STEP)
-        step = np.eye(K)[t] * STEP
-        ends = (replace(rows, sizes=rows.sizes + sign * step) for sign in (1.0, -1.0))
-        up, down = (_total(third(end)) for end in ends)
-        found += (rows.posterior[:, t] - rows.sizes[t])[:, None] * (up - down) / (2 * STEP * cases)
+            add(part, *(replace(rows, errors=errors) for errors in ends))
+        sizes = (rows.sizes + sign * unit[t] for sign in (1.0, -1.0))
+        part = (rows.posterior[:, t] - rows.sizes[t]) / cases
+        add(part, *(replace(rows, sizes=moved) for moved in sizes))
     return found
-
-
-def _total(solved: Solved) -> FloatArray:
-    return np.asarray(solved.counts @ solved.scores)

@@ -1,15 +1,12 @@
-"""An outcome by class: means or shares, their errors, and tests of whether classes differ.
-
-What outcomes are: numbers with a mean and a variance in each class, or shares of states.
-"""
+"""An outcome by class: means or shares, their errors, and tests of whether classes differ."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import expit, log_softmax, logit
@@ -51,12 +48,7 @@ class Outcome(Printable):
     missing: float  # cases that do not, and are left out
     degrees: float = math.inf  # of freedom of errors: units less strata of a survey
     method: str = ""  # how errors of a survey were found, in words
-    number: bool = True  # whether means are told, not shares
-
-    @property
-    def categorical(self) -> bool:
-        """Whether shares are told, not means."""
-        return not self.number
+    number: bool = True  # whether it has means, not shares
 
     @property
     def estimate(self) -> FloatArray:
@@ -88,7 +80,7 @@ class Outcome(Printable):
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends, (K, c) each; of shares on the scale of logits."""
         reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
-        if not self.categorical:
+        if self.number:
             return self.estimate - reach, self.estimate + reach
         p = self.estimate
         inside = (p > 0) & (p < 1)
@@ -114,14 +106,14 @@ class Outcome(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        shown = _share if self.categorical else measured
+        write = measured if self.number else _share
         rows = tuple(
             (
                 c,
                 title,
-                shown(x),
-                number(se, 4) if self.categorical else measured(se),
-                *map(_share if self.categorical else measured, ends),
+                write(x),
+                measured(se) if self.number else number(se, 4),
+                *map(write, ends),
             )
             for c, title, x, se, *ends in self._rows()
         )
@@ -130,17 +122,14 @@ class Outcome(Printable):
         left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
         notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
         notes += [f"- {flag}" for flag in self.flags]
-        if self.categorical and (self.estimate < 0).any():
+        if not self.number and (self.estimate < 0).any():
             notes.append("- negative: BCH weights can give a share below 0; ML cannot.")
         header = (self.variable, "", "estimate", "s.e.", "low", "high")
         table = Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
         if len(self.classes) < 2:
             return [table]
         tests = (self.equality, *(self.pairs if len(self.classes) > 2 else ()))
-        return [
-            table,
-            tests_grid(f"Is {self.name} the same in …? Wald tests", tests),
-        ]
+        return [table, tests_grid(f"Is {self.name} the same in …? Wald tests", tests)]
 
 
 def _share(x: float) -> Shown:
@@ -152,68 +141,23 @@ LEAST = 1e-300  # a share that is none
 SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values
 
 
-class OutcomeKind(ABC):
-    """An outcome of m rows, and how classes may differ in it."""
-
-    titles: tuple[str, ...]  # what is told of each class
-
-    number: bool  # whether means are told, not shares
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """b, the number of free parameters of a class."""
-
-    @property
-    def constant(self) -> bool:
-        """Whether all rows show the same."""
-        return bool((self.values == self.values[:1]).all())
-
-    def degenerate(self, parameters: FloatArray) -> bool:
-        """Whether the likelihood has no end at these parameters, (K, b)."""
-        return False
-
-    @property
-    @abstractmethod
-    def values(self) -> FloatArray:
-        """(m, c) numbers whose means are what is told."""
-
-    @abstractmethod
-    def best(self, weights: FloatArray) -> FloatArray:
-        """(K, b) parameters that are best for rows that count (m, K) for each class."""
-
-    @abstractmethod
-    def log_density(self, parameters: FloatArray) -> FloatArray:
-        """(m, K) log p(y | class)."""
-
-    @abstractmethod
-    def scores(self, parameters: FloatArray) -> FloatArray:
-        """(m, K, b) slopes of these by the class's own parameters."""
-
-    @abstractmethod
-    def information(self, parameters: FloatArray, weights: FloatArray) -> FloatArray:
-        """(K, b, b) negative second derivatives of Σ weights log p."""
-
-    @abstractmethod
-    def told(self, parameters: FloatArray) -> FloatArray:
-        """(K, c) what is told."""
-
-    @abstractmethod
-    def slopes(self, parameters: FloatArray) -> FloatArray:
-        """(K, c, b) how that changes with the parameters."""
+# An outcome of m rows with b free parameters in each class, (K, b), which says:
+#   values            (m, c) numbers whose means are shown: a number, or which state a row has
+#   best(weights)     (K, b) maximum likelihood, where rows count (m, K) for each class
+#   log_density, scores, information: (m, K) log p(y | class), its slopes (m, K, b), and the
+#                     negative second derivatives of its weighted sum (K, b, b)
+#   shown, slopes     (K, c) means or shares, and (K, c, b) how they change with the parameters
+#   degenerate        whether the likelihood has no end at these parameters
 
 
 @dataclass(frozen=True, eq=False)
-class NumberOutcome(OutcomeKind):
+class NumberOutcome:
     """A number; parameters are μ and log σ²."""
 
     y: FloatArray  # (m,) standardised
     titles: tuple[str, ...] = ("mean",)
     number: bool = True
-
-    @property
-    def width(self) -> int:
-        return 2
+    width: int = 2  # b
 
     @property
     def values(self) -> FloatArray:
@@ -246,7 +190,7 @@ class NumberOutcome(OutcomeKind):
         rows = [[weights.sum(axis=0) / variance, both], [both, of_variance]]
         return np.asarray(np.transpose(np.array(rows), (2, 0, 1)))
 
-    def told(self, parameters: FloatArray) -> FloatArray:
+    def shown(self, parameters: FloatArray) -> FloatArray:
         return parameters[:, :1]
 
     def slopes(self, parameters: FloatArray) -> FloatArray:
@@ -254,7 +198,7 @@ class NumberOutcome(OutcomeKind):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryOutcome(OutcomeKind):
+class CategoryOutcome:
     """A category; parameters are logits of its states against the first."""
 
     codes: IntArray  # (m,)
@@ -264,6 +208,9 @@ class CategoryOutcome(OutcomeKind):
     @property
     def width(self) -> int:
         return len(self.titles) - 1
+
+    def degenerate(self, parameters: FloatArray) -> bool:
+        return False
 
     @property
     def values(self) -> FloatArray:
@@ -281,15 +228,18 @@ class CategoryOutcome(OutcomeKind):
         return np.asarray(self._log_shares(parameters)[:, self.codes].T)
 
     def scores(self, parameters: FloatArray) -> FloatArray:
-        return self.values[:, None, 1:] - self.told(parameters)[None, :, 1:]
+        return self.values[:, None, 1:] - self.shown(parameters)[None, :, 1:]
 
     def information(self, parameters: FloatArray, weights: FloatArray) -> FloatArray:
         return np.asarray(weights.sum(axis=0)[:, None, None] * self.slopes(parameters)[:, 1:])
 
-    def told(self, parameters: FloatArray) -> FloatArray:
+    def shown(self, parameters: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self._log_shares(parameters)))
 
     def slopes(self, parameters: FloatArray) -> FloatArray:
-        p = self.told(parameters)
+        p = self.shown(parameters)
         each = np.einsum("ti,ij->tij", p, np.eye(p.shape[1]))
         return np.asarray((each - p[:, :, None] * p[:, None, :])[:, :, 1:])
+
+
+OutcomeKind: TypeAlias = NumberOutcome | CategoryOutcome

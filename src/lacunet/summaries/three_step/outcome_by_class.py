@@ -100,7 +100,7 @@ class OutcomeStep:
 
     def estimates(self) -> Identified:
         """Give means or shares, (K, c), that exist."""
-        if self.kind.constant:
+        if self._constant:
             return self._all_alike()
         if self.correction is not Correction.ML:
             total = self._total[:, None]
@@ -108,12 +108,16 @@ class OutcomeStep:
             told = self.weights.T @ self.kind.values / divisor
             return self._identified(told, self._covariance_at(told), self.weights)
         start = self._improved(None, self.own.posterior)
-        parameters, ended = climb(start, self._expected, self._improved)
-        told, present = self.kind.told(parameters), ~self._absent
+
+        def expected_at(parameters: FloatArray) -> tuple[FloatArray, Solved]:
+            return LikelyStep(self.kind, parameters, self._present).expected(self.own)
+
+        parameters, ended = climb(start, expected_at, self._improved)
+        told, present = self.kind.shown(parameters), ~self._absent
         if not ended or self.kind.degenerate(parameters[present]):
             unknown = np.full((*told.shape, *told.shape), np.nan)
             return Identified.of(told, unknown, {Why.NO_MAXIMUM: np.ones(told.shape, dtype=bool)})
-        expected, _ = self._expected(parameters)
+        expected, _ = expected_at(parameters)
         counted, T = self.own.counts[:, None] * expected, self._present
         complete = block_diag(*self.kind.information(parameters, counted))
         inside, _ = without_end(T.T @ complete @ T, np.ones(T.shape[1]))
@@ -131,7 +135,7 @@ class OutcomeStep:
         values, V, why, degrees = found.estimate, found.covariance, "", self.rows.degrees
         states = np.arange(values.shape[1])
         reasons = set(found.why[list(which)].reshape(-1).tolist()) - {None}
-        if self.kind.constant:
+        if self._constant:
             return wald(name, np.zeros(0), np.zeros((0, 0)), degrees)
         if reasons and all(reason.keeps_estimate for reason in reasons):
             values, V, states = self._if_alike(which)
@@ -177,13 +181,15 @@ class OutcomeStep:
         found = covariance_of(step, self.rows, self.shown, self.first)
         return found.reshape(*told.shape, *told.shape)
 
+    @property
+    def _constant(self) -> bool:
+        """Whether all rows show the same."""
+        return bool((self.kind.values == self.kind.values[:1]).all())
+
     @cached_property
     def _total(self) -> FloatArray:
         """(K,) cases of each class that show the outcome."""
         return np.asarray(self.weights.sum(axis=0))
-
-    def _expected(self, parameters: FloatArray) -> tuple[FloatArray, Solved]:
-        return LikelyStep(self.kind, parameters, self._present).expected(self.own)
 
     def _improved(self, _: FloatArray | None, expected: FloatArray) -> FloatArray:
         """Give the best parameters; classes without cases have those of all rows."""

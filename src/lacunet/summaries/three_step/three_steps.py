@@ -1,11 +1,9 @@
-"""What goes with classes, after they were fitted.
-
-Covariates after the classes: a multinomial logit that knows how often classes are wrong.
-"""
+"""Outcomes and covariates of classes after these were fitted."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -15,7 +13,7 @@ from lacunet.errors import DataError, ModelError
 from lacunet.fitting.logit import logit_information, maximize_logit, whole
 from lacunet.inference.covariates import CovariateDesign
 from lacunet.likelihoods.unit import unit_of_squares
-from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.coefficients import Coefficients, WaldTest, wald
 from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
 from lacunet.summaries.regression import class_direction, free_directions
@@ -79,6 +77,9 @@ class ThreeStep(Printable):
         return Grid(title, header, rows, notes=(*self.notes, *flags))
 
 
+Moments: TypeAlias = tuple[FloatArray, FloatArray]
+
+
 def outcome_of(
     rows: AssignedRows,
     table: Table,
@@ -116,13 +117,16 @@ def outcome_of(
         return step.differences(found, title, [kept.index(c) for c in which])
 
     pairs = itertools.combinations(every, 2)
+    estimate, covariance = _of_all_classes(rows, found.estimate, found.covariance, np.nan)
+    why: Reasons = np.full(estimate.shape, Why.EMPTY_CLASS, dtype=object)
+    why[kept] = found.why
     return Outcome(
         name,
         rows.variable.name,
         rows.classes,
         kind.titles,
         how,
-        _of_all_classes(found, rows).times(unit, centre),
+        Identified(estimate, covariance, why).times(unit, centre),
         test(EVERY, every),
         tuple(test(f"{rows.classes[a]} and {rows.classes[b]}", (a, b)) for a, b in pairs),
         level,
@@ -134,15 +138,13 @@ def outcome_of(
     )
 
 
-def _of_all_classes(found: Identified, rows: AssignedRows) -> Identified:
-    """Put in classes that no row is given."""
-    K, c = len(rows.kept), found.estimate.shape[1]
-    estimate, covariance = np.full((K, c), np.nan), np.full((K, c, K, c), np.nan)
-    why: Reasons = np.full((K, c), Why.EMPTY_CLASS, dtype=object)
-    kept = np.flatnonzero(rows.kept)
-    estimate[kept], why[kept] = found.estimate, found.why
-    covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = found.covariance.swapaxes(1, 2)
-    return Identified(estimate, covariance, why)
+def _of_all_classes(rows: AssignedRows, own: FloatArray, V: FloatArray, fill: float) -> Moments:
+    """Put in classes that no row is given: estimates (K, c), their covariance (K, c, K, c)."""
+    (K, c), kept = (len(rows.kept), own.shape[1]), np.flatnonzero(rows.kept)
+    estimate, covariance = np.full((K, c), fill), np.full((K, c, K, c), fill)
+    estimate[kept] = own
+    covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = V.swapaxes(1, 2)
+    return estimate, covariance
 
 
 PROMISE = 1e-6  # nats that a last step may promise: more is no maximum
@@ -161,20 +163,20 @@ class LogitStep:
         """Give the scores of rows."""
         if self.correction is Correction.ML:
             return self.expected(rows)[1]
-        pi = self._probabilities
+        pi = self.probabilities
         scores = np.einsum("ic,ip->icp", rows.weights(self.correction) - pi, self.Z)
         A = logit_information(self.Z, rows.counts, pi)
         each = scores[:, 1:].reshape(len(pi), -1)
         return Solved(each, rows.counts, A, rows.design, self.inside)
 
     @property
-    def _probabilities(self) -> FloatArray:
+    def probabilities(self) -> FloatArray:
         """(m, K) of each class."""
         return np.asarray(softmax(self.Z @ whole(self.beta, self.Z.shape[1]).T, axis=1))
 
     def expected(self, rows: AssignedRows) -> tuple[FloatArray, Solved]:
         """Expected classes, (m, K), and scores, where errors are known."""
-        pi = self._probabilities
+        pi = self.probabilities
         K = pi.shape[1]
         residual = np.eye(K)[None] - pi[:, None, :]  # (m, t, c)
         U = np.einsum("itc,ip->itcp", residual[:, :, 1:], self.Z).reshape(len(pi), K, -1)
@@ -182,12 +184,6 @@ class LogitStep:
         log_pi = np.log(np.maximum(pi, 1e-300))
         expected, solved = with_known_errors(U, lambda _: known, log_pi, rows)
         return expected, replace(solved, inside=self.inside)
-
-    @property
-    def information(self) -> Callable[[FloatArray], FloatArray]:
-        """(free, free) by the cases of rows, if classes had been seen."""
-        pi = self._probabilities
-        return lambda counts: logit_information(self.Z, counts, pi)
 
 
 def predict_classes(
@@ -207,17 +203,23 @@ def predict_classes(
             "more classes, or leave out --covariates."
         )
     nothing, ended = np.zeros((K - 1) * p), True
+    flat = np.zeros((len(nothing),) * 2)  # no prior
     if correction is Correction.ML:
-        beta, ended = _with_errors(own, Z, nothing)
+        beta, ended = climb(
+            nothing,
+            lambda beta: LogitStep(Z, beta, correction).expected(own),
+            lambda beta, classes: maximize_logit(Z, own.counts[:, None] * classes, beta, flat),
+        )
     else:
         N = own.counts[:, None] * own.weights(correction)
-        beta = maximize_logit(Z, N, nothing, np.zeros((len(nothing),) * 2))
+        beta = maximize_logit(Z, N, nothing, flat)
     step = LogitStep(Z, beta, correction)
     reach = np.tile(np.abs(Z).max(axis=0), K - 1)
-    inside, separated = without_end(step.information(own.counts), reach)
+    known = logit_information(Z, own.counts, step.probabilities)
+    inside, separated = without_end(known, reach)
     step = replace(step, inside=inside)
     solved = step(own)
-    slope = inside.T @ (solved.counts @ solved.scores)
+    slope = inside.T @ solved.total
     ended = ended and float(slope @ np.linalg.pinv(inside.T @ solved.A @ inside) @ slope) < PROMISE
     V = covariance_of(step, rows, shown, first)
     units = np.kron(np.eye(K - 1), design.to_units)
@@ -229,48 +231,20 @@ def predict_classes(
     free += [class_direction(c, K, p, Why.FEW_CASES) for c in np.flatnonzero(few).tolist()]
     if not ended:
         free += free_directions(np.eye(len(beta)), design, K, Why.NO_MAXIMUM)
-    return _of_all_classes_class_predictors(
-        rows,
-        Coefficients(
-            rows.variable.name,
-            rows.classes,
-            design.titles,
-            design.named_places,
-            whole(beta, p) @ design.to_units.T,
-            covariance,
-            0,
-            level,
-            f"Three steps, {correction.words}.{rows.design_words}",
-            rows.degrees,
-            free=tuple(free),
-        ),
+    reached, spread = _of_all_classes(rows, whole(beta, p) @ design.to_units.T, covariance, 0.0)
+    every, empty = np.eye(len(rows.kept))[:, rows.kept], np.flatnonzero(~rows.kept).tolist()
+    free = [Free(one.why, every @ one.along) for one in free]
+    free += [class_direction(c, len(every), p, Why.EMPTY_CLASS) for c in empty]
+    return Coefficients(
+        rows.variable.name,
+        rows.classes,
+        design.titles,
+        design.named_places,
+        reached,
+        spread,
+        int(rows.kept.argmax()),
+        level,
+        f"Three steps, {correction.words}.{rows.design_words}",
+        rows.degrees,
+        free=tuple(free),
     )
-
-
-def _of_all_classes_class_predictors(rows: AssignedRows, found: Coefficients) -> Coefficients:
-    """Put in classes that no row is given: without coefficients."""
-    if rows.kept.all():
-        return found
-    (K, p), kept = (len(rows.kept), found.reached.shape[1]), np.flatnonzero(rows.kept)
-    reached, spread = np.zeros((K, p)), np.zeros((K, p, K, p))
-    reached[kept] = found.reached
-    spread.swapaxes(1, 2)[np.ix_(kept, kept)] = found.spread.swapaxes(1, 2)
-    free = [Free(one.why, _placed(one.along, kept, K)) for one in found.free]
-    free += [class_direction(c, K, p, Why.EMPTY_CLASS) for c in np.flatnonzero(~rows.kept).tolist()]
-    return replace(found, reached=reached, spread=spread, reference=int(kept[0]), free=tuple(free))
-
-
-def _placed(along: FloatArray, kept: IntArray, K: int) -> FloatArray:
-    found = np.zeros((K, along.shape[1]))
-    found[kept] = along
-    return found
-
-
-def _with_errors(rows: AssignedRows, Z: FloatArray, beta: FloatArray) -> tuple[FloatArray, bool]:
-    """Maximise the likelihood of given classes."""
-    precision = np.zeros((len(beta),) * 2)
-
-    def improved(beta: FloatArray, expected: FloatArray) -> FloatArray:
-        return maximize_logit(Z, rows.counts[:, None] * expected, beta, precision)
-
-    return climb(beta, lambda b: LogitStep(Z, b, Correction.ML).expected(rows), improved)
