@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.charts.style import PRINT
+from lacunet.charts.style import PRINT, Look
 from lacunet.errors import OptionError
 from lacunet.models.ensemble import check_kind
 from lacunet.models.network import Variable
-from lacunet.plots.door import SMALLER
+from lacunet.plots.door import curve
 from lacunet.plots.lines import (
+    LEGEND,
     NAME,
+    AxisPoint,
     Naming,
-    Point,
     draw,
+    draw_one,
     height,
-    offsets,
     panels_of,
     tidy_panels,
 )
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACROSS, PANEL, NAMES = 4, 1.55, 2.1  # panels in a row, inches of each, and of the names beside them
-ALL, SIZE = "all groups", "class size"
-ALIKE = PRINT.page["ink"]  # colour of what is the same in all groups
+# The look of what is the same in all groups.
+ALIKE: dict[str, Any] = {"label": "all groups", "color": PRINT.page["ink"], "zorder": 2.5}
 PANELS = ("classes", "groups")
 
 
@@ -72,7 +73,10 @@ def plot_group_profiles(
         Those of the first panel; `.figure` is the whole.
     """
     check_kind(found, GroupComparison, "no comparison of groups", "what compare_groups() returned")
-    shown = _level(found, level)
+    levels = [f.level for f in found.levels.fits]
+    if level is not None and level not in levels:
+        raise OptionError(f"level '{level}' was not fitted. There are: {', '.join(levels)}.")
+    shown = found.level if level is None else Level(level)
     if panels not in PANELS:
         raise OptionError(f"panels '{panels}' is not known. Choose classes or groups.")
     precise = intervals_to_draw(found.candidate(shown).fit, intervals)
@@ -87,66 +91,43 @@ def plot_group_profiles(
     classes = [f"{root.name} {label}" for label in root.labels]
     by_class = panels == "classes"
     titles, lines = (classes, groups) if by_class else (groups, classes)
-    items = list(dict.fromkeys(a.variable for a in answers[1:]))
-    naming = Naming.of(items)
-    each = [_points(answers, naming, p, by_class) for p in range(len(titles))]
+    naming = Naming(list(dict.fromkeys(a.variable for a in answers[1:])))
+    each = [list(_points(answers, naming, p, by_class)) for p in range(len(titles))]
     drawn = panels_of(titles, ACROSS, height(each[0], len(lines)), PANEL, NAMES)
     for panel, points in zip(drawn, each, strict=True):
-        _draw_lines(panel, points, lines)
+        draw(panel, points, lines)
+        if any(p.shared for p in points):  # over them what is the same in all
+            alike = [_alike(p) for p in points]
+            draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **ALIKE})
     tidy_panels(drawn, each[0], naming.axis(root), ACROSS)
     first = drawn[0]
     if legend:
-        _name_lines(first, min(ACROSS, max(2, len(titles))))
+        names = [str(line.get_label()) for line in first.lines]
+        columns = min(len(names), ACROSS, max(2, len(titles)))
+        how = {"loc": "outside lower center", "ncols": columns, **LEGEND}
+        first.figure.legend(first.lines, names, **how)
     return first
-
-
-def _name_lines(panel: Axes, columns: int) -> None:
-    """Name the lines below all panels."""
-    how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 3.0}
-    lines = panel.lines
-    names = [str(line.get_label()) for line in lines]
-    how["ncols"] = min(len(names), columns)
-    panel.figure.legend(lines, names, loc="outside lower center", **how)
-
-
-def _level(found: GroupComparison, level: str | None) -> Level:
-    there = [f.level for f in found.levels.fits]
-    if level is None:
-        return found.level
-    if level not in there:
-        raise OptionError(f"level '{level}' was not fitted. There are: {', '.join(there)}.")
-    return Level(level)
 
 
 def _points(
     answers: Sequence[GroupAnswer], naming: Naming, panel: int, by_class: bool
-) -> list[Point]:
+) -> Iterator[AxisPoint]:
     """Give the answers of one panel: values of all groups in a class, or of all classes in one."""
-    found: list[Point] = []
     before: Variable | None = None
     for a in answers:
         values = a.values[:, :, panel] if by_class else a.values[:, panel]
         if a.state is None:
-            found.append(Point(SIZE, values))
+            yield AxisPoint("class size", values)
             continue
         first = a.variable is not before
         joined = before is not None and (naming.single or not first)
-        found += naming.heading(a.variable) if first else []
-        name, before = naming.name(a.variable, a.state), a.variable
-        found.append(Point(name, values, joined, shared=by_class and a.shared))
-    return found
+        if first:
+            yield from naming.heading(a.variable)
+        before = a.variable
+        yield AxisPoint(naming.name(before, a.state), values, joined, shared=by_class and a.shared)
 
 
-def _draw_lines(panel: Axes, points: Sequence[Point], names: Sequence[str]) -> None:
-    """Draw a line for each name, and over them what is the same in all."""
-    for i, (name, off) in enumerate(zip(names, offsets(len(names)), strict=True)):
-        draw(panel, points, i, off, name)
-    if any(p.shared for p in points):
-        alike = [_alike(p) for p in points]
-        draw(panel, alike, 0, 0.0, ALL, color=ALIKE, zorder=2.5)
-
-
-def _alike(point: Point) -> Point:
+def _alike(point: AxisPoint) -> AxisPoint:
     """Give an answer that is the same in all groups as one of a line; a gap, if it is not."""
     values = point.values if point.shared else np.full((3, 1), np.nan)
     return replace(point, values=values, shared=False)

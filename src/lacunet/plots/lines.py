@@ -1,7 +1,4 @@
-"""Lines over answers, with intervals: what pictures of profiles are made of.
-
-Class profiles as lines: the picture that papers about latent classes print.
-"""
+"""Class profiles as lines over answers, with intervals: the picture of papers on latent classes."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ import numpy as np
 from lacunet.charts.style import ERROR_LINE, Look
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
-from lacunet.models.latent_class import LatentClasses
-from lacunet.models.network import Model, Network, Variable
+from lacunet.models.network import Model, Variable
 from lacunet.plots.door import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.intervals import Intervals, drawn_answers, drawn_name, intervals_to_draw
@@ -29,10 +25,11 @@ NAME, LINES = 30, 2  # characters of a line of a name, and lines
 APART, MOST_APART = 0.09, 0.5  # of the room of an answer: between two lines, between all
 ROW, EDGES, TITLE = 0.22, 0.9, 0.35  # inches
 LINE_ROW = 0.018  # inches more for each answer and line, so that intervals do not overlap
+LEGEND: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 3.0}
 
 
 @dataclass(frozen=True)
-class Point:
+class AxisPoint:
     """An answer on the axis, or a heading (without values): of an item, or of several."""
 
     name: str
@@ -42,33 +39,27 @@ class Point:
     section: bool = False  # whether it is the heading of several items
 
 
-@dataclass(frozen=True)
 class Naming:
     """How answers are named on the axis: with their item, or below its name if that is too long."""
 
-    single: bool  # whether every item has one answer that is drawn
-    common: str  # that answer, where it is the same of all; else nothing
-    below: bool  # whether items are headings of their own
-    means: int  # items of which the mean is drawn
-    items: int
-
-    @classmethod
-    def of(cls, items: Sequence[Variable]) -> Naming:
+    def __init__(self, items: Sequence[Variable]) -> None:
         """Look at the items that are drawn."""
         each = [drawn_answers(v) for v in items]
-        single = all(len(answers) == 1 for answers in each)
+        self.single = all(len(answers) == 1 for answers in each)  # one answer of each is drawn
         whole = {
-            v.labels[1:] if v.family.tabular else tuple(drawn_answers(v).values()) for v in items
+            v.labels[1:] if v.family.tabular else tuple(answers.values())
+            for v, answers in zip(items, each, strict=True)
         }
         (states,) = whole if len(whole) == 1 else [()]
-        names = [drawn_name(v, k) for v in items for k in drawn_answers(v)]
-        below = not single and any(len(wrap(name, NAME)) > LINES for name in names)
-        means = sum(v.family.on_a_scale for v in items)
-        return cls(single, states[0] if len(states) == 1 else "", below, means, len(items))
+        self.common = states[0] if len(states) == 1 else ""  # that answer, if the same of all
+        names = (drawn_name(v, k) for v, answers in zip(items, each, strict=True) for k in answers)
+        # Whether items are headings of their own.
+        self.below = not self.single and any(len(wrap(name, NAME)) > LINES for name in names)
+        self.means = [v.family.on_a_scale for v in items]
 
-    def heading(self, v: Variable) -> list[Point]:
+    def heading(self, v: Variable) -> list[AxisPoint]:
         """Give the line above the answers to an item, if there is one."""
-        return [Point(v.heading)] if self.below else []
+        return [AxisPoint(v.heading)] if self.below else []
 
     def name(self, v: Variable, state: int) -> str:
         """Name an answer."""
@@ -79,10 +70,10 @@ class Naming:
     def axis(self, root: Variable) -> str:
         """Give the title of the axis of probabilities, and of means between the ends of a scale."""
         ends = "lowest 0, highest 1"
-        if self.means == self.items:
+        if all(self.means):
             return f"{self.common or 'mean'}\n({ends})"
         title = f"p({self.common or 'answer'} | {root.name})"
-        return f"{title}\n(means: {ends})" if self.means else title
+        return f"{title}\n(means: {ends})" if any(self.means) else title
 
 
 def columns_of(panels: int, across: int) -> int:
@@ -112,7 +103,9 @@ def panels_of(
     return grid[: len(titles)]
 
 
-def tidy_panels(panels: Sequence[Axes], points: Sequence[Point], title: str, across: int) -> None:
+def tidy_panels(
+    panels: Sequence[Axes], points: Sequence[AxisPoint], title: str, across: int
+) -> None:
     """Name the answers of all panels; what is below no other has numbers on its axis."""
     for place, panel in enumerate(panels):
         below = place + columns_of(len(panels), across) >= len(panels)
@@ -121,39 +114,46 @@ def tidy_panels(panels: Sequence[Axes], points: Sequence[Point], title: str, acr
         panel.set_xticks([0.0, 0.5, 1.0])
 
 
-def height(points: Sequence[Point], lines: int) -> float:
+def height(points: Sequence[AxisPoint], lines: int) -> float:
     """Inches that answers below each other need."""
     return (ROW + LINE_ROW * lines) * len(points)
 
 
-def offsets(lines: int) -> list[float]:
-    """How far lines are off the place of an answer, so that their intervals can be told apart."""
-    step = min(APART, MOST_APART / lines)
-    return [step * (i - (lines - 1) / 2) for i in range(lines)]
-
-
 def draw(
     ax: Axes,
-    points: Sequence[Point],
-    c: int,
-    off: float,
-    name: str,
+    points: Sequence[AxisPoint],
+    names: Sequence[str],
     *,
     upright: bool = False,
-    **changes: Any,
+    only: int | None = None,
 ) -> None:
-    """Draw one line: between points that are joined, with marks and intervals where it is alone.
+    """Draw a line for each name, or one of them, with marks and intervals where it is alone.
 
-    `changes` are of its look, in matplotlib's words.
+    Lines are a little off the place of an answer, so that their intervals can be told apart.
     """
-    look = {**curve(Look(c)), **changes}
-    told = draw_line(ax, points, c, off, {"label": name, **look}, upright=upright)
-    told = [(place, p) for place, p in told if not p.shared]
-    at = np.array([place for place, _ in told])
-    bars = np.array([p.values[:, c] for _, p in told]).reshape(-1, 3)  # type: ignore[index]
+    step = min(APART, MOST_APART / len(names))
+    for c, name in enumerate(names):
+        if only in (None, c):
+            off = 0.0 if only == c else step * (c - (len(names) - 1) / 2)
+            draw_one(ax, points, c, off, {"label": name, **curve(Look(c))}, upright=upright)
+
+
+def draw_one(
+    ax: Axes,
+    points: Sequence[AxisPoint],
+    c: int,
+    off: float,
+    look: dict[str, Any],
+    *,
+    upright: bool = False,
+) -> None:
+    """Draw one line and the intervals around it."""
+    drawn = draw_line(ax, points, c, off, look, upright=upright)
+    own = [(place, p.values[:, c]) for place, p in drawn if p.values is not None and not p.shared]
+    at = np.array([place for place, _ in own])
+    bars = np.array([values for _, values in own]).reshape(-1, 3)
     known = np.isfinite(bars).all(axis=1) & (bars[:, 2] > bars[:, 1])
-    lines = ax.vlines if upright else ax.hlines
-    lines(
+    (ax.vlines if upright else ax.hlines)(
         at[known],
         bars[known, 1],
         bars[known, 2],
@@ -165,31 +165,36 @@ def draw(
 
 
 def draw_line(
-    ax: Axes, points: Sequence[Point], c: int, off: float, look: dict[str, Any], *, upright: bool
-) -> list[tuple[float, Point]]:
+    ax: Axes,
+    points: Sequence[AxisPoint],
+    c: int,
+    off: float,
+    look: dict[str, Any],
+    *,
+    upright: bool = False,
+) -> list[tuple[float, AxisPoint]]:
     """Draw a line with gaps where points are not joined; give points with their places.
 
     Where all lines are the same, this one has no mark of its own.
     """
-    told = [
+    drawn = [
         (place + off * (not p.shared), p) for place, p in enumerate(points) if p.values is not None
     ]
-    places: list[float] = []
-    values: list[float] = []
+    line: list[tuple[float, float]] = []
     marked: list[int] = []
-    for place, point in told:
-        if places and not point.joined:  # a gap
-            places.append(place)
-            values.append(np.nan)
-        marked += [len(places)] * (not point.shared)
-        places.append(place)
-        values.append(float(point.values[0, c]))  # type: ignore[index]
+    for place, point in drawn:
+        assert point.values is not None
+        if line and not point.joined:  # a gap
+            line.append((place, np.nan))
+        marked += [len(line)] * (not point.shared)
+        line.append((place, float(point.values[0, c])))
+    places, values = zip(*line, strict=True)
     ends = (places, values) if upright else (values, places)
-    ax.plot(*ends, **(look if len(marked) == len(told) else {**look, "markevery": marked}))
-    return told
+    ax.plot(*ends, **(look if len(marked) == len(drawn) else {**look, "markevery": marked}))
+    return drawn
 
 
-def tidy(ax: Axes, points: Sequence[Point], title: str, *, upright: bool) -> None:
+def tidy(ax: Axes, points: Sequence[AxisPoint], title: str, *, upright: bool) -> None:
     """Name the answers, and put the axis of probabilities from 0 to 1."""
     names = ["\n".join(wrapped(p.name)) for p in points]
     here = range(len(points))
@@ -215,9 +220,7 @@ def tidy(ax: Axes, points: Sequence[Point], title: str, *, upright: bool) -> Non
 def wrapped(name: str) -> list[str]:
     """Break a long name between words, and say where it goes on."""
     lines = wrap(name, NAME) or [""]
-    if len(lines) > LINES:
-        lines = [*lines[: LINES - 1], lines[LINES - 1] + "…"]
-    return lines
+    return lines if len(lines) <= LINES else [*lines[: LINES - 1], lines[LINES - 1] + "…"]
 
 
 SHORT, FEW = 8, 14  # characters and number of names that have room side by side
@@ -257,102 +260,83 @@ def plot_profile_lines(
         Whether to name the classes.
     """
     model = fit.model if isinstance(fit, Fit) else fit
-    classes, precise = check_items(model.network), intervals_to_draw(fit, intervals)
-    items = _drawn(model.network, classes)
-    naming = Naming.of([model.network.variables[i] for i in items])
+    network = model.network
+    classes, precise = check_items(network), intervals_to_draw(fit, intervals)
+    items = [network.variables[i] for i in network.shown if i in classes.leaves]
+    items = [v for v in items if drawn_answers(v)]
+    if not items:
+        raise OptionError("every item is a number: plot_densities draws these.")
+    naming = Naming(items)
     points = list(_points(model, items, naming, precise, groups))
-    sizes = model.network.layout.table(model.theta, classes.root).tolist()
-    title = naming.axis(classes.variable)
-    names = [
-        f"{classes.variable.name} {label} ({share:.0%})"
-        for label, share in zip(classes.variable.labels, sizes, strict=True)
-    ]
+    root = classes.variable
+    title, sizes = naming.axis(root), network.layout.table(model.theta, classes.root).tolist()
+    names = [f"{root.name} {k} ({p:.0%})" for k, p in zip(root.labels, sizes, strict=True)]
     if ax is None and len(names) > TOGETHER:
         return _in_panels(points, names, title)
-    upright = groups is None and _fit_side_by_side([p.name for p in points])
+    short = len(points) <= FEW and max(len(p.name) for p in points) <= SHORT
+    upright = groups is None and short
     size = (max(WIDE, 0.4 * len(points)), TALL)
     if not upright:
         size = (WIDE, EDGES + height(points, len(names)))
     alone, ax = ax is None, axes(ax, size)
-    for c, (name, off) in enumerate(zip(names, offsets(len(names)), strict=True)):
-        draw(ax, points, c, off, name, upright=upright)
+    draw(ax, points, names, upright=upright)
     tidy(ax, points, title, upright=upright)
-    if legend:
-        how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 3.0}
-        if alone:  # the figure is ours: there is room for as many names as it takes
-            ax.figure.legend(loc="outside lower center", ncols=min(len(names), 3), **how)
-        else:
-            ax.legend(**how)
+    if legend and alone:  # the figure is ours: there is room for as many names as it takes
+        ax.figure.legend(loc="outside lower center", ncols=min(len(names), 3), **LEGEND)
+    elif legend:
+        ax.legend(**LEGEND)
     return ax
 
 
-def _in_panels(points: Sequence[Point], names: Sequence[str], title: str) -> Axes:
+def _in_panels(points: Sequence[AxisPoint], names: Sequence[str], title: str) -> Axes:
     """Give each class a panel of its own, in which all others are grey."""
     panels = panels_of(names, ACROSS, ROW * len(points), PANEL, NAMES)
-    for c, (panel, name) in enumerate(zip(panels, names, strict=True)):
+    for c, panel in enumerate(panels):
         for other in range(len(names)):
             if other != c:
-                draw_line(panel, points, other, 0.0, GREY_LINE, upright=False)
-        draw(panel, points, c, 0.0, name)
+                draw_line(panel, points, other, 0.0, GREY_LINE)
+        draw(panel, points, names, only=c)
     tidy_panels(panels, points, title, ACROSS)
     return panels[0]
 
 
-def _drawn(network: Network, classes: LatentClasses) -> list[int]:
-    """Give the items that have answers, in their order."""
-    items = [i for i in network.shown if i in classes.leaves]
-    items = [i for i in items if drawn_answers(network.variables[i])]
-    if not items:
-        raise OptionError("every item is a number: plot_densities draws these.")
-    return items
-
-
 def _points(
     model: Model,
-    items: Sequence[int],
+    items: Sequence[Variable],
     naming: Naming,
     precise: Intervals | None,
     groups: Mapping[str, Sequence[str]] | None,
-) -> Iterator[Point]:
+) -> Iterator[AxisPoint]:
     """Give the answers in their order; a line goes on where every item has one point."""
-    network = model.network
-    names = {network.variables[i].name: i for i in items}
-    for title, members in _grouped(names, groups):
+    for title, members in _grouped({v.name: v for v in items}, groups or {}):
         if title:
-            yield Point(title, section=True)
+            yield AxisPoint(title, section=True)
         before = False
-        for i in members:
-            v = network.variables[i]
-            table = network.layout.table(model.theta, i)
+        for v in members:
+            table = model.network.layout.table(model.theta, model.network.index(v.name))
             ends = (table, table)
             if precise is not None:
                 ends = precise.table(v.name).low, precise.table(v.name).high
             yield from naming.heading(v)
             for k in drawn_answers(v):
                 values = np.stack([table[:, k], *(x[:, k] for x in ends)])
-                yield Point(naming.name(v, k), values, joined=before)
+                yield AxisPoint(naming.name(v, k), values, joined=before)
                 before = True
             before = naming.single
 
 
 def _grouped(
-    names: Mapping[str, int], groups: Mapping[str, Sequence[str]] | None
-) -> Iterator[tuple[str, list[int]]]:
+    items: Mapping[str, Variable], groups: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[Variable]]]:
     """Give items by group, as they are listed there; those in none come last."""
-    told = groups or {}
-    taken: list[str] = []
-    for title, members in told.items():
+    others = dict(items)
+    for title, members in groups.items():
         for name in members:
-            if name not in names:
-                raise OptionError(f"groups: '{name}' is no item here; there are {list(names)}.")
-            if name in taken:
+            if name not in items:
+                raise OptionError(f"groups: '{name}' is no item here; there are {list(items)}.")
+            if name not in others:
                 raise OptionError(f"groups: '{name}' is in two of them. Name it once.")
-            taken.append(name)
-        yield title, [names[name] for name in members]
-    others = [i for name, i in names.items() if name not in taken]
+            del others[name]
+        yield title, [items[name] for name in members]
     if others:
-        yield ("others" if told else ""), others
-
-
-def _fit_side_by_side(names: Sequence[str]) -> bool:
-    return len(names) <= FEW and max(map(len, names)) <= SHORT
+        yield ("others" if groups else ""), list(others.values())

@@ -1,7 +1,4 @@
-"""The bootstrap: data drawn from a fit, with the real data's holes; units of a survey.
-
-Intervals by the bootstrap: how far parameters of refits to drawn data are apart.
-"""
+"""The bootstrap: data drawn from a fit with the same missing cells, and intervals from refits."""
 
 from dataclasses import replace
 from functools import partial
@@ -91,16 +88,11 @@ def simulate_rows(
 
     Rows have the holes of the data.
     """
-    rng = np.random.default_rng([seed, replicate])
-    network, copies = problem.network, problem.counts.astype(np.int64)
-    holes = np.repeat(problem.codes < 0, copies, axis=0)
-    fixed = {}
-    if given is not None:
-        column = problem.codes[:, network.observed.index(given)]
-        fixed[given] = np.repeat(column, copies)
-    model = Model(network, theta, problem.alpha)
-    cells = sample_shown(model, len(holes), rng, fixed=fixed)
-    cells[holes] = np.nan
+    rng, network = np.random.default_rng([seed, replicate]), problem.network
+    every = np.repeat(problem.codes, problem.counts.astype(np.int64), axis=0)
+    fixed = {} if given is None else {given: every[:, network.observed.index(given)]}
+    cells = sample_shown(Model(network, theta, problem.alpha), len(every), rng, fixed=fixed)
+    cells[every < 0] = np.nan
     drawn = coded([network.variables[i] for i in network.observed], cells)
     kind = smallest(max(len(v.states) for v in drawn.variables))
     codes: CodeArray = drawn.codes.astype(kind)
@@ -139,8 +131,8 @@ def bootstrap_intervals(
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas = np.array([theta for theta, _ in refits])
     stopped = sum(not finished for _, finished in refits)
-    told = objective.estimate, level, thetas, held
-    return replicated(problem, model, *told, stopped=stopped, seed=options.seed)
+    estimate, seed = objective.estimate, options.seed
+    return replicated(problem, model, estimate, level, thetas, held, stopped=stopped, seed=seed)
 
 
 def replicated(

@@ -56,7 +56,9 @@ def _relabelling(model: Model, like: Model) -> Relabelling:
         before = dict(orders)
         for h, old in before.items():
             now = model.relabelled(Relabelling(layout, orders=orders))
-            turned = {**orders, h: [old[k] for k in _order(now, like, h)]}
+            cost = np.zeros((layout.cards[h], like.network.layout.cards[h]))
+            cost = sum(_distances(now, like, h), start=cost)
+            turned = {**orders, h: [old[k] for k in cheapest_order(cost)]}
             # Where a table is known its states have meanings, which are not a matter of number.
             if Relabelling(layout, orders=turned).keeps(np.zeros(layout.size)):
                 orders = turned
@@ -86,14 +88,6 @@ def check_comparable(model: Model, like: Model) -> None:
                 f"'{names[i]}' has the states {list(one.variables[i].labels)} here and "
                 f"{list(other.variables[i].labels)} in the other model. They must be the same."
             )
-
-
-def _order(model: Model, like: Model, h: int) -> list[int]:
-    """Give the old number of each new state of one hidden variable."""
-    cost = np.zeros((model.network.layout.cards[h], like.network.layout.cards[h]))
-    for distance in _distances(model, like, h):
-        cost += distance
-    return cheapest_order(cost)
 
 
 def cheapest_order(cost: FloatArray) -> list[int]:

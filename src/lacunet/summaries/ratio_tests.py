@@ -1,8 +1,6 @@
-"""Weighted sums of independent χ² variables with one degree of freedom, Q = Σ λ_j χ²_j.
+"""Likelihood-ratio tests of nested models: the bootstrap's for one more class, Vuong's, and χ².
 
-The likelihood-ratio test of Vuong (1989), as Lo, Mendell & Rubin (2001) take it for classes.
-The bootstrap likelihood-ratio test: do the data ask for one more hidden state?
-The likelihood-ratio test of two models, of which one has all that the other has.
+The test of Vuong (1989) is taken for classes as by Lo, Mendell & Rubin (2001).
 """
 
 import math
@@ -23,7 +21,7 @@ from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.information import NUMBERS, Informed, informed, root_of, row_scores
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models.latent_class import counted, unit
-from lacunet.models.network import Network
+from lacunet.models.network import Variable
 from lacunet.models.surgery import with_shown
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
@@ -38,11 +36,11 @@ NOTHING = 1e-12  # weights below this part of the largest change nothing
 
 
 def exceeds(weights: FloatArray, x: float) -> float:
-    """P(Q > x) for x ≥ 0, by inverting the moment generating function M(t) = Π (1 − 2 λ_j t)^(−½).
+    """P(Q > x) for x ≥ 0, Q = Σ λ_j χ²_j of independent χ² with one degree of freedom each.
 
-    P = 1/(2πi) ∫ M(t) exp(−t x)/t dt along a hyperbola that crosses the real axis at its saddle
-    point and bends to the right, where the integrand vanishes: no oscillation is left, and small
-    probabilities keep their digits.
+    The generating function M(t) = Π (1 − 2 λ_j t)^(−½) is inverted: P = 1/(2πi) ∫ M(t) exp(−t x)/t
+    dt along a hyperbola that crosses the real axis at its saddle point and bends to the right,
+    where the integrand vanishes: no oscillation is left, and small probabilities keep their digits.
 
     >>> round(exceeds(np.ones(3), 7.815), 4), round(exceeds(np.array([1.0, 1.0, -1.0, -1.0]), 2), 4)
     (0.05, 0.1839)
@@ -112,18 +110,15 @@ def vuong_test(small: Fit, large: Fit) -> VuongTest | None:
     """
     if not all(fit.estimate is Estimate.ML and fit.problem.whole for fit in (small, large)):
         return None
-    known = [_informed(fit) for fit in (small, large)]
+    known = []
+    for fit in (small, large):
+        held = on_boundary(fit.point.N, np.zeros(fit.problem.layout.size), fit.problem.layout)
+        known.append(informed(fit.problem, fit.point.theta, fit.point.N, held))
     if not all(one.maximum for one in known):
         return None
-    few, many = (fit.model.network.dimension for fit in (small, large))
-    gain = max(0.0, 2.0 * (large.log_lik - small.log_lik))
+    more = large.model.network.dimension - small.model.network.dimension
     weights = _weights((small, large), known)
-    return VuongTest(gain, weights, many - few, small.problem.cases)
-
-
-def _informed(fit: Fit) -> Informed:
-    held = on_boundary(fit.point.N, np.zeros(fit.problem.layout.size), fit.problem.layout)
-    return informed(fit.problem, fit.point.theta, fit.point.N, held)
+    return VuongTest(_statistic(small, large), weights, more, small.problem.cases)
 
 
 def _weights(fits: tuple[Fit, Fit], known: list[Informed]) -> FloatArray:
@@ -148,7 +143,6 @@ REPLICATES = 200
 FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
 STARTS = 16  # of each fit; there are two fits for each replicate
 TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
-NAN = float("nan")
 BATCH = 16  # replicates between two looks at whether to stop early
 
 
@@ -199,8 +193,9 @@ class RatioTest(Printable):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the two fits."""
+        network = self.small.model.network
         flags = [
-            replace(flag, fits=Sizes((k,), self._unit(several=k > 1)))
+            replace(flag, fits=Sizes((k,), unit(network, several=k > 1)))
             for k, fit in zip(self.states, (self.small, self.large), strict=True)
             for flag in fit.flags
         ]
@@ -211,23 +206,24 @@ class RatioTest(Printable):
 
     def tidy(self) -> Columns:
         """Give one row; `replicates` has the statistics of the data that were drawn."""
-        return {
-            "states": [self.states[0]],
-            "against": [self.states[1]],
-            "statistic": [self.statistic],
-            "p_value": [self.p_value],
-            "replicates": [len(self.replicates)],
-            "exceeding": [self.exceeding],
-            "p_stderr": [self.stderr],
-            "vlmr_p": [NAN if self.vuong is None else self.vuong.p_value],
-            "lmr_p": [NAN if self.vuong is None else self.vuong.adjusted_p],
+        row = {
+            "states": self.states[0],
+            "against": self.states[1],
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "replicates": len(self.replicates),
+            "exceeding": self.exceeding,
+            "p_stderr": self.stderr,
+            "vlmr_p": math.nan if self.vuong is None else self.vuong.p_value,
+            "lmr_p": math.nan if self.vuong is None else self.vuong.adjusted_p,
         }
+        return {name: [value] for name, value in row.items()}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         k, more = self.states
         small = counted(k, self.small.model.network)
-        answer = f"p = {number(self.p_value, 4)}. {self._words(small, more)}"
+        answer = f"p = {number(self.p_value, 4)}. {self._verdict(small, more)}"
         rows = tuple(
             (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
             for states, fit in ((k, self.small), (more, self.large))
@@ -244,29 +240,23 @@ class RatioTest(Printable):
             *self._limit_words(),
             *(f"- {flag}" for flag in self.flags),
         )
-        what = self._unit()
+        what = unit(self.small.model.network)
         title, header = "Bootstrap likelihood-ratio test (ML fits)", (what, "d", "log L")
         of = "" if what == "classes" else f" of {self.variable}"
-        return [
-            Grid(f"{k} against {more} {what}{of}: {answer}"),
-            Grid(title, header, rows, frozenset(), notes),
-        ]
+        verdict = Grid(f"{k} against {more} {what}{of}: {answer}")
+        return [verdict, Grid(title, header, rows, frozenset(), notes)]
 
     def _limit_words(self) -> Iterator[str]:
         """Say what the test of Vuong, Lo, Mendell & Rubin gives, and how far to trust it."""
-        if self.vuong is not None:
-            told = self.vuong
+        if (vuong := self.vuong) is not None:
             yield (
-                f"VLMR p-value {probability(told.p_value)} (mean {number(told.mean)}, sd "
-                f"{number(told.deviation)}); LMR (adjusted to {number(told.adjusted)}) "
-                f"p-value {probability(told.adjusted_p)}"
+                f"VLMR p-value {probability(vuong.p_value)} (mean {number(vuong.mean)}, sd "
+                f"{number(vuong.deviation)}); LMR (adjusted to {number(vuong.adjusted)}) "
+                f"p-value {probability(vuong.adjusted_p)}"
             )
             yield "theory does not carry VLMR and LMR over to classes: go by the bootstrap"
 
-    def _unit(self, *, several: bool = True) -> str:
-        return unit(self.small.model.network, several=several)
-
-    def _words(self, states: str, more: int) -> str:
+    def _verdict(self, states: str, more: int) -> str:
         if self.p_value <= 0.05:
             evidence = "Strong evidence" if self.p_value <= 0.01 else "Evidence"
             return f"{evidence} against {states}: the data ask for {more} or more."
@@ -319,27 +309,26 @@ def ratio_of_fits(
         if stop_after is not None and exceeding[-1] >= stop_after:
             drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
             break
-    variable = _in_question(small.problem.network, large.problem.network)
-    states = small.problem.layout.cards[variable], large.problem.layout.cards[variable]
-    name = small.problem.network.variables[variable].name
-    told = np.array(drawn), replicates, stop_after
-    return RatioTest(states, name, small, large, statistic, *told)
+    variables = small.problem.network.variables, large.problem.network.variables
+    few, many = next(pair for pair in zip(*variables, strict=True) if _differs(*pair))
+    states = len(few.states), len(many.states)
+    own = np.array(drawn), replicates, stop_after
+    return RatioTest(states, few.name, small, large, statistic, *own)
 
 
-def _in_question(small: Network, large: Network) -> int:
-    """Where the variable is whose number of states differs."""
-    return next(i for i in small.hidden if small.variables[i] != large.variables[i])
+def _differs(one: Variable, other: Variable) -> bool:
+    """Whether the number of states of a hidden variable is what the test is about."""
+    return one.hidden and one != other
 
 
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
     """Give the statistic of data drawn from the smaller model."""
-    drawn = simulate_like(small.problem, small.model.theta, small.options.seed, replicate)
-    wide, shown = large.problem, [drawn.network.variables[i] for i in drawn.network.observed]
-    network = with_shown(wide.network, shown)  # the numbers that were drawn
-    wider = problem_of_codes(drawn.codes, drawn.counts, network, wide.alpha)
     options = small.options
-    fits = learn(drawn, options, executor=executor), learn(wider, options, executor=executor)
-    return _statistic(*fits)
+    drawn = simulate_like(small.problem, small.model.theta, options.seed, replicate)
+    shown = [drawn.network.variables[i] for i in drawn.network.observed]
+    network = with_shown(large.problem.network, shown)  # the numbers that were drawn
+    wider = problem_of_codes(drawn.codes, drawn.counts, network, large.problem.alpha)
+    return _statistic(*(learn(problem, options, executor=executor) for problem in (drawn, wider)))
 
 
 def _statistic(small: Fit, large: Fit) -> float:

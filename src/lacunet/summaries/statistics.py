@@ -1,13 +1,12 @@
-"""How well rows can be told apart by their classes, at the parameters of a model.
+"""Fit statistics as other latent-class programs print them: criteria, classification, residuals.
 
-Information criteria as other programs print them: minus twice the log-likelihood, so LOWER wins.
-Fit statistics: what other latent-class programs print beside a fit, in their conventions.
+Criteria are minus twice the log-likelihood, plus a penalty: LOWER wins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from lacunet.fitting.objective import Estimate
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.models.latent_class import has_classes, is_latent_class
-from lacunet.models.network import Model, Variable
+from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.residuals import (
     LARGEST_TABLE,
@@ -63,27 +62,18 @@ class Classification:
 
 def classify(problem: Problem, theta: FloatArray) -> tuple[Classification, ...]:
     """Classify the rows of a problem by each of its hidden variables."""
-    variables = [problem.network.variables[h] for h in problem.network.hidden]
-    posteriors = problem.about_hidden(theta)
-    each = zip(variables, posteriors, strict=True)
-    return tuple(_classify(variable, p, problem.counts) for variable, p in each)
-
-
-def _classify(variable: Variable, p: FloatArray, counts: FloatArray) -> Classification:
-    states = len(variable.states)
-    possible = p.sum(axis=1) > 0
-    p, weight = p[possible], counts[possible]
-    expected = np.zeros((states, states))
-    np.add.at(expected, p.argmax(axis=1), p * weight[:, None])
-    cases = weight.sum()
-    entropy = -float(weight @ xlogy(p, p).sum(axis=1))
-    return Classification(
-        variable.name,
-        variable.labels,
-        1.0 - entropy / (cases * np.log(states)) if states > 1 else float("nan"),
-        1.0 - float(weight @ p.max(axis=1)) / cases,
-        expected,
-    )
+    found = []
+    for h, posterior in zip(problem.network.hidden, problem.about_hidden(theta), strict=True):
+        variable = problem.network.variables[h]
+        possible = posterior.sum(axis=1) > 0
+        p, weight, states = posterior[possible], problem.counts[possible], len(variable.states)
+        expected = np.zeros((states, states))
+        np.add.at(expected, p.argmax(axis=1), p * weight[:, None])
+        cases, entropy = weight.sum(), -float(weight @ xlogy(p, p).sum(axis=1))
+        r2 = 1.0 - entropy / (cases * np.log(states)) if states > 1 else math.nan
+        error = 1.0 - float(weight @ p.max(axis=1)) / cases
+        found.append(Classification(variable.name, variable.labels, r2, error, expected))
+    return tuple(found)
 
 
 LOWER = "lower is better"
@@ -153,12 +143,9 @@ class FitStatistics(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        return [
-            self._criteria_grid(),
-            *self._classification_grids(),
-            self._goodness_grid(self.goodness),
-            *([self._residual_grid(self.residuals)] if self.residuals != () else []),
-        ]
+        residuals = [] if self.residuals == () else [self._residual_grid(self.residuals)]
+        classification = map(_classification_grid, self.classification)
+        return [self._criteria_grid(), *classification, self._goodness_grid(), *residuals]
 
     def _criteria_grid(self) -> Grid:
         rows = tuple((name, number(x), FORMULAS[name]) for name, x in self.criteria.items())
@@ -175,24 +162,8 @@ class FitStatistics(Printable):
         header = ("criterion", "value", "formula")
         return Grid(f"Fit statistics ({LOWER})", header, rows, frozenset({0, 2}), tuple(notes))
 
-    def _classification_grids(self) -> Iterator[Grid]:
-        for c in self.classification:
-            rows = [
-                (f"given {state}", *map(share, (c.given[a], *c.average[a])))
-                for a, state in enumerate(c.states)
-            ]
-            yield Grid(
-                f"Classification by {c.name}: mean posterior of the rows that are given each state",
-                (c.name, "share", *(f"p({s})" for s in c.states)),
-                (*rows, ("expected", "", *map(share, c.sizes))),
-                notes=(
-                    f"entropy R² = {number(c.entropy_r2, 3)} (1: every row is certain)",
-                    f"expected classification error = {share(c.error)}",
-                ),
-            )
-
-    def _goodness_grid(self, fit: GoodnessOfFit | None) -> Grid:
-        title = "Observed against expected rows"
+    def _goodness_grid(self) -> Grid:
+        fit, title = self.goodness, "Observed against expected rows"
         if not self.model.network.layout.tabular:
             note = "G² and X² are left out: columns of numbers have no table to count in."
             return Grid(title, notes=(note,))
@@ -239,21 +210,34 @@ class FitStatistics(Printable):
 
     def _about(self, first: str, second: str) -> str:
         """Say what to do about two columns that go together beyond their classes."""
-        told, known = (
-            f"{first} and {second} go together beyond their classes",
-            self.model.predictors,
-        )
-        if known is None:
+        what, edge = f"{first} and {second} go together beyond their classes", (first, second)
+        if self.model.predictors is None:
             return (
-                f"{told}: try a direct effect between them, {edge_words(first, second)}; "
+                f"{what}: try a direct effect between them, {edge_words(*edge)}; "
                 f"{residual_words()} tries all such pairs."
             )
-        if second in known.names:
+        if second in self.model.predictors.names:
             return (
-                f"{told}: {first} is answered otherwise by members of a class that differ in "
+                f"{what}: {first} is answered otherwise by members of a class that differ in "
                 f"{second}. Compared as groups (compare_groups, fit --group), they tell more."
             )
-        return f"{told}. Without covariates, {edge_words(first, second)} adds a direct effect."
+        return f"{what}. Without covariates, {edge_words(*edge)} adds a direct effect."
+
+
+def _classification_grid(c: Classification) -> Grid:
+    rows = [
+        (f"given {state}", *map(share, (c.given[a], *c.average[a])))
+        for a, state in enumerate(c.states)
+    ]
+    return Grid(
+        f"Classification by {c.name}: mean posterior of the rows that are given each state",
+        (c.name, "share", *(f"p({s})" for s in c.states)),
+        (*rows, ("expected", "", *map(share, c.sizes))),
+        notes=(
+            f"entropy R² = {number(c.entropy_r2, 3)} (1: every row is certain)",
+            f"expected classification error = {share(c.error)}",
+        ),
+    )
 
 
 def fit_statistics(

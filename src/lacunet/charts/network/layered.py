@@ -1,21 +1,19 @@
-"""Coordinates within layers: edges short and straight, boxes in their order and apart.
+"""Boxes in layers, and edges led around them: Sugiyama's way to draw a directed graph.
 
-Minimises Σ w_e sqrt(d_e² + ε²), d_e the sideways length of an edge, under gaps between neighbours,
-by Newton's method with a logarithmic barrier. As ε falls, it becomes the problem of Gansner et al.
-(1993, section 4), Σ w_e |d_e|; of its many solutions this one is in the middle, so symmetric graphs
-have symmetric pictures.
-
-Boxes in layers, and edges led around them: Sugiyama's way to draw a directed graph.
+Coordinates within layers minimise Σ w_e sqrt(d_e² + ε²), d_e the sideways length of an edge, under
+gaps between neighbours, by Newton's method with a logarithmic barrier. As ε falls, it becomes the
+problem of Gansner et al. (1993, section 4), Σ w_e |d_e|; of its many solutions this one is in the
+middle, so symmetric graphs have symmetric pictures.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from lacunet.charts.network.drawing import HEAD, Curve, Point, line
@@ -36,8 +34,12 @@ def straighten(
 
     ``start`` keeps every gap with room to spare.
     """
-    apart = _differences(np.concatenate([edges, pairs]), len(start))
     x, eps = start, WIDEST
+    ends = np.concatenate([edges, pairs])
+    rows, ones = np.arange(len(ends)), np.ones(len(ends))
+    places = np.concatenate([rows, rows]), np.concatenate([ends[:, 1], ends[:, 0]])
+    shape = len(ends), len(start)
+    apart = sparse.csr_array((np.concatenate([ones, -ones]), places), shape=shape)
     while eps >= FINEST:
         for _ in range(STEPS):
             step = _newton(x, eps, apart, weights, gaps)
@@ -46,13 +48,6 @@ def straighten(
                 break
         eps /= 2
     return x
-
-
-def _differences(pairs: IntArray, size: int) -> sparse.csr_array:
-    """Write differences, second less first, as a matrix."""
-    rows, ones = np.arange(len(pairs)), np.ones(len(pairs))
-    places = np.concatenate([rows, rows]), np.concatenate([pairs[:, 1], pairs[:, 0]])
-    return sparse.csr_array((np.concatenate([ones, -ones]), places), shape=(len(pairs), size))
 
 
 def _newton(
@@ -84,8 +79,7 @@ SLOPE = 1 / 7  # height between layers, by the width of the widest link between 
 Size = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Direction:
+class Direction(NamedTuple):
     """How layers run, and how much room there is between them."""
 
     across: bool  # from left to right, not from top to bottom
@@ -98,8 +92,7 @@ DOWN, DOWN_CLOSE = Direction(False, 18, 34), Direction(False, 10, 34)
 ACROSS = Direction(True, 12, 26, 44)
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """An edge to lead from one box to another."""
 
     tail: int
@@ -108,8 +101,7 @@ class Link:
     from_above: bool = False  # it ends in the middle of the upper edge, without a head
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Where everything goes, in pixels, y down."""
 
     width: float
@@ -117,12 +109,6 @@ class Places:
     middles: tuple[Point, ...]  # of the boxes
     curves: tuple[Curve, ...]  # of the links
     tips: tuple[Point, ...]  # where the heads of links end
-
-    def turned(self) -> "Places":
-        """Exchange x and y."""
-        curves = tuple(tuple((y, x) for x, y in curve) for curve in self.curves)
-        middles, tips = (tuple((y, x) for x, y in points) for points in (self.middles, self.tips))
-        return Places(self.height, self.width, middles, curves, tips)
 
 
 def place(
@@ -141,50 +127,39 @@ def place(
     routes: list[tuple[Curve, Point]] = [((), (0.0, 0.0))] * len(links)
     left = top = width = height = 0.0
     for boxes, own in _components(len(sizes), links):
-        part = _Part(
-            [sizes[i] for i in boxes], _renumbered(boxes, [links[k] for k in own]), direction
-        )
+        at = {i: k for k, i in enumerate(boxes)}
+        inner = [link._replace(tail=at[link.tail], head=at[link.head]) for link in own.values()]
+        part = _Part([sizes[i] for i in boxes], inner, direction)
         if left and left + part.width > room:
             left, top = 0.0, height + direction.between
-        for i, middle in zip(boxes, part.middles(), strict=True):
-            middles[i] = _moved(middle, left, top)
+        for k, i in enumerate(boxes):
+            middles[i] = _moved(part.middle(k), left, top)
         for k, (curve, tip) in zip(own, part.routes(), strict=True):
             routes[k] = tuple(_moved(p, left, top) for p in curve), _moved(tip, left, top)
         width, height = max(width, left + part.width), max(height, top + part.height)
         left += part.width + direction.within
     curves, tips = tuple(curve for curve, _ in routes), tuple(tip for _, tip in routes)
-    found = Places(width, height, tuple(middles), curves, tips)
-    return found.turned() if direction.across else found
+    if not direction.across:
+        return Places(width, height, tuple(middles), curves, tips)
+    turned = tuple(tuple((y, x) for x, y in curve) for curve in (*curves, middles, tips))
+    return Places(height, width, turned[-2], turned[:-2], turned[-1])
 
 
 def _moved(point: Point, right: float, down: float) -> Point:
     return point[0] + right, point[1] + down
 
 
-def _components(count: int, links: Sequence[Link]) -> list[tuple[list[int], list[int]]]:
+def _components(count: int, links: Sequence[Link]) -> list[tuple[list[int], dict[int, Link]]]:
     """Give the boxes and links of each connected part, in the order of their first boxes."""
-    part = list(range(count))
-
-    def first(i: int) -> int:
-        while part[i] != i:
-            part[i] = part[part[i]]
-            i = part[i]
-        return i
-
-    for link in links:
-        a, b = sorted((first(link.tail), first(link.head)))
-        part[b] = a
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    for i in range(count):
-        found.setdefault(first(i), ([], []))[0].append(i)
+    ends = [link.tail for link in links], [link.head for link in links]
+    graph = sparse.coo_array((np.ones(len(links)), ends), shape=(count, count))
+    _, part = connected_components(graph, directed=False)
+    found: list[tuple[list[int], dict[int, Link]]] = [([], {}) for _ in range(max(part) + 1)]
+    for i, c in enumerate(part):
+        found[c][0].append(i)
     for k, link in enumerate(links):
-        found[first(link.tail)][1].append(k)
-    return list(found.values())
-
-
-def _renumbered(boxes: Sequence[int], links: Sequence[Link]) -> list[Link]:
-    at = {i: k for k, i in enumerate(boxes)}
-    return [Link(at[link.tail], at[link.head], link.firm, link.from_above) for link in links]
+        found[part[link.tail]][1][k] = link
+    return found
 
 
 class _Part:
@@ -257,15 +232,9 @@ class _Part:
         """Give the middle of a box or bend."""
         return float(self.x[i]), sum(self.bands[self.rank[i]]) / 2
 
-    def middles(self) -> list[Point]:
-        """Give the middles of the boxes."""
-        return [self.middle(i) for i in range(self.boxes)]
-
     def routes(self) -> list[tuple[Curve, Point]]:
         """Give the curve of each link, and its tip."""
-        return [
-            self._route(link, chain) for link, chain in zip(self.links, self.chains, strict=True)
-        ]
+        return list(map(self._route, self.links, self.chains))
 
     def _port(self, i: int, other: int, side: int) -> Point:
         """Give the point of a box's lower (1) or upper (-1) edge where a link to another ends."""

@@ -1,13 +1,12 @@
-"""Many leaves of one parent, gathered in columns below it: side by side they would be too wide.
+"""Where the boxes and arrows of a network go.
 
-A trunk runs along the upper edge of such a block and down beside each column; from there a short
-arrow leads to each leaf. Variables without any edge are gathered in the same way, without a trunk.
-
-Where the boxes and arrows of a network go.
+Many leaves of one parent are gathered in columns below it, as a fan: side by side they would be too
+wide. A trunk runs along the upper edge of such a block and down beside each column; from there a
+short arrow leads to each leaf. Variables without any edge are gathered without a trunk.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from lacunet.charts.network.drawing import (
@@ -21,7 +20,7 @@ from lacunet.charts.network.drawing import (
     line,
     name_lines,
 )
-from lacunet.charts.network.layered import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, place
+from lacunet.charts.network.layered import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, Size, place
 from lacunet.errors import OptionError
 from lacunet.models.network import Network
 
@@ -30,74 +29,6 @@ DROP = 26.0  # pixels from the trunk beside a column to its boxes
 APART = 14.0  # pixels between columns
 BETWEEN = 9.0  # pixels between boxes of a column
 ABOVE = 16.0  # pixels from the upper edge to the first boxes
-
-Size = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Fan:
-    """The leaves of one parent, and where they are inside their block."""
-
-    parent: int | None  # None: they have no edges
-    leaves: tuple[int, ...]
-    width: float
-    height: float
-    middles: tuple[Point, ...]  # of the leaves, from the block's upper left corner
-    drops: tuple[float, ...]  # x of the trunk beside each leaf
-
-
-def find_fans(parents: Sequence[Sequence[int]]) -> dict[int | None, tuple[int, ...]]:
-    """Give the leaves of each variable that has several of its own; a leaf has no other parent."""
-    with_children = {p for pa in parents for p in pa}
-    leaves: dict[int | None, list[int]] = {}
-    for i, pa in enumerate(parents):
-        if len(pa) <= 1 and i not in with_children:
-            leaves.setdefault(pa[0] if pa else None, []).append(i)
-    return {p: tuple(own) for p, own in leaves.items() if len(own) >= FEWEST}
-
-
-def gather(parent: int | None, leaves: Sequence[int], sizes: Sequence[Size], room: float) -> Fan:
-    """Put leaves into as many columns as there is room for, all about equally long."""
-    drop = 0.0 if parent is None else DROP
-    width = max(sizes[i][0] for i in leaves)
-    most = max(1, int((room + APART) // (width + drop + APART)))
-    rows = -(-len(leaves) // most)
-    columns = [leaves[k : k + rows] for k in range(0, len(leaves), rows)]
-    middles: dict[int, Point] = {}
-    drops: dict[int, float] = {}
-    x, height = 0.0, 0.0
-    for column in columns:
-        wide = max(sizes[i][0] for i in column)
-        y = ABOVE
-        for i in column:
-            middles[i] = (x + drop + sizes[i][0] / 2, y + sizes[i][1] / 2)
-            drops[i] = x
-            y += sizes[i][1] + BETWEEN
-        x += drop + wide + APART
-        height = max(height, y - BETWEEN)
-    places = tuple(middles[i] for i in leaves)
-    return Fan(parent, tuple(leaves), x - APART, height, places, tuple(drops[i] for i in leaves))
-
-
-def trunk(fan: Fan, corner: Point, start: Point) -> list[Curve]:
-    """Draw the lines that the arrows of a fan share, from where the parent's line ends."""
-    left, top = corner
-    xs = sorted({left + x for x in fan.drops})
-    lowest = {
-        left + drop: top + y  # the last of each column stays
-        for drop, (_, y) in zip(fan.drops, fan.middles, strict=True)
-    }
-    across = line((min(xs[0], start[0]), top), (max(xs[-1], start[0]), top))
-    return [across, *(line((x, top), (x, lowest[x])) for x in xs)]
-
-
-def branch(fan: Fan, k: int, corner: Point, width: float) -> tuple[Curve, Point]:
-    """Lead the k-th leaf's arrow from the trunk to its box of a given width."""
-    left, top = corner
-    x, y = fan.middles[k]
-    tip = (left + x - width / 2, top + y)
-    return line((left + fan.drops[k], top + y), (tip[0] - HEAD, tip[1])), tip
-
 
 Edge: TypeAlias = tuple[int, int]  # parent and child
 Certainty: TypeAlias = Mapping[tuple[str, str], float]  # of edges, by parent and child
@@ -126,100 +57,28 @@ def draw(
     fits, or else the narrowest. `certainty` gives the probability of some edges, by the names of
     parent and child; `compelled`, if given, names those that cannot point the other way.
     """
-    marks = _Marks(_checked(network, certainty or {}), _turning(network, compelled))
+    chances = _checked(network, certainty or {})
+    names = [v.name for v in network.variables]
     fans = find_fans(network.parents)
     tried: list[Drawing] = []
     for gathered, direction in WAYS:
         if gathered and not fans:
             continue
-        sketch = _Sketch(network, marks)
-        sketch.fill(fans if gathered else {}, room, direction)
-        tried.append(sketch.drawing())
+        plan = _Plan(network, fans if gathered else {}, room, direction)
+        tried.append(plan.drawing)
         if tried[-1].width <= room:
-            return tried[-1]
-    return min(tried, key=lambda drawing: drawing.width)
-
-
-@dataclass(frozen=True)
-class _Marks:
-    """What is known of edges."""
-
-    chances: Mapping[Edge, float]
-    turning: Collection[Edge]  # those that may as well point the other way
-
-
-class _Sketch:
-    """Where everything is, as far as it is known."""
-
-    def __init__(self, network: Network, marks: _Marks) -> None:
-        self.network, self.marks = network, marks
-        self.lines = [name_lines(v.name) for v in network.variables]
-        self.sizes = [box_size(text) for text in self.lines]
-        self.width = self.height = 0.0
-        self.middles: dict[int, Point] = {}
-        self.arrows: dict[Edge, Arrow] = {}
-        self.trunks: list[Curve] = []
-
-    def fill(self, fans: Mapping[int | None, Sequence[int]], room: float, how: Direction) -> None:
-        """Place single boxes, and each fan as one; what has no edges comes below."""
-        loose = fans.get(None, ())
-        own = {p: leaves for p, leaves in fans.items() if p is not None}
-        blocks = {p: gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()}
-        gathered = {*loose, *(i for leaves in own.values() for i in leaves)}
-        single = [i for i in self.network.order if i not in gathered]
-        at = {i: k for k, i in enumerate(single)}
-        edges = [(p, i) for i in single for p in self.network.parents[i]]
-        inner = {p for pa in self.network.parents for p in pa}
-        links = [Link(at[p], at[i], firm=i in inner) for p, i in edges]
-        links += [Link(at[p], len(single) + k, from_above=True) for k, p in enumerate(blocks)]
-        shapes = [self.sizes[i] for i in single]
-        shapes += [(block.width, block.height) for block in blocks.values()]
-        found = place(shapes, links, how, room)
-        self.width, self.height = found.width, found.height
-        self.middles |= {i: found.middles[k] for i, k in at.items()}
-        for k, edge in enumerate(edges):
-            self._add(edge, found.curves[k], found.tips[k])
-        for k, block in enumerate(blocks.values()):
-            stem = found.curves[len(edges) + k]
-            corner = self._put(block, found.middles[len(single) + k])
-            self.trunks += [stem, *trunk(block, corner, stem[-1])]
-        if loose:
-            self._put_below(gather(None, loose, self.sizes, room))
-
-    def _put(self, fan: Fan, middle: Point) -> Point:
-        """Put the leaves of a fan where its block is; give the corner of the block."""
-        left, top = middle[0] - fan.width / 2, middle[1] - fan.height / 2
-        for k, (leaf, (x, y)) in enumerate(zip(fan.leaves, fan.middles, strict=True)):
-            self.middles[leaf] = (left + x, top + y)
-            if fan.parent is not None:
-                width = self.sizes[leaf][0]
-                self._add((fan.parent, leaf), *branch(fan, k, (left, top), width))
-        return left, top
-
-    def _put_below(self, fan: Fan) -> None:
-        """Put a block under all that is there, in the middle."""
-        wider = max(0.0, fan.width - self.width)
-        self.middles = {i: (x + wider / 2, y) for i, (x, y) in self.middles.items()}
-        self.arrows = {edge: arrow.moved(wider / 2) for edge, arrow in self.arrows.items()}
-        self.trunks = [tuple((x + wider / 2, y) for x, y in curve) for curve in self.trunks]
-        self.width += wider
-        self._put(fan, (self.width / 2, self.height + fan.height / 2))
-        self.height += fan.height
-
-    def _add(self, edge: Edge, curve: Curve, tip: Point) -> None:
-        chance, turns = self.marks.chances.get(edge), edge in self.marks.turning
-        self.arrows[edge] = Arrow(*edge, curve, tip, chance, turns)
-
-    def drawing(self) -> Drawing:
-        """Give the whole, boxes as one reads: line by line, for those who step through them."""
-        boxes = [
-            Box(i, self.lines[i], *self.middles[i], *self.sizes[i], variable.hidden)
-            for i, variable in enumerate(self.network.variables)
-        ]
-        boxes.sort(key=lambda box: (box.y, box.x))
-        edges = [(p, i) for i, pa in enumerate(self.network.parents) for p in pa]
-        arrows = tuple(self.arrows[edge] for edge in edges)
-        return Drawing(self.width, self.height, tuple(boxes), arrows, tuple(self.trunks))
+            break
+    best = tried[-1] if tried[-1].width <= room else min(tried, key=lambda one: one.width)
+    arrows = (
+        replace(
+            arrow,
+            certainty=chances.get((arrow.parent, arrow.child)),
+            turns=compelled is not None
+            and (names[arrow.parent], names[arrow.child]) not in compelled,
+        )
+        for arrow in best.arrows
+    )
+    return replace(best, arrows=tuple(arrows))
 
 
 def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
@@ -238,9 +97,141 @@ def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
     return known
 
 
-def _turning(network: Network, compelled: Collection[tuple[str, str]] | None) -> set[Edge]:
-    if compelled is None:
-        return set()
-    names = [v.name for v in network.variables]
-    edges = {(p, i) for i, pa in enumerate(network.parents) for p in pa}
-    return {(p, i) for p, i in edges if (names[p], names[i]) not in compelled}
+def find_fans(parents: Sequence[Sequence[int]]) -> dict[int | None, tuple[int, ...]]:
+    """Give the leaves of each variable that has several of its own; a leaf has no other parent."""
+    with_children = {p for pa in parents for p in pa}
+    leaves: dict[int | None, list[int]] = {}
+    for i, pa in enumerate(parents):
+        if len(pa) <= 1 and i not in with_children:
+            leaves.setdefault(pa[0] if pa else None, []).append(i)
+    return {p: tuple(own) for p, own in leaves.items() if len(own) >= FEWEST}
+
+
+@dataclass(frozen=True)
+class Fan:
+    """The leaves of one parent in columns, by places from their block's upper left corner."""
+
+    parent: int | None  # None: they have no edges
+    width: float
+    height: float
+    middles: Mapping[int, Point]  # of each leaf
+    drops: Mapping[int, float]  # x of the trunk beside each leaf
+
+    def trunk(self, corner: Point, start: Point) -> list[Curve]:
+        """Draw the lines that the arrows share, from where the parent's line ends."""
+        left, top = corner
+        lowest = {left + self.drops[i]: top + y for i, (_, y) in self.middles.items()}  # the last
+        xs = sorted(lowest)
+        across = line((min(xs[0], start[0]), top), (max(xs[-1], start[0]), top))
+        return [across, *(line((x, top), (x, lowest[x])) for x in xs)]
+
+    def branch(self, leaf: int, corner: Point, width: float) -> tuple[Curve, Point]:
+        """Lead the arrow of a leaf from the trunk to its box of a given width."""
+        left, top = corner
+        x, y = self.middles[leaf]
+        tip = (left + x - width / 2, top + y)
+        return line((left + self.drops[leaf], top + y), (tip[0] - HEAD, tip[1])), tip
+
+
+def gather(parent: int | None, leaves: Sequence[int], sizes: Sequence[Size], room: float) -> Fan:
+    """Put leaves into as many columns as there is room for, all about equally long."""
+    drop = 0.0 if parent is None else DROP
+    width = max(sizes[i][0] for i in leaves)
+    most = max(1, int((room + APART) // (width + drop + APART)))
+    rows = -(-len(leaves) // most)
+    middles: dict[int, Point] = {}
+    drops: dict[int, float] = {}
+    x, height = 0.0, 0.0
+    for k in range(0, len(leaves), rows):
+        column, y = leaves[k : k + rows], ABOVE
+        for i in column:
+            middles[i] = (x + drop + sizes[i][0] / 2, y + sizes[i][1] / 2)
+            drops[i] = x
+            y += sizes[i][1] + BETWEEN
+        x += drop + max(sizes[i][0] for i in column) + APART
+        height = max(height, y - BETWEEN)
+    return Fan(parent, x - APART, height, middles, drops)
+
+
+class _Plan:
+    """One way to draw a network: single boxes and fans in layers, what has no edges below."""
+
+    def __init__(
+        self,
+        network: Network,
+        fans: Mapping[int | None, Sequence[int]],
+        room: float,
+        direction: Direction,
+    ) -> None:
+        lines = [name_lines(v.name) for v in network.variables]
+        self.sizes = [box_size(text) for text in lines]
+        self.middles: dict[int, Point] = {}
+        self.arrows: dict[Edge, Arrow] = {}
+        self.trunks: list[Curve] = []
+        own = {p: leaves for p, leaves in fans.items() if p is not None}
+        self._place(
+            network,
+            [gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()],
+            {i for leaves in fans.values() for i in leaves},
+            room,
+            direction,
+        )
+        if None in fans:
+            self._put_below(gather(None, fans[None], self.sizes, room))
+        boxes = [
+            Box(i, lines[i], *self.middles[i], *self.sizes[i], variable.hidden)
+            for i, variable in enumerate(network.variables)
+        ]
+        boxes.sort(key=lambda box: (box.y, box.x))  # as one reads, to step through them
+        edges = [(p, i) for i, pa in enumerate(network.parents) for p in pa]
+        arrows = tuple(self.arrows[edge] for edge in edges)
+        trunks = tuple(self.trunks)
+        self.drawing = Drawing(self.width, self.height, tuple(boxes), arrows, trunks)
+
+    def _place(
+        self,
+        network: Network,
+        blocks: Sequence[Fan],
+        gathered: Collection[int],
+        room: float,
+        direction: Direction,
+    ) -> None:
+        """Place single boxes, and each fan as one."""
+        single = [i for i in network.order if i not in gathered]
+        at = {i: k for k, i in enumerate(single)}
+        edges = [(p, i) for i in single for p in network.parents[i]]
+        inner = {p for pa in network.parents for p in pa}
+        links = [Link(at[p], at[i], firm=i in inner) for p, i in edges]
+        for k, block in enumerate(blocks, start=len(single)):
+            assert block.parent is not None
+            links.append(Link(at[block.parent], k, from_above=True))
+        shapes = [*(self.sizes[i] for i in single), *((b.width, b.height) for b in blocks)]
+        found = place(shapes, links, direction, room)
+        self.width, self.height = found.width, found.height
+        self.middles |= {i: found.middles[k] for i, k in at.items()}
+        for k, edge in enumerate(edges):
+            self.arrows[edge] = Arrow(*edge, found.curves[k], found.tips[k])
+        for k, block in enumerate(blocks):
+            stem = found.curves[len(edges) + k]
+            corner = self._put(block, found.middles[len(single) + k])
+            self.trunks += [stem, *block.trunk(corner, stem[-1])]
+
+    def _put(self, fan: Fan, middle: Point) -> Point:
+        """Put the leaves of a fan where its block is; give the corner of the block."""
+        left, top = middle[0] - fan.width / 2, middle[1] - fan.height / 2
+        for leaf, (x, y) in fan.middles.items():
+            self.middles[leaf] = (left + x, top + y)
+            if fan.parent is not None:
+                way = fan.branch(leaf, (left, top), self.sizes[leaf][0])
+                self.arrows[fan.parent, leaf] = Arrow(fan.parent, leaf, *way)
+        return left, top
+
+    def _put_below(self, fan: Fan) -> None:
+        """Put a block under all that is there, in the middle."""
+        wider = max(0.0, fan.width - self.width)
+        self.middles = {i: (x + wider / 2, y) for i, (x, y) in self.middles.items()}
+        self.arrows = {edge: arrow.moved(wider / 2) for edge, arrow in self.arrows.items()}
+        self.trunks = [tuple((x + wider / 2, y) for x, y in curve) for curve in self.trunks]
+        self.width += wider
+        self._put(fan, (self.width / 2, self.height + fan.height / 2))
+        self.height += fan.height
