@@ -54,8 +54,8 @@ from lacunet.summaries.em_traces import Traces as Traces
 from lacunet.summaries.intervals import Intervals as Intervals
 from lacunet.summaries.statistics import FitStatistics as FitStatistics
 from lacunet.summaries.coefficients import Coefficients as Coefficients
-from lacunet.summaries.three_step.outcome import Outcome as Outcome
-from lacunet.summaries.three_step.three_steps import ThreeStep as ThreeStep
+from lacunet.summaries.three_steps import Outcome as Outcome
+from lacunet.summaries.three_steps import ThreeStep as ThreeStep
 from lacunet.errors import (
     DataError as DataError,
     LacunetError as LacunetError,

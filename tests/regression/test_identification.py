@@ -14,8 +14,8 @@ from lacunet.flags import Kind
 from lacunet.report.documents import to_json
 from lacunet.report.more_documents import three_step_document
 from lacunet.summaries.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
+from lacunet.summaries.first_step import Correction
 from lacunet.summaries.identification import Why
-from lacunet.summaries.three_step.first_step import Correction
 
 QUICK = {"starts": 4, "threads": 1}
 PROFILES = np.array(

@@ -18,7 +18,7 @@ from lacunet.fitting.regression import climb_on
 from lacunet.inference.covariates import build_class_problem
 from lacunet.inference.problem import problem_of_codes
 from lacunet.settings import DEFAULTS
-from lacunet.summaries.three_step.first_step import Assigning, assign_rows
+from lacunet.summaries.first_step import Assigning, assign_rows
 
 ITEMS = [f"y{j}" for j in range(6)]
 WHAT = "~ age + C(region, ref=S)"

@@ -5,9 +5,8 @@ import pytest
 from class_worlds import people
 
 import lacunet
-from lacunet.summaries.three_step.first_step import Correction
-from lacunet.summaries.three_step.outcome import CategoryOutcome, NumberOutcome
-from lacunet.summaries.three_step.outcome_by_class import LikelyStep
+from lacunet.summaries.first_step import Correction
+from lacunet.summaries.outcomes import CategoryOutcome, LikelyStep, NumberOutcome
 from peers import Peer
 
 ITEMS = [f"y{j}" for j in range(6)]

@@ -25,7 +25,7 @@ from lacunet.models.latent_class import named_apart
 from lacunet.models.network import Model
 from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.three_step.first_step import (
+from lacunet.summaries.first_step import (
     AssignedRows,
     Assigning,
     Correction,
@@ -34,7 +34,7 @@ from lacunet.summaries.three_step.first_step import (
     first_step,
     predicted_first_step,
 )
-from lacunet.summaries.three_step.three_steps import ThreeStep, outcome_of, predict_classes
+from lacunet.summaries.three_steps import ThreeStep, outcome_of, predict_classes
 
 OTHER_ROWS = (
     "the model is not at its maximum for these rows (fitted to others, or with another prior), "

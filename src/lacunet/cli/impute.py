@@ -24,7 +24,7 @@ from lacunet.report.documents import imputation_document, stack_document, table_
 from lacunet.report.more_documents import three_step_document, unusual_document
 from lacunet.selection.ensembles import FOLDS
 from lacunet.selection.recipes import StackKind
-from lacunet.summaries.three_step.first_step import Assigning, Correction
+from lacunet.summaries.first_step import Assigning, Correction
 from lacunet.tabular import Printable, Together
 
 WHICH = "imputation"  # column that says which of several completed tables a row is of

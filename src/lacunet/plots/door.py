@@ -1,8 +1,4 @@
-"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, for print.
-
-Figures as files; the ending of the name says in which format.
-How EM climbed.
-"""
+"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, figures as files, traces."""
 
 from __future__ import annotations
 

@@ -83,14 +83,10 @@ def plot_group_profiles(
     answers = list(group_answers(found, shown, precise))
     if len(answers) == 1:
         raise OptionError("every item is a number: there are no answers to draw.")
-    groups = [
-        "\n".join(wrap(f"{name} (n = {round(cases, 1):,.10g})", NAME))
-        for name, cases in zip(found.groups, found.cases.tolist(), strict=True)
-    ]
-    root = found.grouped(shown).network.variables[found.grouped(shown).root]
+    root = answers[0].variable
     classes = [f"{root.name} {label}" for label in root.labels]
     by_class = panels == "classes"
-    titles, lines = (classes, groups) if by_class else (groups, classes)
+    titles, lines = (classes, _groups(found)) if by_class else (_groups(found), classes)
     naming = Naming(list(dict.fromkeys(a.variable for a in answers[1:])))
     each = [list(_points(answers, naming, p, by_class)) for p in range(len(titles))]
     drawn = panels_of(titles, ACROSS, height(each[0], len(lines)), PANEL, NAMES)
@@ -107,6 +103,13 @@ def plot_group_profiles(
         how = {"loc": "outside lower center", "ncols": columns, **LEGEND}
         first.figure.legend(first.lines, names, **how)
     return first
+
+
+def _groups(found: GroupComparison) -> list[str]:
+    """Name the groups, with their cases."""
+    each = zip(found.groups, found.cases.tolist(), strict=True)
+    names = (f"{name} (n = {round(cases, 1):,.10g})" for name, cases in each)
+    return ["\n".join(wrap(name, NAME)) for name in names]
 
 
 def _points(

@@ -1,25 +1,22 @@
-"""A network as boxes and arrows.
-
-Class profiles as a heat map.
-Numbers by class: the density of one, and the rows in the plane of two.
-"""
+"""A network as boxes and arrows; classes as a heat map; numbers by class."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lacunet.api.inputs import as_network
-from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
-from lacunet.charts.network.drawing import LEADING, Curve
+from lacunet.charts.network import Arrow, Box, Certainty, draw
+from lacunet.charts.network.drawing import CORNER, LEADING, Curve
 from lacunet.charts.network.layout import ROOM
 from lacunet.charts.style import EDGE, PRINT, TEXT, Look, edge_style, shading
 from lacunet.data.discover import shorten
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.ensemble import NetworkLike
-from lacunet.models.network import Model, Network
+from lacunet.models.network import Model
 from lacunet.plots.door import POINTS, SMALL, SMALLER, THIN, axes, curve, load
 from lacunet.structure.learned import Learned
 from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INCH = 72.0  # points
-CORNER = 5.0  # pixels, as all lengths of a drawing
 INK = PRINT.page["soft"]
 
 
@@ -57,15 +53,21 @@ def network(
         Width from which leaves are gathered in columns, or layers run from left to right; a name of
         ten letters takes about 90.
     """
-    compelled = of.equivalence_class.compelled if isinstance(of, Learned) else None
-    drawing = draw(_structure(of), certainty, compelled, room)
+    compelled, structure = None, of
+    if isinstance(of, Learned):
+        compelled, structure = of.equivalence_class.compelled, of.network
+    elif isinstance(of, Fit):
+        structure = of.model
+    drawing = draw(as_network(structure), certainty, compelled, room)
     size = POINTS / INCH * drawing.width, POINTS / INCH * drawing.height
     ax = axes(ax, size)
     ax.set_axis_off()
     ax.set_xlim(-1.0, drawing.width + 1.0)
     ax.set_ylim(drawing.height + 1.0, -1.0)
     ax.set_aspect("equal")
-    scale = _scale(ax, drawing)
+    # Points on paper for each pixel of the drawing; never more than texts of plots have.
+    wide, tall = ax.bbox.width / ax.figure.dpi, ax.bbox.height / ax.figure.dpi
+    scale = min(POINTS, INCH * wide / drawing.width, INCH * tall / drawing.height)
     for trunk in drawing.trunks:
         _add_curve(ax, trunk, scale * EDGE[1], 1.0)
     for arrow in drawing.arrows:
@@ -73,18 +75,6 @@ def network(
     for box in drawing.boxes:
         _add_box(ax, box, scale)
     return ax
-
-
-def _structure(of: NetworkLike | Fit | Learned) -> Network:
-    if isinstance(of, Learned):
-        return of.network
-    return of.model.network if isinstance(of, Fit) else as_network(of)
-
-
-def _scale(ax: Axes, drawing: Drawing) -> float:
-    """Points on paper for each pixel of the drawing; never more than texts of plots have."""
-    inches = ax.bbox.width / ax.figure.dpi, ax.bbox.height / ax.figure.dpi
-    return min(POINTS, INCH * inches[0] / drawing.width, INCH * inches[1] / drawing.height)
 
 
 def _add_curve(ax: Axes, curve: Curve, width: float, opacity: float) -> None:
@@ -97,14 +87,10 @@ def _add_curve(ax: Axes, curve: Curve, width: float, opacity: float) -> None:
 def _add_arrow(ax: Axes, arrow: Arrow, scale: float) -> None:
     width, opacity = edge_style(arrow.certainty)
     _add_curve(ax, arrow.curve, scale * width, opacity)
+    look: dict[str, Any] = {"edgecolor": INK, "linewidth": scale, "alpha": opacity}
     inside = PRINT.page["paper"] if arrow.turns else INK
-    look: dict[str, Any] = {
-        "facecolor": inside,
-        "edgecolor": INK,
-        "linewidth": scale,
-        "alpha": opacity,
-    }
-    ax.add_patch(load("patches").Polygon(arrow.head, closed=True, **look))
+    head = load("patches").Polygon(arrow.head, closed=True, facecolor=inside, **look)
+    ax.add_patch(head)
 
 
 def _add_box(ax: Axes, box: Box, scale: float) -> None:
@@ -162,18 +148,19 @@ def plot_profiles(
         Whether to write the probabilities and means on the cells.
     """
     profiles = profiles_of(fit, hidden)
-    told: list[Answers | NumberProfile] = [*profiles.answers, *profiles.numbers]
-    told.sort(key=lambda one: -one.information)
-    rows = [row for one in told[:most] for row in _rows(one)]
-    names, cells = [row.name for row in rows], np.array([row.shades for row in rows])
+    every: list[Answers | NumberProfile] = [*profiles.answers, *profiles.numbers]
+    every.sort(key=lambda one: -one.information)
+    rows = [row for one in every[:most] for row in _rows(one)]
+    names, shades, texts = zip(*rows, strict=True)
+    cells = np.array(shades)
     ax = axes(ax, (WIDE, EDGES + ROW * len(rows)))
     blend = load("colors").LinearSegmentedColormap.from_list
     heat = blend("heat", [PRINT.page["faint"], PRINT.page["heat"]])
     ax.pcolormesh(cells, cmap=heat, vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1.2)
     if numbers:
-        for y, row in enumerate(rows):
-            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
-            for x, text in enumerate(row.texts):
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
+        for y, row in enumerate(texts):
+            for x, text in enumerate(row):
                 ax.text(x + 0.5, y + 0.5, text, color=PRINT.page["low"], **middle)
     classes = zip(profiles.states, profiles.sizes, strict=True)
     sizes = [f"{profiles.name} {state}\n{p:.0%}" for state, p in classes]
@@ -197,26 +184,15 @@ def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
     return profile(model, names[hidden] if hidden else model.network.hidden[0])
 
 
-class _Row(NamedTuple):
-    """A row of the heat map: what it is of, how dark its cells are, what stands on them."""
-
-    name: str
-    shades: list[float]
-    texts: list[str]
-
-
-def _rows(told: Answers | NumberProfile) -> list[_Row]:
-    if isinstance(told, NumberProfile):
-        name = shorten(f"{told.name}: {told.titles[0]}", NAME)
-        means = [f"{x:.4g}" for x in told.mean[:-1].tolist()]
-        return [_Row(name, shading(told)[:-1].tolist(), means)]
-    shown = list(zip(told.states, told.given.T.tolist(), strict=True))
-    if len(shown) == 2:
-        del shown[0]
-    return [
-        _Row(shorten(f"{told.name} = {state}", NAME), given, [f"{p:.2f}" for p in given])
-        for state, given in shown
-    ]
+def _rows(one: Answers | NumberProfile) -> Iterator[tuple[str, list[float], list[str]]]:
+    """Give names of rows of the heat map, how dark their cells are, what stands on them."""
+    if isinstance(one, NumberProfile):
+        means = [f"{x:.4g}" for x in one.mean[:-1].tolist()]
+        yield shorten(f"{one.name}: {one.titles[0]}", NAME), shading(one)[:-1].tolist(), means
+        return
+    for k in range(1 if len(one.states) == 2 else 0, len(one.states)):
+        given: list[float] = one.given[:, k].tolist()
+        yield shorten(f"{one.name} = {one.states[k]}", NAME), given, [f"{p:.2f}" for p in given]
 
 
 RINGS = (1.0, 2.0)  # standard deviations of ellipses
@@ -239,17 +215,17 @@ def plot_densities(
         The hidden variable (default: the first one).
     """
     profiles = profiles_of(fit, hidden)
-    told = _number(profiles, number)
+    n = _number(profiles, number)
     ax = axes(ax)
-    slope = 1.0 if told.whole else np.gradient(told.values, told.places)
+    slope = 1.0 if n.whole else np.gradient(n.values, n.places)
     for k, state in enumerate(profiles.states):
-        look = curve(Look(k)) if told.whole else {**curve(Look(k)), "marker": ""}
-        ax.plot(told.values, told.density[k] / slope, label=f"{profiles.name} {state}", **look)
-    if told.of_logarithm:
+        look = curve(Look(k)) if n.whole else {**curve(Look(k)), "marker": ""}
+        ax.plot(n.values, n.density[k] / slope, label=f"{profiles.name} {state}", **look)
+    if n.of_logarithm:
         ax.set_xscale("log")
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel(told.name, fontsize=SMALL)
-    ax.set_ylabel("probability" if told.whole else "density", fontsize=SMALL)
+    ax.set_xlabel(n.name, fontsize=SMALL)
+    ax.set_ylabel("probability" if n.whole else "density", fontsize=SMALL)
     ax.legend(frameon=False)
     return ax
 
@@ -270,30 +246,30 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
         Where to draw (default: a new figure, one column wide).
     """
     profiles = profiles_of(fit, None)
-    told = [_number(profiles, name) for name in (first, second)]
+    pair = [_number(profiles, name) for name in (first, second)]
     problem, network = fit.problem, fit.problem.network
-    columns = [network.observed.index(network.index(n.name)) for n in told]
+    columns = [network.observed.index(network.index(n.name)) for n in pair]
     both = (problem.codes[:, columns] >= 0).all(axis=1)
     values = [
         np.asarray(network.variables[network.index(n.name)].states)[problem.codes[both, j]]
-        for n, j in zip(told, columns, strict=True)
+        for n, j in zip(pair, columns, strict=True)
     ]
     mine = problem.about_hidden(fit.model.theta)[0][both].argmax(axis=1)
-    ax, rings = axes(ax), pair_rings(fit.model, *told)
+    ax, rings = axes(ax), pair_rings(fit.model, *pair)
     for k, state in enumerate(profiles.states):
         colour = PRINT.curves[Look(k).colour]
         across, up = (x[mine == k] for x in values)
         ax.scatter(across, up, s=5.0, color=colour, linewidths=0.0, alpha=0.5)
-        centre = [n.as_places(n.mean[k]) for n in told]
+        centre = [n.as_places(n.mean[k]) for n in pair]
         for r in RINGS:
             around = (
                 n.as_values(c + r * steps)
-                for n, c, steps in zip(told, centre, rings[k], strict=True)
+                for n, c, steps in zip(pair, centre, rings[k], strict=True)
             )
             line = {**curve(Look(k)), "marker": ""}
             name = f"{profiles.name} {state}" if r == RINGS[0] else None
             ax.plot(*around, label=name, **line)
-    for n, set_scale in zip(told, (ax.set_xscale, ax.set_yscale), strict=True):
+    for n, set_scale in zip(pair, (ax.set_xscale, ax.set_yscale), strict=True):
         if n.of_logarithm:
             set_scale("log")
     ax.set_xlabel(first, fontsize=SMALL)

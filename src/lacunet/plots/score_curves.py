@@ -63,9 +63,9 @@ def plot_evidence(
     """
     alone, ax = ax is None, axes(ax, WITH_LEGEND)
     known = [s.name for s in selection.scores]
-    for name in scores or ():
-        if name not in known:
-            raise OptionError(f"'{name}' is no score of this selection: it has {known}.")
+    unknown = [name for name in scores or () if name not in known]
+    if unknown:
+        raise OptionError(f"'{unknown[0]}' is no score of this selection: it has {known}.")
     curves = score_series(selection, known if scores is None else scores)
     draw_curves(ax, range(len(selection.candidates)), curves)
     if span is not None:

@@ -26,8 +26,7 @@ from lacunet.summaries.coefficients import Coefficients, WaldTest
 from lacunet.summaries.intervals import Interval, Intervals
 from lacunet.summaries.ratio_tests import LikelihoodRatio, RatioTest
 from lacunet.summaries.statistics import LOWER, Classification, FitStatistics
-from lacunet.summaries.three_step.outcome import Outcome
-from lacunet.summaries.three_step.three_steps import ThreeStep
+from lacunet.summaries.three_steps import Outcome, ThreeStep
 
 
 def intervals_document(intervals: Intervals) -> dict[str, Any]:

@@ -92,7 +92,7 @@ DOWN, DOWN_CLOSE = Direction(False, 18, 34), Direction(False, 10, 34)
 ACROSS = Direction(True, 12, 26, 44)
 
 
-class Link(NamedTuple):
+class LayeredEdge(NamedTuple):
     """An edge to lead from one box to another."""
 
     tail: int
@@ -113,7 +113,7 @@ class Places(NamedTuple):
 
 def place(
     sizes: Sequence[Size],
-    links: Sequence[Link],
+    links: Sequence[LayeredEdge],
     direction: Direction = DOWN,
     room: float = math.inf,
 ) -> Places:
@@ -149,12 +149,14 @@ def _moved(point: Point, right: float, down: float) -> Point:
     return point[0] + right, point[1] + down
 
 
-def _components(count: int, links: Sequence[Link]) -> list[tuple[list[int], dict[int, Link]]]:
+def _components(
+    count: int, links: Sequence[LayeredEdge]
+) -> list[tuple[list[int], dict[int, LayeredEdge]]]:
     """Give the boxes and links of each connected part, in the order of their first boxes."""
     ends = [link.tail for link in links], [link.head for link in links]
     graph = sparse.coo_array((np.ones(len(links)), ends), shape=(count, count))
     _, part = connected_components(graph, directed=False)
-    found: list[tuple[list[int], dict[int, Link]]] = [([], {}) for _ in range(max(part) + 1)]
+    found: list[tuple[list[int], dict[int, LayeredEdge]]] = [([], {}) for _ in range(max(part) + 1)]
     for i, c in enumerate(part):
         found[c][0].append(i)
     for k, link in enumerate(links):
@@ -165,7 +167,9 @@ def _components(count: int, links: Sequence[Link]) -> list[tuple[list[int], dict
 class _Part:
     """A connected graph in layers from top to bottom; links become chains of bends."""
 
-    def __init__(self, sizes: Sequence[Size], links: Sequence[Link], direction: Direction) -> None:
+    def __init__(
+        self, sizes: Sequence[Size], links: Sequence[LayeredEdge], direction: Direction
+    ) -> None:
         self.boxes, self.sizes, self.links = len(sizes), list(sizes), links
         ranks = _ranks(len(sizes), links)
         self.layers: Layers = [[] for _ in range(max(ranks) + 1)]
@@ -181,7 +185,7 @@ class _Part:
         self.rank = {i: rank for rank, layer in enumerate(self.layers) for i in layer}
         self._stack(direction)
 
-    def _chain(self, link: Link, ranks: Sequence[int]) -> list[int]:
+    def _chain(self, link: LayeredEdge, ranks: Sequence[int]) -> list[int]:
         """Put a bend into each layer between a link's ends."""
         bends = []
         for rank in range(ranks[link.tail] + 1, ranks[link.head]):
@@ -242,7 +246,7 @@ class _Part:
         aside = float(self.x[other]) - x
         return x + SPREAD * width * aside / (abs(aside) + FLAT), y + side * height / 2
 
-    def _route(self, link: Link, chain: Sequence[int]) -> tuple[Curve, Point]:
+    def _route(self, link: LayeredEdge, chain: Sequence[int]) -> tuple[Curve, Point]:
         """Lead a link: straight down through layers, and by curves between them."""
         start = self._port(chain[0], chain[1], 1)
         tip = self._port(chain[-1], chain[-2], -1)
@@ -281,7 +285,7 @@ def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
     return first, second, end
 
 
-def _ranks(count: int, links: Sequence[Link]) -> list[int]:
+def _ranks(count: int, links: Sequence[LayeredEdge]) -> list[int]:
     """Choose the layer of each box so that links are short: a linear program with whole corners."""
     if not links:
         return [0] * count

@@ -20,7 +20,15 @@ from lacunet.charts.network.drawing import (
     line,
     name_lines,
 )
-from lacunet.charts.network.layered import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, Size, place
+from lacunet.charts.network.layered import (
+    ACROSS,
+    DOWN,
+    DOWN_CLOSE,
+    Direction,
+    LayeredEdge,
+    Size,
+    place,
+)
 from lacunet.errors import OptionError
 from lacunet.models.network import Network
 
@@ -201,10 +209,10 @@ class _Plan:
         at = {i: k for k, i in enumerate(single)}
         edges = [(p, i) for i in single for p in network.parents[i]]
         inner = {p for pa in network.parents for p in pa}
-        links = [Link(at[p], at[i], firm=i in inner) for p, i in edges]
+        links = [LayeredEdge(at[p], at[i], firm=i in inner) for p, i in edges]
         for k, block in enumerate(blocks, start=len(single)):
             assert block.parent is not None
-            links.append(Link(at[block.parent], k, from_above=True))
+            links.append(LayeredEdge(at[block.parent], k, from_above=True))
         shapes = [*(self.sizes[i] for i in single), *((b.width, b.height) for b in blocks)]
         found = place(shapes, links, direction, room)
         self.width, self.height = found.width, found.height

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lacunet.charts.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series, tick_labels, ticks
 from lacunet.data.discover import shorten
-from lacunet.report.page.words import label, mark, tag
+from lacunet.report.page.render import label, mark, tag
 
 LEAST_REACH = 10.0  # nats below the answer that the near view shows at least,
 BEST = 4  # or as many as these candidates need, or half of them if that is less,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lacunet.charts.style import PLAIN, Series, by_number, posteriors, ranked, score_series
 from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
-from lacunet.report.page.words import Cell, LabelledRow, chance_cell, count, listed, nats
+from lacunet.report.page.render import Cell, LabelledRow, chance_cell, count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Factor

@@ -19,9 +19,20 @@ from lacunet.models.display import table_grids, table_lines
 from lacunet.models.latent_class import counted, find_classes
 from lacunet.models.network import Model
 from lacunet.report.page.profile_view import hidden_views
-from lacunet.report.page.render import check_report, prior_words, version, write_page
+from lacunet.report.page.render import (
+    check_report,
+    count,
+    kind,
+    label,
+    listed,
+    nats,
+    percent,
+    prior_words,
+    tag,
+    version,
+    write_page,
+)
 from lacunet.report.page.views import View, audit, group_view
-from lacunet.report.page.words import count, kind, label, listed, nats, percent, tag
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.hidden_comparison import HiddenFound

@@ -12,8 +12,8 @@ from lacunet.errors import LacunetError
 from lacunet.models.latent_class import is_latent_class
 from lacunet.models.network import Model
 from lacunet.report.page.chart import dash, key
+from lacunet.report.page.render import count, label, tag
 from lacunet.report.page.views import View
-from lacunet.report.page.words import count, label, tag
 from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
 from lacunet.tabular import measured
 

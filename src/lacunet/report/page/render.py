@@ -1,20 +1,149 @@
-"""From the content of a page to its text: jinja2 has its door here."""
+"""From the content of a page to its text: numbers, cells, SVG, templates (jinja2's door)."""
 
 import base64
 import hashlib
 import importlib.metadata
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.style import style_sheet
+from lacunet.charts.style import Corners, style_sheet
 from lacunet.errors import OutputError
+from lacunet.models.network import Variable
 from lacunet.models.prior import Alpha
 from lacunet.optional import require
-from lacunet.report.page.words import hundredths, listed, percent
 from lacunet.runtime.files import StrPath, check_ending, check_file, harmless, write_text
-from lacunet.tabular import chance, measured, probability
+from lacunet.tabular import chance, measured, number, probability
+
+SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were
+
+
+def nats(x: float) -> str:
+    """Write a log evidence, with a real minus sign; a dash where it does not exist.
+
+    >>> nats(-355.123), nats(math.nan)
+    ('−355.12', '–')
+    """
+    return number(x).replace("-", "−")
+
+
+def percent(p: float) -> str:
+    """Write a share.
+
+    >>> percent(0.1234), percent(0.0), percent(0.00001), percent(0.99999)
+    ('12.3%', '0%', '<0.1%', '>99.9%')
+    """
+    if math.isnan(p):
+        return "–"
+    if p in (0.0, 1.0):
+        return f"{p:.0%}"
+    return f"<{SMALL:.1%}" if p < SMALL else f">{1 - SMALL:.1%}" if p > 1 - SMALL else f"{p:.1%}"
+
+
+def count(n: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> count(1, "row"), count(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def kind(v: Variable) -> str:
+    """Write how many states a variable has, or which kind of number it is."""
+    return str(len(v.states)) if v.family.tabular else v.family.by_itself.name
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Write names with commas and 'and'; of very many, some.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2)
+    ('a, b and c', 'a, b and 2 more')
+    """
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def hundredths(p: float) -> str:
+    """Write a share for the style sheet, which needs no more digits than can be seen."""
+    return "0" if math.isnan(p) else f"{p:.3f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number in a table, or why there is none."""
+
+    text: str
+    tip: str = ""
+    best: bool = False
+    failed: bool = False
+    share: str = ""  # 0 to 1, how strongly to colour it, or how long its bar is; empty: not at all
+
+
+@dataclass(frozen=True)
+class LabelledRow:
+    """A row of a table."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    chosen: bool = False
+
+
+def share_cell(p: float) -> Cell:
+    """Show a share, in percent."""
+    return Cell(percent(p), share=hundredths(p))
+
+
+def chance_cell(
+    p: float, tip: str = "", best: bool = False, *, exact: bool = True, stderr: float | None = None
+) -> Cell:
+    """Show a probability, with its error if it has one; one that does not exist has no length."""
+    return Cell(chance(p, stderr, exact=exact), tip, best, share=hundredths(p))
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """Write an element; `_` in the name of an attribute stands for `-`, one at its end for nothing.
+
+    >>> tag("text", "a", x=1.25, class_="b < c")
+    '<text x="1.25" class="b &lt; c">a</text>'
+    """
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_quoted(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{given}>{''.join(children)}</{name}>" if children else f"<{name}{given}/>"
+
+
+def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
+    """Write a text at a place."""
+    return tag("text", escape(content), x=x, y=y, text_anchor=anchor, **more)
+
+
+def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:
+    """Draw the mark of a curve around a point; without corners it is a circle."""
+    if not corners:
+        return tag("circle", cx=x, cy=y, r=size, **attributes)
+    points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
+    return tag("polygon", points=points, **attributes)
+
+
+def _quoted(value: object) -> str:
+    """Escape the value of an attribute; XML would take bare line ends and tabs for spaces."""
+    text = escape(_plain(value))
+    return text.replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
+
+
+def _plain(value: object) -> str:
+    """Write coordinates with no more digits than can be seen."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
 
 LARGEST = 3_000_000  # bytes of a page
 PAGES = (".html", ".htm")

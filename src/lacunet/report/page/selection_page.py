@@ -18,7 +18,7 @@ from lacunet.report.page.advice import warnings
 from lacunet.report.page.chart import key
 from lacunet.report.page.network_page import Tile, data_tiles, picture
 from lacunet.report.page.profile_view import hidden_views
-from lacunet.report.page.words import count, kind, listed, nats
+from lacunet.report.page.render import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import TRUTH, How

@@ -16,7 +16,7 @@ from lacunet.data import Table
 from lacunet.inference.plans.decompose import hole_patterns
 from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page.chart import key
-from lacunet.report.page.words import Cell, LabelledRow, count, listed, percent, share_cell
+from lacunet.report.page.render import Cell, LabelledRow, count, listed, percent, share_cell
 from lacunet.selection.candidates import Selection
 from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
 from lacunet.selection.other_answers import ratio_grid

@@ -1,23 +1,26 @@
 """Outcomes and covariates of classes after these were fitted."""
 
+from __future__ import annotations
+
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, logit, softmax
+from scipy.stats import t as student
 
 from lacunet.data.table import Table
 from lacunet.errors import DataError, ModelError
 from lacunet.fitting.logit import logit_information, maximize_logit, whole
+from lacunet.flags import Flag
 from lacunet.inference.covariates import CovariateDesign
 from lacunet.likelihoods.unit import unit_of_squares
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.summaries.coefficients import Coefficients, WaldTest, wald
-from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
-from lacunet.summaries.regression import class_direction, free_directions
-from lacunet.summaries.three_step.first_step import (
+from lacunet.summaries.coefficients import Coefficients, WaldTest, tests_grid, wald
+from lacunet.summaries.first_step import (
     AssignedRows,
     Assigning,
     Correction,
@@ -27,15 +30,128 @@ from lacunet.summaries.three_step.first_step import (
     covariance_of,
     with_known_errors,
 )
-from lacunet.summaries.three_step.outcome import (
-    EVERY,
-    CategoryOutcome,
-    NumberOutcome,
-    Outcome,
-    OutcomeKind,
+from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
+from lacunet.summaries.outcomes import CategoryOutcome, NumberOutcome, OutcomeKind, OutcomeStep
+from lacunet.summaries.regression import class_direction, free_directions
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    measured,
+    number,
+    probability,
+    share,
+    transposed,
 )
-from lacunet.summaries.three_step.outcome_by_class import OutcomeStep
-from lacunet.tabular import Columns, Grid, Printable, probability, share
+
+EVERY = "all classes"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Printable):
+    """An outcome in each class."""
+
+    name: str
+    variable: str  # name of the classes
+    classes: tuple[str, ...]  # K labels
+    titles: tuple[str, ...]  # "mean", or the states of a category
+    correction: Correction
+    identified: Identified  # (K, c) means, or shares of the states, that exist
+    equality: WaldTest  # whether all classes are alike
+    pairs: tuple[WaldTest, ...]  # whether two classes are alike, for each two
+    level: float  # of confidence
+    cases: float  # that show the outcome
+    missing: float  # cases that do not, and are left out
+    degrees: float = math.inf  # of freedom of errors: units less strata of a survey
+    method: str = ""  # how errors of a survey were found, in words
+    number: bool = True  # whether it has means, not shares
+
+    @property
+    def estimate(self) -> FloatArray:
+        """(K, c) means or shares; NaN where there is none."""
+        return self.identified.estimate
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(K, c, K, c) of these."""
+        return self.identified.covariance
+
+    @property
+    def stderr(self) -> FloatArray:
+        """(K, c) standard errors, robust."""
+        return self.identified.stderr
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is not given, and why."""
+        of_class = [[f"{self.variable} {c}"] * len(self.titles) for c in self.classes]
+        of_share = [
+            [f"{title} in {self.variable} {c}" for title in self.titles] for c in self.classes
+        ]
+        shares = dict.fromkeys([Why.BOUNDARY, Why.NOT_IDENTIFIED], of_share)
+        names = {why: shares.get(why, of_class) for why in Why}
+        return tuple(self.identified.flags(names))
+
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends, (K, c) each; of shares on the scale of logits."""
+        reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
+        if self.number:
+            return self.estimate - reach, self.estimate + reach
+        p = self.estimate
+        inside = (p > 0) & (p < 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = reach / (p * (1 - p))
+            low, high = expit(logit(p) - far), expit(logit(p) + far)
+        return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
+
+    def _rows(self) -> Iterator[tuple[str, str, float, float, float, float]]:
+        low, high = self.interval
+        for t, k in itertools.product(range(len(self.classes)), range(len(self.titles))):
+            numbers = (x[t, k] for x in (self.estimate, self.stderr, low, high))
+            yield (self.classes[t], self.titles[k], *map(float, numbers))  # type: ignore[misc]
+
+    def tidy(self) -> Columns:
+        """Give a row for each class, and state of a category."""
+        names = (self.variable, "of", "estimate", "stderr", "low", "high")
+        return {
+            "outcome": [self.name] * self.estimate.size,
+            **transposed(names, self._rows()),
+            "why": [w or "" for row in self.identified.words for w in row],
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        write = measured if self.number else _share
+        rows = tuple(
+            (
+                c,
+                title,
+                write(x),
+                measured(se) if self.number else number(se, 4),
+                *map(write, ends),
+            )
+            for c, title, x, se, *ends in self._rows()
+        )
+        how = self.correction.words
+        title = f"{self.name} by {self.variable} ({how}), with {100 * self.level:g} % intervals"
+        left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
+        notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
+        notes += [f"- {flag}" for flag in self.flags]
+        if not self.number and (self.estimate < 0).any():
+            notes.append("- negative: BCH weights can give a share below 0; ML cannot.")
+        header = (self.variable, "", "estimate", "s.e.", "low", "high")
+        table = Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
+        if len(self.classes) < 2:
+            return [table]
+        tests = (self.equality, *(self.pairs if len(self.classes) > 2 else ()))
+        return [table, tests_grid(f"Is {self.name} the same in …? Wald tests", tests)]
+
+
+def _share(x: float) -> Shown:
+    """Write a share; BCH weights can give one that is none."""
+    return probability(x) if np.isnan(x) or 0.0 <= x <= 1.0 else number(x, 3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,9 +215,9 @@ def outcome_of(
     centre, unit = 0.0, 1.0
     if column.kind.number:
         seen = np.bincount(codes[shown], own.counts, len(column.states))
-        measured = unit_of_squares(name, column.states, seen / seen.sum())
-        centre, unit = measured.origin, measured.size or 1.0
-        y = replace(measured, size=unit).numbers(column.states).array[codes[shown]]
+        scale = unit_of_squares(name, column.states, seen / seen.sum())
+        centre, unit = scale.origin, scale.size or 1.0
+        y = replace(scale, size=unit).numbers(column.states).array[codes[shown]]
         kind: OutcomeKind = NumberOutcome(y)
     else:
         kind = CategoryOutcome(codes[shown].astype(np.int64), column.labels)
@@ -186,6 +302,20 @@ class LogitStep:
         return expected, replace(solved, inside=self.inside)
 
 
+def _fitted(rows: AssignedRows, Z: FloatArray, correction: Correction) -> tuple[FloatArray, bool]:
+    """Give the best coefficients, and whether the climb came to its end; there is no prior."""
+    nothing = np.zeros((rows.posterior.shape[1] - 1) * Z.shape[1])
+    flat = np.zeros((len(nothing),) * 2)
+    if correction is not Correction.ML:
+        N = rows.counts[:, None] * rows.weights(correction)
+        return maximize_logit(Z, N, nothing, flat), True
+    return climb(
+        nothing,
+        lambda beta: LogitStep(Z, beta, correction).expected(rows),
+        lambda beta, classes: maximize_logit(Z, rows.counts[:, None] * classes, beta, flat),
+    )
+
+
 def predict_classes(
     rows: AssignedRows,
     design: CovariateDesign,
@@ -202,17 +332,7 @@ def predict_classes(
             "all rows are of one class, so covariates have nothing to predict. Fit a model with "
             "more classes, or leave out --covariates."
         )
-    nothing, ended = np.zeros((K - 1) * p), True
-    flat = np.zeros((len(nothing),) * 2)  # no prior
-    if correction is Correction.ML:
-        beta, ended = climb(
-            nothing,
-            lambda beta: LogitStep(Z, beta, correction).expected(own),
-            lambda beta, classes: maximize_logit(Z, own.counts[:, None] * classes, beta, flat),
-        )
-    else:
-        N = own.counts[:, None] * own.weights(correction)
-        beta = maximize_logit(Z, N, nothing, flat)
+    beta, ended = _fitted(own, Z, correction)
     step = LogitStep(Z, beta, correction)
     reach = np.tile(np.abs(Z).max(axis=0), K - 1)
     known = logit_information(Z, own.counts, step.probabilities)

@@ -1,17 +1,19 @@
-"""The third step of outcomes: means and shares by class, with robust covariances."""
+"""Outcomes by class: means or shares that know how often classes are wrong, robust covariances."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.special import log_softmax
 
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.summaries.coefficients import WaldTest, wald
-from lacunet.summaries.identification import Identified, Why, without_end
-from lacunet.summaries.intervals import HELD
-from lacunet.summaries.three_step.first_step import (
+from lacunet.summaries.first_step import (
     AssignedRows,
     Correction,
     FirstStep,
@@ -20,7 +22,116 @@ from lacunet.summaries.three_step.first_step import (
     covariance_of,
     with_known_errors,
 )
-from lacunet.summaries.three_step.outcome import LEAST, OutcomeKind
+from lacunet.summaries.identification import Identified, Why, without_end
+from lacunet.summaries.intervals import HELD
+
+LEAST = 1e-300  # a share that is none
+SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values
+
+
+# An outcome of m rows with b free parameters in each class, (K, b), which says:
+#   values            (m, c) numbers whose means are shown: a number, or which state a row has
+#   best(weights)     (K, b) maximum likelihood, where rows count (m, K) for each class
+#   log_density, scores, information: (m, K) log p(y | class), its slopes (m, K, b), and the
+#                     negative second derivatives of its weighted sum (K, b, b)
+#   shown, slopes     (K, c) means or shares, and (K, c, b) how they change with the parameters
+#   degenerate        whether the likelihood has no end at these parameters
+
+
+@dataclass(frozen=True, eq=False)
+class NumberOutcome:
+    """A number; parameters are μ and log σ²."""
+
+    y: FloatArray  # (m,) standardised
+    titles: tuple[str, ...] = ("mean",)
+    number: bool = True
+    width: int = 2  # b
+
+    @property
+    def values(self) -> FloatArray:
+        return self.y[:, None]
+
+    def degenerate(self, parameters: FloatArray) -> bool:
+        return bool((parameters[:, 1] <= np.log(2.0 * SPREAD)).any())
+
+    def best(self, weights: FloatArray) -> FloatArray:
+        total = weights.sum(axis=0)
+        mean = self.y @ weights / total
+        squares = ((self.y[:, None] - mean) ** 2 * weights).sum(axis=0) / total
+        return np.column_stack([mean, np.log(np.maximum(squares, SPREAD))])
+
+    def log_density(self, parameters: FloatArray) -> FloatArray:
+        mean, log_variance = parameters.T
+        squares = (self.y[:, None] - mean) ** 2 / np.exp(log_variance)
+        return np.asarray(-0.5 * (squares + log_variance + np.log(2.0 * np.pi)))
+
+    def scores(self, parameters: FloatArray) -> FloatArray:
+        mean, log_variance = parameters.T
+        apart, variance = self.y[:, None] - mean, np.exp(log_variance)
+        return np.stack([apart / variance, 0.5 * (apart**2 / variance - 1.0)], axis=2)
+
+    def information(self, parameters: FloatArray, weights: FloatArray) -> FloatArray:
+        mean, log_variance = parameters.T
+        apart, variance = self.y[:, None] - mean, np.exp(log_variance)
+        both = (weights * apart).sum(axis=0) / variance
+        of_variance = 0.5 * (weights * apart**2).sum(axis=0) / variance
+        rows = [[weights.sum(axis=0) / variance, both], [both, of_variance]]
+        return np.asarray(np.transpose(np.array(rows), (2, 0, 1)))
+
+    def shown(self, parameters: FloatArray) -> FloatArray:
+        return parameters[:, :1]
+
+    def slopes(self, parameters: FloatArray) -> FloatArray:
+        return np.tile(np.array([[[1.0, 0.0]]]), (len(parameters), 1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryOutcome:
+    """A category; parameters are logits of its states against the first."""
+
+    codes: IntArray  # (m,)
+    titles: tuple[str, ...]  # its states
+    number: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.titles) - 1
+
+    def degenerate(self, parameters: FloatArray) -> bool:
+        return False
+
+    @property
+    def values(self) -> FloatArray:
+        return np.eye(len(self.titles))[self.codes]
+
+    def best(self, weights: FloatArray) -> FloatArray:
+        share = np.log(np.maximum(weights.T @ self.values, LEAST))
+        return np.asarray(share[:, 1:] - share[:, :1])
+
+    def _log_shares(self, parameters: FloatArray) -> FloatArray:
+        first = np.zeros((len(parameters), 1))
+        return np.asarray(log_softmax(np.hstack([first, parameters]), axis=1))
+
+    def log_density(self, parameters: FloatArray) -> FloatArray:
+        return np.asarray(self._log_shares(parameters)[:, self.codes].T)
+
+    def scores(self, parameters: FloatArray) -> FloatArray:
+        return self.values[:, None, 1:] - self.shown(parameters)[None, :, 1:]
+
+    def information(self, parameters: FloatArray, weights: FloatArray) -> FloatArray:
+        return np.asarray(weights.sum(axis=0)[:, None, None] * self.slopes(parameters)[:, 1:])
+
+    def shown(self, parameters: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(self._log_shares(parameters)))
+
+    def slopes(self, parameters: FloatArray) -> FloatArray:
+        p = self.shown(parameters)
+        each = np.einsum("ti,ij->tij", p, np.eye(p.shape[1]))
+        return np.asarray((each - p[:, :, None] * p[:, None, :])[:, :, 1:])
+
+
+OutcomeKind: TypeAlias = NumberOutcome | CategoryOutcome
+
 
 SCORE_TEST = "score test, because a share is 0 or 1, or a class has equal values"
 ONLY_SEEN = "; of the {states} states these classes have {seen}"
@@ -31,16 +142,16 @@ MOST = 0.5  # of the cases of a class: where more show the outcome, its number i
 
 @dataclass(frozen=True, eq=False)
 class WeightedStep:
-    """Means or shares of rows weighed by classes: Σ w_t (value − told_t) = 0, without a density."""
+    """Means or shares of rows weighed by classes: Σ w_t (value − mean_t) = 0, without a density."""
 
     values: FloatArray  # (m, c) a number, or which state a row shows
-    told: FloatArray  # (K, c)
+    means: FloatArray  # (K, c)
     correction: Correction
 
     def __call__(self, rows: AssignedRows) -> Solved:
         """Give the scores of rows."""
         weights, c = rows.weights(self.correction), self.values.shape[1]
-        scores = weights[:, :, None] * (self.values[:, None, :] - self.told[None])
+        scores = weights[:, :, None] * (self.values[:, None, :] - self.means[None])
         A = np.diag(np.repeat(rows.counts @ weights, c))
         return Solved(scores.reshape(len(scores), -1), rows.counts, A, rows.design)
 
@@ -105,18 +216,18 @@ class OutcomeStep:
         if self.correction is not Correction.ML:
             total = self._total[:, None]
             divisor = np.where(np.abs(total) > LEAST, total, np.nan)
-            told = self.weights.T @ self.kind.values / divisor
-            return self._identified(told, self._covariance_at(told), self.weights)
+            means = self.weights.T @ self.kind.values / divisor
+            return self._identified(means, self._covariance_at(means), self.weights)
         start = self._improved(None, self.own.posterior)
 
         def expected_at(parameters: FloatArray) -> tuple[FloatArray, Solved]:
             return LikelyStep(self.kind, parameters, self._present).expected(self.own)
 
         parameters, ended = climb(start, expected_at, self._improved)
-        told, present = self.kind.shown(parameters), ~self._absent
+        means, present = self.kind.shown(parameters), ~self._absent
         if not ended or self.kind.degenerate(parameters[present]):
-            unknown = np.full((*told.shape, *told.shape), np.nan)
-            return Identified.of(told, unknown, {Why.NO_MAXIMUM: np.ones(told.shape, dtype=bool)})
+            unknown = np.full((*means.shape, *means.shape), np.nan)
+            return Identified.of(means, unknown, {Why.NO_MAXIMUM: np.ones(means.shape, dtype=bool)})
         expected, _ = expected_at(parameters)
         counted, T = self.own.counts[:, None] * expected, self._present
         complete = block_diag(*self.kind.information(parameters, counted))
@@ -124,7 +235,7 @@ class OutcomeStep:
         step = LikelyStep(self.kind, parameters, T @ inside)
         slopes = block_diag(*self.kind.slopes(parameters))
         V = slopes @ covariance_of(step, self.rows, self.shown, self.first) @ slopes.T
-        return self._identified(told, V.reshape(*told.shape, *told.shape), counted)
+        return self._identified(means, V.reshape(*means.shape, *means.shape), counted)
 
     def differences(self, found: Identified, name: str, which: Sequence[int]) -> WaldTest:
         """Test whether some classes are alike: differences from the first of them are 0.
@@ -154,32 +265,32 @@ class OutcomeStep:
 
     def _all_alike(self) -> Identified:
         """Give what all rows show, in every class that shows it: without an error."""
-        told = np.tile(self.kind.values[0], (len(self._total), 1))
+        means = np.tile(self.kind.values[0], (len(self._total), 1))
         whys = Why.NO_SPREAD if self.kind.number else Why.BOUNDARY
         found = {
-            Why.NO_CASES: np.broadcast_to(self._absent[:, None], told.shape),
-            whys: np.ones(told.shape, dtype=np.bool_),
+            Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape),
+            whys: np.ones(means.shape, dtype=np.bool_),
         }
-        return Identified.of(told, np.full((*told.shape, *told.shape), np.nan), found)
+        return Identified.of(means, np.full((*means.shape, *means.shape), np.nan), found)
 
     def _if_alike(self, which: Sequence[int]) -> tuple[FloatArray, FloatArray, IntArray]:
         """Give weighted means or shares, their covariance if classes were alike, states there."""
         sums = self.weights.T @ self.kind.values
         pooled = sums[list(which)].sum(axis=0)
-        told = sums / np.where(np.abs(self._total) > LEAST, self._total, np.nan)[:, None]
-        alike = told.copy()
+        means = sums / np.where(np.abs(self._total) > LEAST, self._total, np.nan)[:, None]
+        alike = means.copy()
         alike[list(which)] = pooled / self._total[list(which)].sum()
         alive = np.arange(len(pooled))
         if len(pooled) > 1:
             alive = np.flatnonzero(pooled >= HELD)
-        return told, self._covariance_at(np.nan_to_num(alike)), alive
+        return means, self._covariance_at(np.nan_to_num(alike)), alive
 
-    def _covariance_at(self, told: FloatArray) -> FloatArray:
-        """(K, c, K, c) of weighted means or shares, their variance taken around `told`."""
+    def _covariance_at(self, means: FloatArray) -> FloatArray:
+        """(K, c, K, c) of weighted means or shares, their variance taken around `means`."""
         by = Correction.NONE if self.correction is Correction.NONE else Correction.BCH
-        step = WeightedStep(self.kind.values, np.nan_to_num(told), by)
+        step = WeightedStep(self.kind.values, np.nan_to_num(means), by)
         found = covariance_of(step, self.rows, self.shown, self.first)
-        return found.reshape(*told.shape, *told.shape)
+        return found.reshape(*means.shape, *means.shape)
 
     @property
     def _constant(self) -> bool:
@@ -202,17 +313,17 @@ class OutcomeStep:
         each = np.repeat(~self._absent, self.kind.width)
         return np.asarray(np.eye(len(each))[:, each])
 
-    def _identified(self, told: FloatArray, V: FloatArray, cases: FloatArray) -> Identified:
+    def _identified(self, means: FloatArray, V: FloatArray, cases: FloatArray) -> Identified:
         """Close the gate for classes without cases, and for shares at 0 or 1.
 
         `cases`, (rows, K), say how much each row counts for each class.
         """
-        found = {Why.NO_CASES: np.broadcast_to(self._absent[:, None], told.shape)}
+        found = {Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape)}
         if not self.kind.number:
             of_state = cases.T @ self.kind.values
             others = of_state.sum(axis=1, keepdims=True) - of_state
             found[Why.BOUNDARY] = (of_state < HELD) | (others < HELD)
-        return Identified.of(told, V, found)
+        return Identified.of(means, V, found)
 
     @property
     def _absent(self) -> BoolArray:
