@@ -35,7 +35,7 @@ def of_everything(problem, factor):
 
 
 def of_scale(problem, factor):
-    return conjugacy.widened(problem.alpha, factor, problem.layout)
+    return conjugacy.widened(problem.alpha, problem.layout, factor)
 
 
 def check(problem, alphas, weights, numbers, exact, *, seed=0, rounds=16):

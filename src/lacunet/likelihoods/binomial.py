@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.likelihoods.categorical import Categorical
-from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.likelihoods.conjugate_prior import ConjugatePrior
 from lacunet.likelihoods.likelihood import Segment, move_of_logs
 from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray
@@ -72,7 +72,7 @@ class Binomial(Categorical):
 
 
 @dataclass(frozen=True)
-class Poisson(ByIntegral):
+class Poisson(ConjugatePrior):
     """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
 
     name: ClassVar[str] = "poisson"

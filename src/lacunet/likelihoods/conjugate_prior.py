@@ -16,7 +16,7 @@ from lacunet.runtime.arrays import FloatArray
 
 
 class ConjugatePrior(Likelihood):
-    """A likelihood with its conjugate prior."""
+    """A likelihood with its conjugate prior: write `log_integrals`, or what is made of it."""
 
     @abstractmethod
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
@@ -26,31 +26,9 @@ class ConjugatePrior(Likelihood):
     def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
         """See Likelihood: whether its density is finite everywhere."""
 
-    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
-        """Expect variances so many times as large; of what has none, nothing changes."""
-        return hyper
-
     @abstractmethod
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """See Likelihood: hyperparameters, less the Jacobian of φ."""
-
-    @abstractmethod
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
-
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
-        return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
-
-    @abstractmethod
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return -float(self.log_integral(hyper[None, :], at)[0])
-
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
 
     @abstractmethod
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -68,15 +46,43 @@ class ConjugatePrior(Likelihood):
         """Draw θ given hyperparameters, (s,)."""
         return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
 
+    def widened(self, hyper: FloatArray, at: Segment, factor: float) -> FloatArray:
+        """Expect variances so many times as large; of what has none, nothing changes."""
+        return hyper
+
+    # Integrals over θ
+
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log ∫ exp(hyper · η) dφ of each configuration, (..., s) → (..., q)."""
+        raise NotImplementedError
+
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """The same over all configurations together: (batch, s) → (batch,)."""
+        return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
+
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
+        return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
+
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
+        after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
+        return at.by_variable(np.zeros(len(at.ij)), after - before)
+
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        return -float(self.log_integral(hyper[None, :], at)[0])
+
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
+
     # Values with θ integrated out, given tables of hyperparameters
 
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
         """Log density of values without h(x): (..., width) each → (...)."""
-        width = hyper.shape[-1]
-        at = Segment.of_table(self, 1, width)
+        at = Segment.of_table(self, 1, hyper.shape[-1])
 
         def integral(x: FloatArray) -> FloatArray:
-            rows = np.ascontiguousarray(x.reshape(-1, width))
+            rows = np.ascontiguousarray(x.reshape(-1, hyper.shape[-1]))
             return self.log_integral(rows, at).reshape(x.shape[:-1])
 
         return integral(hyper + T) - integral(hyper)
@@ -89,21 +95,6 @@ class ConjugatePrior(Likelihood):
         """Draw a value, (n, width) → (n,): first θ, then the value."""
         at = Segment.of_table(self, 1, hyper.shape[-1])
         return self.draw_values(self.parameters(self.draw(hyper, at, rng), at), rng)
-
-
-class ByIntegral(ConjugatePrior):
-    """A prior that is known by one integral for each configuration."""
-
-    @abstractmethod
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log ∫ exp(hyper · η) dφ of each configuration, (..., s) → (..., q)."""
-
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
-
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
-        return at.by_variable(np.zeros(len(at.ij)), after - before)
 
 
 def with_prior(likelihood: Likelihood) -> ConjugatePrior:

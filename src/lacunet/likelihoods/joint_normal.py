@@ -182,14 +182,13 @@ def slope(mean: FloatArray, coordinates: FloatArray, g: Joint) -> Joint:
     return Joint(np.einsum("...ab,...b->...a", precise, left), nothing, gradient, nothing)
 
 
-def moved_covariance(covariance: FloatArray, step: FloatArray) -> FloatArray:
-    """dΣ along a direction of λ and u, a lower triangle."""
-    L = cholesky(covariance)
-    own = np.einsum("...ii->...i", L)
-    change = 0.5 * np.einsum("...ii->...i", step)[..., :, None] * L
-    change = (change + own[..., :, None] * np.tril(step, -1)) @ np.swapaxes(L, -1, -2)
-    both: FloatArray = change + np.swapaxes(change, -1, -2)
-    return both
+def natural_of(mean: FloatArray, coordinates: FloatArray) -> Joint:
+    """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ|; of complex numbers too."""
+    L = lower(coordinates)
+    precise = inverse(L @ np.swapaxes(L, -1, -2))
+    h = np.einsum("...ab,...b->...a", precise, mean)
+    square = np.einsum("...a,...a->...", h, mean)
+    return Joint(h, -0.5 * square, precise, -0.5 * np.einsum("...aa->...", coordinates))
 
 
 # Numbers that are shown and others that are not, in each class

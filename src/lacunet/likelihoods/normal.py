@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma
 
-from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.likelihoods.conjugate_prior import ConjugatePrior
 from lacunet.likelihoods.joint_normal import (
     LOG_2PI,
     BlockPlaces,
@@ -29,7 +29,7 @@ from lacunet.likelihoods.joint_normal import (
     cholesky,
     inverse,
     lower,
-    moved_covariance,
+    natural_of,
     outer,
     slope,
     triangle,
@@ -41,7 +41,7 @@ from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)
-class NormalLikelihood(ByIntegral):
+class NormalLikelihood(ConjugatePrior):
     """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): a vector, one, a matrix, one, of d numbers."""
 
     common: bool = field(default=False, kw_only=True)  # whether all configurations share Σ
@@ -219,17 +219,8 @@ class NormalLikelihood(ByIntegral):
         return self._led(self._write(gradient, at), at)
 
     def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        mean, _, covariance, _ = self._read(theta, at)
-        step = self._read_moves(phi, at)
-        precise = inverse(covariance)
-        turned = -precise @ moved_covariance(covariance, step.second) @ precise
-        along = np.einsum("...ab,...b->...a", precise, step.first)
-        h = np.einsum("...ab,...b->...a", turned, mean) + along
-        square = np.einsum("...a,...a->...", mean, 2.0 * along) + np.einsum(
-            "...a,...ab,...b->...", mean, turned, mean
-        )
-        log_det = -np.einsum("...aa->...", step.second)
-        return at.from_tables(self.places.natural(h, -0.5 * square, turned, 0.5 * log_det))
+        change = natural_of(*self._complex_steps(theta, self._read_moves(phi, at), at))
+        return at.from_tables(self.places.natural(*(x.imag / TINY for x in change)))
 
     def information(
         self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
@@ -238,11 +229,16 @@ class NormalLikelihood(ByIntegral):
 
     def _curved(self, theta: FloatArray, N: FloatArray, step: Joint, at: Segment) -> FloatArray:
         """Curvature in each configuration: minus the derivative of the slope, by complex steps."""
-        here = self._read(theta, at)
-        mean = here.first + TINY * 1j * step.first
-        coordinates = triangle(here.second) + TINY * 1j * step.second
-        change = slope(mean, coordinates, self._read(N, at))
+        change = slope(*self._complex_steps(theta, step, at), self._read(N, at))
         return self._write(Joint(*(-x.imag / TINY for x in change)), at)
+
+    def _complex_steps(
+        self, theta: FloatArray, step: Joint, at: Segment
+    ) -> tuple[FloatArray, FloatArray]:
+        """Means and coordinates of Σ, a tiny imaginary step away."""
+        here = self._read(theta, at)
+        moves: Any = (TINY * 1j * step.first, TINY * 1j * step.second)
+        return here.first + moves[0], triangle(here.second) + moves[1]
 
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
@@ -288,10 +284,10 @@ class NormalLikelihood(ByIntegral):
         return np.asarray((at.k > d) & (at.k <= 2 * d))
 
     def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
-        here, step = self._read(theta, at), self._read_moves(phi.T, at)
-        change = moved_covariance(here.second, step.second)
-        d = range(self.places.d)
-        change[..., d, d] /= np.einsum("...ii->...i", here.second)
+        step, d = self._read_moves(phi.T, at), range(self.places.d)
+        L = lower(self._complex_steps(theta, step, at)[1])
+        change = (L @ np.swapaxes(L, -1, -2)).imag / TINY
+        change[..., d, d] /= np.einsum("...ii->...i", self._read(theta, at).second)
         return self._both(step.first, change, 0.0, at).T
 
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
@@ -333,7 +329,7 @@ class NormalLikelihood(ByIntegral):
         m, kappa, nu, S = InverseWishart.of(self.places.read(hyper))
         return self.places.write(InverseWishart(m, kappa, nu / times, S / times).hyper)
 
-    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
+    def widened(self, hyper: FloatArray, at: Segment, factor: float) -> FloatArray:
         joint = self._read(hyper, at)
         more = (factor - 1.0) * InverseWishart.of(joint).S
         return self._write(joint._replace(second=joint.second + more), at)
@@ -344,7 +340,7 @@ class NormalLikelihood(ByIntegral):
         return hyper + (more / np.bincount(at.owners)[at.owners][at.ij] if self.common else more)
 
     def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See ByIntegral; with `common`, the integral over Σ is that of the leader."""
+        """See ConjugatePrior; with `common`, the integral over Σ is that of the leader."""
         prior = self.prior(hyper, at)
         if not self.common:
             return prior.log_integral

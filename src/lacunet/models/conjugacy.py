@@ -5,7 +5,7 @@ one segment for each likelihood, so these are loops over kinds, never over numbe
 `ConjugatePrior` say what each means; what only a prior gives is refused where there is none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,15 +25,25 @@ def _of(s: Segment, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _joined(method: Callable[..., Any], *given: Any, **how: Any) -> FloatArray:
-    """Put the answers of all segments at their places; where there is only one, it is all."""
-    *vectors, layout = given
+    """Put the answers of all segments at their places; where there is only one, it is all.
+
+    What stands behind the layout goes to every segment.
+    """
+    vectors, layout, rest = _parted(given)
     if layout.only is not None:
-        answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, **how)
+        answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, *rest, **how)
         return answer
     whole = np.empty((*vectors[0].shape[:-1], layout.size))
     for s in layout.segments:
-        whole[..., s.where] = _of(s, method)(*(x[..., s.where] for x in vectors), s, **how)
+        own = (x[..., s.where] for x in vectors)
+        whole[..., s.where] = _of(s, method)(*own, s, *rest, **how)
     return whole
+
+
+def _parted(given: Sequence[Any]) -> tuple[Sequence[Any], Layout, Sequence[Any]]:
+    """The vectors, the layout, and the rest."""
+    at = next(i for i, x in enumerate(given) if isinstance(x, Layout))
+    return given[:at], given[at], given[at + 1 :]
 
 
 def _each(method: Callable[..., Any], *given: Any) -> list[Any]:
@@ -74,6 +84,9 @@ log_integral = partial(_batch, ConjugatePrior.log_integral)  # log ∫ exp(hyper
 log_quotient = partial(_batch, ConjugatePrior.log_quotient)  # N, hyper: what N adds to it, (batch,)
 expected_natural = partial(_joined, ConjugatePrior.expected_natural)  # E[η]
 mean = partial(_joined, Likelihood.mean)  # E[θ]
+widened = partial(_joined, ConjugatePrior.widened)  # hyper, layout, factor: of variances
+draw = partial(_joined, ConjugatePrior.draw)  # hyper, layout, rng → η, (batch, size)
+draw_theta = partial(_joined, ConjugatePrior.draw_theta)  # hyper, layout, rng → θ, (size,)
 
 # Coordinates φ with J = dη/dφ, and those in which the boundary is reached (`edge`)
 pull_back = partial(_joined, Likelihood.pull_back)  # θ, g → Jᵀ g; of statistics, the gradient
@@ -111,27 +124,12 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
     return terms
 
 
-def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
-    """The prior with variances expected so many times as large; of categories, the same."""
-    return _joined(ConjugatePrior.widened, hyper, layout, factor=factor)
-
-
-def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
-    """Draw η given hyperparameters, (batch, size)."""
-    return _joined(ConjugatePrior.draw, hyper, layout, rng=rng)
-
-
-def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
-    """Draw θ given hyperparameters, (size,)."""
-    return _joined(ConjugatePrior.draw_theta, hyper, layout, rng=rng)
-
-
 def random_theta(
     layout: Layout, rng: np.random.Generator, hyper: FloatArray | None = None
 ) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
     prior = np.ones(layout.size) if hyper is None else hyper
-    return _joined(Likelihood.random, prior, layout, rng=rng)
+    return _joined(Likelihood.random, prior, layout, rng)
 
 
 def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:

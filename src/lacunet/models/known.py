@@ -64,29 +64,23 @@ class KnownTable:
                 f"in their order and its own states make {shape}. Give a table of this shape."
             )
         rows = self.values.reshape(-1, shape[-1])
-        (_check_fixed if self.fixed else _check_zeros)(name, rows)
-
-
-def _check_fixed(name: str, rows: FloatArray) -> None:
-    for j, row in enumerate(rows, 1):
-        if not ((row >= 0.0) & (row <= 1.0)).all() or abs(row.sum() - 1.0) > SUM_TOLERANCE:
+        if not self.fixed and (rows > 0.0).any():
             raise ModelError(
-                f"the fixed table of '{name}', row {j}: {row.tolist()} sums to {row.sum():.12g}. "
-                "Give probabilities from 0 to 1 that sum to 1."
+                f"some numbers of the table of '{name}' are known, others not. Fix the whole "
+                "table, or give zeros only."
             )
-
-
-def _check_zeros(name: str, rows: FloatArray) -> None:
-    if (rows > 0.0).any():
-        raise ModelError(
-            f"some numbers of the table of '{name}' are known, others not. Fix the whole table, or "
-            "give zeros only."
-        )
-    for j, row in enumerate(rows, 1):
-        if not np.isnan(row).any():
-            raise ModelError(
-                f"the zeros of '{name}' leave no state possible in row {j} of its table. Leave one."
-            )
+        for j, row in enumerate(rows, 1):
+            if not self.fixed and not np.isnan(row).any():
+                raise ModelError(
+                    f"the zeros of '{name}' leave no state possible in row {j} of its table. "
+                    "Leave one."
+                )
+            proper = ((row >= 0.0) & (row <= 1.0)).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE
+            if self.fixed and not proper:
+                raise ModelError(
+                    f"the fixed table of '{name}', row {j}: {row.tolist()} sums to "
+                    f"{row.sum():.12g}. Give probabilities from 0 to 1 that sum to 1."
+                )
 
 
 def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
@@ -121,29 +115,27 @@ class Relabelling:
     within: Mapping[int, int] = field(default_factory=dict)
 
     @property
+    def _keeps_places(self) -> bool:
+        return all(new == old for new, old in self.places.items())
+
+    @property
     def trivial(self) -> bool:
         """Whether everything stays as it is."""
-        return all(new == old for new, old in self.places.items()) and all(
-            list(order) == sorted(order) for order in self.orders.values()
-        )
+        orders = self.orders.values()
+        return self._keeps_places and all(list(order) == sorted(order) for order in orders)
 
     @cached_property
     def positions(self) -> IntArray:
         """(size,) where each number of a flat vector stood before."""
-        if not self.within and all(new == old for new, old in self.places.items()):
-            return self._renumbered
-        before = np.arange(self.layout.size, dtype=np.float64)
-        families = range(len(self.layout.families))
-        return self.layout.flat([self._moved(before, i) for i in families]).astype(np.int64)
-
-    @property
-    def _renumbered(self) -> IntArray:
-        """The same where variables stay: a state moves by so many strides, in each family."""
         positions = np.arange(self.layout.size)
-        for v, order in self.orders.items():
+        if self.within or not self._keeps_places:
+            families = range(len(self.layout.families))
+            moved = [self._moved(positions.astype(np.float64), i) for i in families]
+            return self.layout.flat(moved).astype(np.int64)
+        for v, order in self.orders.items():  # a state moves by so many strides in each family
             state, stride = self.layout.along(v)
-            moved = np.asarray(order) - np.arange(len(order))
-            positions += np.where(stride > 0, moved[state], 0) * stride
+            steps = np.asarray(order) - np.arange(len(order))
+            positions += np.where(stride > 0, steps[state], 0) * stride
         return positions
 
     def _moved(self, before: FloatArray, i: int) -> FloatArray:
@@ -211,14 +203,13 @@ def relabelled_network(network: Network, by: Relabelling) -> Network:
     layout = network.layout
     if layout.given is None:
         return network
-    said = [
+    given = [
         np.full(layout.shape(i), np.nan) if v.known is None else v.known.values
         for i, v in enumerate(network.variables)
     ]
-    moved = by.apply(layout.flat(said))  # as it was said: without what follows from zeros
-    known = (KnownTable.of(layout.table(moved, i)) for i in range(len(network.variables)))
+    moved = by.apply(layout.flat(given))  # as it was given: without what follows from zeros
     variables = [
-        v if v.known is None else replace(v, known=own)
-        for v, own in zip(network.variables, known, strict=True)
+        v if v.known is None else replace(v, known=KnownTable.of(layout.table(moved, i)))
+        for i, v in enumerate(network.variables)
     ]
     return replace(network, variables=tuple(variables))

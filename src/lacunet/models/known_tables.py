@@ -48,20 +48,18 @@ class KnownTables:
                 raise OptionError(f"tied: '{name}' is in two groups. Join them.")
         fixed = [entry["child"] for entry in self.fixed]
         for name in fixed:
-            others = [
-                what
-                for what, names in (("tied", tied), ("zeros", self._with_zeros))
-                if name in names
-            ]
-            if fixed.count(name) > 1 or others:
-                also = f"and in {others[0]}" if others else "twice"
+            also = "twice" if fixed.count(name) > 1 else ""
+            also = "and in zeros" if name in self._zeros_by_child else also
+            also = "and in tied" if name in tied else also
+            if also:
                 raise OptionError(
                     f"fixed: '{name}' stands there {also}. A fixed table says all there is to say."
                 )
 
     @property
-    def _with_zeros(self) -> list[str]:
-        return list(dict.fromkeys(entry["child"] for entry in self.zeros))
+    def _zeros_by_child(self) -> dict[str, list[Zero]]:
+        children = dict.fromkeys(entry["child"] for entry in self.zeros)
+        return {name: [e for e in self.zeros if e["child"] == name] for name in children}
 
     @property
     def names(self) -> Iterator[str]:
@@ -78,9 +76,8 @@ class KnownTables:
         for entry in self.fixed:
             i = network.index(entry["child"])
             variables[i] = replace(variables[i], known=_fixed(network, i, entry))
-        for name in self._with_zeros:
+        for name, own in self._zeros_by_child.items():
             i = network.index(name)
-            own = [entry for entry in self.zeros if entry["child"] == name]
             parents = [network.variables[p] for p in network.parents[i]]
             variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, own))
         for first, *others in self.tied:
@@ -123,24 +120,25 @@ def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]
 
 def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) -> list[Zero]:
     """Say the zeros of a table one by one."""
-    found: list[Zero] = []
-    for *states, k in np.argwhere(known.values == 0.0).tolist():
-        given = {p.name: p.states[s] for p, s in zip(parents, states, strict=True)}
-        found.append({"state": child.states[k], "given": given})
-    return found
+    return [
+        {
+            "state": child.states[k],
+            "given": {p.name: p.states[s] for p, s in zip(parents, states, strict=True)},
+        }
+        for *states, k in np.argwhere(known.values == 0.0).tolist()
+    ]
 
 
 def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
     """Read a fixed table, and put its axes in the order of the network's parents."""
-    names = [network.variables[p].name for p in network.parents[i]]
-    told = list(entry.get("parents", ()))
-    child = network.variables[i]
-    if sorted(told) != sorted(names):
+    child, names = network.variables[i], [network.variables[p].name for p in network.parents[i]]
+    given = list(entry.get("parents", ()))
+    if sorted(given) != sorted(names):
         raise ModelError(
-            f"the fixed table of '{child.name}' has the parents {told}, the network gives it "
+            f"the fixed table of '{child.name}' has the parents {given}, the network gives it "
             f"{names}. They must be the same variables."
         )
-    variables = [*(network.variables[network.index(name)] for name in told), child]
+    variables = [*(network.variables[network.index(name)] for name in given), child]
     table = nested_table(entry["table"], variables)
     shape = tuple(len(v.states) for v in variables)
     if table.shape != shape:
@@ -148,7 +146,7 @@ def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
             f"the fixed table of '{child.name}' has shape {table.shape}. It must be {shape}: the "
             f"states of {', '.join(repr(v.name) for v in variables)}."
         )
-    return KnownTable.of(np.transpose(table, [*(told.index(name) for name in names), len(told)]))
+    return KnownTable.of(np.transpose(table, [*map(given.index, names), len(given)]))
 
 
 def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
@@ -156,25 +154,23 @@ def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
     where = f"the fixed table of '{variables[-1].name}'"
     ordered = _ordered(table, variables, where)
     try:
-        found = np.array(ordered, dtype=np.float64)
+        numbers = np.array(ordered, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(f"{where} is no nested list of numbers of one shape.") from None
-    if np.isnan(found).any():
+    if np.isnan(numbers).any():
         raise ModelError(f"{where} has a number missing. Give all of them.")
-    return found
+    return numbers
 
 
 def _ordered(table: Any, variables: Sequence[Variable], where: str) -> Any:
     """Turn names of states into their order, level by level."""
-    if not variables or not isinstance(table, Mapping):
-        return [_ordered(x, variables[1:], where) for x in table] if _is_list(table) else table
-    first = variables[0]
-    by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}
-    if len(by_code) < len(first.states):
-        missing = [text for k, text in enumerate(first.labels) if k not in by_code]
-        raise ModelError(f"{where} says nothing of {first.name} = {', '.join(missing)}.")
-    return [_ordered(by_code[k], variables[1:], where) for k in range(len(first.states))]
-
-
-def _is_list(table: Any) -> bool:
-    return isinstance(table, Sequence | np.ndarray) and not isinstance(table, str)
+    if variables and isinstance(table, Mapping):
+        first = variables[0]
+        by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}
+        if len(by_code) < len(first.states):
+            missing = [text for k, text in enumerate(first.labels) if k not in by_code]
+            raise ModelError(f"{where} says nothing of {first.name} = {', '.join(missing)}.")
+        table = [by_code[k] for k in range(len(first.states))]
+    if isinstance(table, str) or not isinstance(table, Sequence | np.ndarray):
+        return table
+    return [_ordered(x, variables[1:], where) for x in table]

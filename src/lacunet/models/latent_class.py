@@ -1,7 +1,6 @@
-"""How large the table of a family may be.
+"""The latent class model: one hidden root, every observed variable its child.
 
-The latent class model: one hidden root, every observed variable its child.
-Latent classes in several groups: the group is seen, and classes have sizes of their own in each.
+Or in several groups: the group is seen, and classes have sizes of their own in each.
 """
 
 import math
@@ -60,16 +59,17 @@ def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
 
 def named_apart(model: Model, columns: Collection[str]) -> Model:
     """Give a hidden variable another name, where a column that is no item has the same."""
-    network, taken = model.network, {*columns, *(v.name for v in model.network.variables)}
-    names = {h: network.variables[h].name for h in network.hidden}
-    new = {h: _free_name(taken) for h, name in names.items() if name in columns}
-    if not new:
+    variables, predictors = list(model.network.variables), model.predictors
+    new = _free_name({*columns, *(v.name for v in variables)})
+    named = [h for h in model.network.hidden if variables[h].name in columns]
+    if not named:
         return model
-    variables = [replace(v, name=new.get(i, v.name)) for i, v in enumerate(network.variables)]
-    known = model.predictors
-    if known is not None:
-        known = replace(known, variable=next(iter(new.values())))
-    return replace(model, network=Network.build(variables, network.parents), predictors=known)
+    for h in named:
+        variables[h] = replace(variables[h], name=new)
+    if predictors is not None:
+        predictors = replace(predictors, variable=new)
+    network = Network.build(variables, model.network.parents)
+    return replace(model, network=network, predictors=predictors)
 
 
 def _free_name(taken: Collection[str]) -> str:
@@ -224,29 +224,35 @@ class Grouped:
     def alone(self) -> Network:
         """The latent class model of one group by itself."""
         variables = self.network.variables
-        kept = [i for i in range(len(variables)) if i not in (self.group, self.root)]
-        return over_leaves([variables[i] for i in kept], len(variables[self.root].states))
+        return over_leaves([variables[i] for i in self._others], len(variables[self.root].states))
+
+    @property
+    def _in_alone(self) -> list[int]:
+        """The variables of `alone`, in its order."""
+        return [self.root, *self._others]
+
+    @property
+    def _others(self) -> list[int]:
+        every = range(len(self.network.variables))
+        return [i for i in every if i not in (self.group, self.root)]
 
     def of_group(self, x: FloatArray, g: int) -> FloatArray:
-        """What of a flat vector is about one group, in the layout of `alone`."""
-        layout = self.network.layout
-        others = [i for i in range(len(layout.families)) if i not in (self.group, self.root)]
-        return self.alone.layout.flat([self._taken(x, i, g) for i in (self.root, *others)])
-
-    def _taken(self, x: FloatArray, i: int, g: int) -> FloatArray:
-        layout = self.network.layout
-        table, family = layout.table(x, i), layout.families[i]
-        return np.take(table, g, axis=family.index(self.group)) if self.group in family else table
+        """The part of a flat vector that is about one group, in the layout of `alone`."""
+        layout, tables = self.network.layout, []
+        for i in self._in_alone:
+            table, family = layout.table(x, i), layout.families[i]
+            if self.group in family:
+                table = np.take(table, g, axis=family.index(self.group))
+            tables.append(table)
+        return self.alone.layout.flat(tables)
 
     def joined(self, parts: Sequence[FloatArray], like: FloatArray) -> FloatArray:
         """Put a flat vector of each group, in the layout of `alone`, together.
 
-        What the group has no part in is as in `like`.
+        Families without the group are as in `like`.
         """
-        layout, alone = self.network.layout, self.alone.layout
-        others = [i for i in range(len(layout.families)) if i not in (self.group, self.root)]
-        place = {i: j for j, i in enumerate((self.root, *others))}
-        tables = []
+        layout, alone, tables = self.network.layout, self.alone.layout, []
+        place = {i: j for j, i in enumerate(self._in_alone)}
         for i, family in enumerate(layout.families):
             if self.group not in family[:-1]:
                 tables.append(layout.table(like, i))

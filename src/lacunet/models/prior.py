@@ -42,35 +42,29 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     """
     layout = network.layout
     if isinstance(alpha, Mapping):
-        return _with_own(network, layout.prior(_tables(network, alpha)))
-    if alpha == AUTOCLASS:
+        exponents = layout.prior(_tables(network, alpha))
+    elif alpha == AUTOCLASS:
         states = np.array([len(v.states) for v in network.variables])[layout.owner]
-        return _with_own(network, layout.prior(1.0 + 1.0 / states))
-    value, is_size = understand_alpha(alpha)
-    if not is_size:
-        return _with_own(network, uniform_alpha(layout, value))
-    sizes = np.diff(layout.offsets)  # 0: a number whose parameters stand at another of its block
-    return _with_own(network, layout.prior(np.repeat(value / np.maximum(sizes, 1), sizes)))
-
-
-def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
-    """Give variables that have a prior of their own just that, and nothing where none can be."""
-    whole = alpha
+        exponents = layout.prior(1.0 + 1.0 / states)
+    else:
+        value, is_size = understand_alpha(alpha)
+        sizes = np.diff(layout.offsets)  # 0: its parameters stand at another number of its block
+        shares = np.repeat(value / np.maximum(sizes, 1) if is_size else [value] * len(sizes), sizes)
+        exponents = layout.prior(shares)
     for i, v in enumerate(network.variables):
-        none = not isinstance(v.family, ConjugatePrior)
-        if v.prior or none:
-            whole = alpha.copy() if whole is alpha else whole
-            table = network.layout.table(whole, i)
+        table = layout.table(exponents, i)
+        if not isinstance(v.family, ConjugatePrior):
+            table[...] = 0.0
+        elif v.prior:
             times = table.size / table.shape[-1] if table.size else 1.0
-            table[...] = 0.0 if none else v.family.shared_out(np.array(v.prior), times)
-    return whole
+            table[...] = v.family.shared_out(np.array(v.prior), times)
+    return exponents
 
 
 def check_alpha(alpha: Alpha) -> None:
     """Refuse what is no prior."""
-    named = not isinstance(alpha, Mapping) and alpha in (AUTOCLASS, AVERAGE)
-    if not isinstance(alpha, Mapping) and not named and _range_of(alpha) is None:
-        understand_alpha(alpha)
+    if not isinstance(alpha, Mapping) and alpha not in (AUTOCLASS, AVERAGE):
+        understand_values(alpha)
 
 
 def base_alpha(alpha: Alpha) -> Alpha:
@@ -129,21 +123,19 @@ def understand_values(alpha: float | str) -> tuple[tuple[float, ...], bool]:
     >>> understand_values("bdeu:1-4"), understand_values("k2")
     (((1.0, 2.0, 4.0), True), ((1.0,), False))
     """
-    ends = _range_of(alpha)
-    if ends is None:
-        value, is_size = understand_alpha(alpha)
-        return (value,), is_size
-    low, high = ends
-    number = max(2, round(math.log2(high / low)) + 1)
-    return tuple(np.geomspace(low, high, number).tolist()), True
+    if ends := _range_of(alpha):
+        number = max(2, round(math.log2(ends[1] / ends[0])) + 1)
+        return tuple(np.geomspace(*ends, number).tolist()), True
+    value, is_size = understand_alpha(alpha)
+    return (value,), is_size
 
 
 def _range_of(alpha: float | str) -> tuple[float, float] | None:
     """Read 'bdeu:LOW-HIGH'; None of any other prior."""
-    found = RANGE.fullmatch(str(alpha).strip().lower())
-    if found is None:
+    range_ = RANGE.fullmatch(str(alpha).strip().lower())
+    if range_ is None:
         return None
-    low, high = float(found[1]), float(found[2])
+    low, high = map(float, range_.groups())
     if not LEAST <= low < high <= MOST:
         raise OptionError(
             f"alpha '{alpha}' is not allowed: bdeu:LOW-HIGH averages over equivalent sample sizes "
@@ -178,14 +170,14 @@ def describe_alpha(alpha: float | str) -> str:
     ('BDeu, equivalent sample size 10', 'every Dirichlet exponent 1')
     """
     if ends := _range_of(alpha):
-        low, high = ends
-        return f"BDeu, averaged over equivalent sample sizes from {low:g} to {high:g}"
+        return f"BDeu, averaged over equivalent sample sizes from {ends[0]:g} to {ends[1]:g}"
     value, is_size = understand_alpha(alpha)
     what = "BDeu, equivalent sample size" if is_size else "every Dirichlet exponent"
     return f"{what} {value:g}"
 
 
 def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
+    """Exponents that are given for each family, as a number or a table."""
     names = [v.name for v in network.variables]
     for name in alpha:
         if name not in names:
@@ -196,20 +188,18 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
             raise OptionError(
                 f"alpha says nothing of the family of '{name}'. Give a number or table."
             )
-        shape = tuple(layout.shape(i))
-        table = np.asarray(alpha[name], dtype=np.float64)
+        table, shape = np.asarray(alpha[name], dtype=np.float64), tuple(layout.shape(i))
         if table.shape not in ((), shape):
             raise OptionError(
                 f"alpha of '{name}' has shape {table.shape}; give a number, or {shape}."
             )
-        whole = np.broadcast_to(table, shape)
-        own = whole[layout.table(layout.learned, i)]  # what is known needs no exponent
+        tables.append(np.broadcast_to(table, shape))
+        own = tables[i][layout.table(layout.learned, i)]  # what is known needs no exponent
         if not ((own >= LEAST) & (own <= MOST)).all():
             raise OptionError(
                 f"alpha of '{name}': every exponent must be a number above 0, and from {LEAST:g} "
                 f"to {MOST:g}."
             )
-        tables.append(whole)
     return layout.flat(tables)
 
 
@@ -236,7 +226,7 @@ class PriorVariant:
             if v.family.tabular and not v.prior:
                 layout.table(factors, i)[...] = self.classes if v.hidden else self.profiles
         changed = np.where(layout.learned, alpha * factors, alpha)
-        return changed if self.scale == 1.0 else conjugacy.widened(changed, self.scale, layout)
+        return changed if self.scale == 1.0 else conjugacy.widened(changed, layout, self.scale)
 
 
 @dataclass(frozen=True)
@@ -287,25 +277,15 @@ def prior_grid(alpha: Alpha, network: Network) -> PriorGrid:
 
     Either is compared with half and twice its strength; numbers, with other variances besides.
     """
-    half: tuple[float, ...]
-    own: tuple[float, ...]
-    twice: tuple[float, ...]
     if alpha == AVERAGE:
-        variants = [PriorVariant(profiles=s) for s in (0.25, 0.5, 1.0, 2.0)]
-        half, own, twice = (0.5, 0.5, 0.0, 0.0), (0.0, 0.5, 0.5, 0.0), (0.0, 0.0, 0.5, 0.5)
+        strengths = [PriorVariant(profiles=s) for s in (0.25, 0.5, 1.0, 2.0)]
+        half, own, twice = ([0.5, 0.5, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.5, 0.5])
     else:
-        variants = [PriorVariant(s, s) for s in (0.5, 1.0, 2.0)]
-        half, own, twice = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    numbers = any(not v.family.tabular for v in network.variables)
-    variants += [PriorVariant(scale=s) for s in SCALES if numbers]
-    size = len(variants)
-
-    def full(weights: tuple[float, ...]) -> tuple[float, ...]:
-        return (*weights, *[0.0] * (size - len(weights)))
-
-    shifts = [Shift("strength", 0.5, full(half)), Shift("strength", 2.0, full(twice))]
-    for n, s in enumerate(SCALES if numbers else ()):
-        alone = [0.0] * size
-        alone[size - len(SCALES) + n] = 1.0
-        shifts.append(Shift("scale", s, tuple(alone)))
-    return PriorGrid(tuple(variants), full(own), tuple(shifts))
+        strengths = [PriorVariant(s, s) for s in (0.5, 1.0, 2.0)]
+        half, own, twice = np.eye(3).tolist()
+    scales = SCALES if any(not v.family.tabular for v in network.variables) else ()
+    variants = (*strengths, *(PriorVariant(scale=s) for s in scales))
+    none = [0.0] * len(scales)
+    shifts = [Shift("strength", 0.5, (*half, *none)), Shift("strength", 2.0, (*twice, *none))]
+    shifts += [Shift("scale", s, tuple(float(v.scale == s) for v in variants)) for s in scales]
+    return PriorGrid(variants, (*own, *none), tuple(shifts))

@@ -15,8 +15,8 @@ Names are bare words. One with spaces, quotes, brackets, commas or ``;`` is writ
 quotes with ``\\``, ``\"``, ``\n``, ``\r`` and ``\t`` escaped; we read that back, pgmpy and pyAgrum
 do not. pgmpy writes such names bare, with commas between them; we read that too.
 
-There are two readers. `read_at_once` takes a block at a time, as programs write them: this makes
-large files quick to read. It leaves all else, mistakes included, to `read_by_words`.
+Rows of a block that are written as programs write them are one token, and read at once: this makes
+large files quick to read. All else, mistakes included, is read word by word.
 """
 
 import math
@@ -36,11 +36,13 @@ from lacunet.models.network import Model, Variable
 from lacunet.runtime.arrays import FloatArray
 
 WORD = r'(?:[^\s{}()\[\]|,;"/]|/(?![/*]))+'
-TOKEN = re.compile(
+TOKENS = (
     r'(?P<skip>\s+|//[^\n]*|/\*.*?\*/)|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<word>' + WORD + r")|"
-    r"(?P<sign>[{}()\[\]|,;])|(?P<wrong>.)",
-    re.DOTALL,
+    r"(?P<sign>[{}()\[\]|,;])|(?P<wrong>.)"
 )
+TOKEN = re.compile(TOKENS, re.DOTALL)
+ROWS = r'(?P<rows>(?:(?:\([^(){}|;"/]*\)|table\b)[\s0-9a-zA-Z.,+-]*;\s*)+)'
+TOKEN_OR_ROWS = re.compile(f"{ROWS}|{TOKENS}", re.DOTALL)
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 UNESCAPE = {escaped[1]: char for char, escaped in ESCAPES.items()}
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -74,13 +76,6 @@ def _quote(name: str) -> str:
         return name
     return '"' + "".join(ESCAPES.get(char, char) for char in name) + '"'
 
-
-def read(text: str) -> Model:
-    """Read the text of a BIF file; every mistake is a ModelError that names the place."""
-    return read_at_once(text) or read_by_words(text)
-
-
-# Word by word, with the place of every mistake
 
 Token: TypeAlias = "re.Match[str]"
 
@@ -132,9 +127,9 @@ def _items(tokens: Sequence[Token], fits: Callable[[list[str]], bool]) -> list[s
     return named if fits(named) else [_text(t) for t in tokens if t[0] not in (",", "|")]
 
 
-def read_by_words(text: str) -> Model:
-    """Read any BIF file, and find the place of every mistake."""
-    tokens = _tokens(text)
+def read(text: str) -> Model:
+    """Read the text of a BIF file; every mistake is a ModelError that names the place."""
+    tokens = _tokens(TOKEN_OR_ROWS.finditer(text))
     blocks = [_block(keyword, tokens) for keyword in tokens]
     if not blocks:
         raise ModelError("the file has no blocks. A BIF file holds variable blocks and tables.")
@@ -144,8 +139,8 @@ def read_by_words(text: str) -> Model:
     return assemble(variables, families, KIND, _table)
 
 
-def _tokens(text: str) -> Iterator[Token]:
-    for token in TOKEN.finditer(text):
+def _tokens(matches: Iterator[Token]) -> Iterator[Token]:
+    for token in matches:
         if token.lastgroup == "wrong":
             opened = {'"': "a quote", "/": "a comment"}[token[0]]
             _refuse(token, f"{opened} opens here and is never closed. The file may be cut off.")
@@ -153,18 +148,30 @@ def _tokens(text: str) -> Iterator[Token]:
             yield token
 
 
+def _words(rows: Token) -> list[Token]:
+    """The tokens of rows."""
+    return list(_tokens(TOKEN.finditer(rows.string, *rows.span())))
+
+
 def _block(keyword: Token, tokens: Iterator[Token]) -> _Block:
     if keyword[0] not in ("network", "variable", "probability"):
+        opens = _words(keyword)[0] if keyword.lastgroup == "rows" else keyword
         _refuse(
             keyword,
-            f"'{_text(keyword)}' opens no block of a BIF file. Blocks are network, variable "
+            f"'{_text(opens)}' opens no block of a BIF file. Blocks are network, variable "
             "and probability.",
         )
     head: list[Token] = []
     entries: list[list[Token]] = []
+    ahead: list[Token] = []
     depth = 0  # a ';' inside brackets belongs to a name
-    for token in tokens:
-        if not entries:
+    while token := ahead.pop() if ahead else next(tokens, None):
+        if token.lastgroup == "rows":
+            if keyword[0] == "probability" and entries and depth == 0 and not entries[-1]:
+                entries[-1:] = [[token], []]
+            else:
+                ahead = _words(token)[::-1]
+        elif not entries:
             if token[0] == "{":
                 entries.append([])
             else:
@@ -238,7 +245,22 @@ def _family(block: _Block, names: set[str]) -> Family:
 def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
     *parents, child = variables
     *sizes, states = shape(variables)
-    entries = [entry for entry in family.entry.entries if entry[0][0] != "property"]
+    entries: list[list[Token]] = []
+    for entry in family.entry.entries:
+        if entry[0].lastgroup == "rows":
+            if len(family.entry.entries) == 1:
+                table = _table_at_once(entry[0][0].split(";")[:-1], variables)
+                if table is not None:
+                    return table
+            entries.append([])
+            for token in _words(entry[0]):
+                if token[0] == ";":
+                    entries.append([])
+                else:
+                    entries[-1].append(token)
+            entries.pop()
+        elif entry[0][0] != "property":
+            entries.append(entry)
     if len(entries) == 1 and entries[0][0][0] == "table":
         words = [_text(t) for t in entries[0][1:] if t[0] != ","]
         flat = numbers(words, variables, family.where)
@@ -262,15 +284,15 @@ def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
                 f"{here}: '{_text(first)}' is not allowed here. A block holds one table alone, or "
                 "rows as in ( no, yes ) 0.2, 0.8; with at most one default."
             )
-    table = np.empty((*sizes, states))
+    whole = np.empty((*sizes, states))
     for place in np.ndindex(*sizes):
         row = rows.get(place, default)
         if row is None:
             missing = ", ".join(p.labels[k] for p, k in zip(parents, place, strict=True))
             lacks = f"row for ({missing}). Add it, or a default row." if parents else ""
             raise ModelError(f"{family.where} has no {lacks or 'table. Add it.'}")
-        table[place] = row
-    return table
+        whole[place] = row
+    return whole
 
 
 def _row(tokens: Sequence[Token], states: int, where: str) -> FloatArray:
@@ -301,93 +323,26 @@ def _configuration(
     return tuple(p.labels.index(text) for p, text in zip(parents, labels, strict=True))
 
 
-# A block at a time: names are bare words without spaces, quotes or slashes, rows of a block all
-# have the same shape, and nothing is missing
-
-NAME = r'[^\s{}()\[\]|,;"]+'
-COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)  # one that is never closed is all
-BLOCK = re.compile(
-    r"\s*(?:"
-    rf"variable\s+(?P<name>{NAME})\s*\{{\s*type\s+discrete\s*\[\s*(?P<number>\d+)\s*\]"
-    r"\s*\{(?P<labels>[^{}()\[\]|;]*)\}\s*;(?P<properties>(?:\s*property\s[^{}()\[\]|,;]*;)*)\s*\}|"
-    rf"probability\s*\(\s*(?P<child>{NAME})\s*(?:\|(?P<parents>[^{{}}()\[\]|;]*))?\)"
-    r"\s*\{(?P<body>[^{}\[\]|]*)\}|"
-    r"network\s[^{}]*\{[^{}]*\}"
-    r")\s*"
-)
-ROW = re.compile(r"\(([^()]*)\)([^();]*);")
-ROWS = re.compile(r"(?:\s*\([^()]*\)[^();]*;)*\s*")
-
-
-def read_at_once(text: str) -> Model | None:
-    """Read the text of a BIF file; None if it is not in the common form, or not right."""
-    if '"' in text:
-        return None
-    if "//" in text or "/*" in text:
-        if text.rfind("/*") > text.rfind("*/"):  # one is never closed, perhaps
-            return None
-        text = COMMENT.sub(" ", text)
-    variables: list[Variable] = []
-    families: list[Family] = []
-    end = 0
+def _table_at_once(rows: Sequence[str], variables: Sequence[Variable]) -> FloatArray | None:
+    """Read one table, or rows by parent states; None if they are not in the common form."""
+    parents, (*sizes, states) = variables[:-1], shape(variables)
     try:
-        while end < len(text):
-            block = BLOCK.match(text, end)
-            if block is None:
-                return None
-            end = block.end()
-            if block["name"]:
-                variables.append(_variable_at_once(block))
-            elif block["child"]:
-                parents = (block["parents"] or "").replace(",", " ").split()
-                families.append(Family(block["child"], tuple(parents), "", block["body"]))
-        return assemble(variables, families, "", _table_at_once)
-    except (KeyError, ValueError):  # a ModelError is one
+        if rows[0].startswith("table"):
+            (values,) = (row[len("table") :].replace(",", " ").split() for row in rows)
+            flat = np.array(list(map(float, values)))
+            return np.moveaxis(flat.reshape(states, *sizes), 0, -1)
+        given, printed = zip(*(row.strip()[1:].split(")") for row in rows), strict=True)
+        if {text.count(",") for text in printed} != {states - 1}:
+            return None
+        table = np.array(list(map(float, ",".join(printed).split(",")))).reshape(-1, states)
+        names = [name.strip() for name in ",".join(given).split(",")]
+        places = np.zeros(len(rows), dtype=np.int64)
+        for k, parent in enumerate(parents):
+            codes = {text: code for code, text in enumerate(parent.labels)}
+            own = [codes[name] for name in names[k :: len(parents)]]
+            places = places * len(codes) + own
+        if not parents or not np.array_equal(np.sort(places), np.arange(math.prod(sizes))):
+            return None
+        return table[np.argsort(places)].reshape(*sizes, states)
+    except (KeyError, ValueError):
         return None
-
-
-def _expect(fits: object) -> None:
-    if not fits:
-        raise ValueError
-
-
-def _variable_at_once(block: Token) -> Variable:
-    labels = block["labels"].replace(",", " ").split()
-    _expect(str(len(labels)) == block["number"] and block["labels"].count(",") == len(labels) - 1)
-    entries = (entry.strip() for entry in block["properties"].split(";"))
-    own = properties(entry.removeprefix("property") for entry in entries if entry)
-    return variable(block["name"], labels, own, "")
-
-
-def _table_at_once(family: Family, variables: Sequence[Variable]) -> FloatArray:
-    """Read one table, in which the child varies slowest, or rows by parent states."""
-    *sizes, states = shape(variables)
-    body, needed = family.entry, math.prod(sizes)
-    if "(" not in body:
-        words, end, after = body.partition(";")
-        keyword, *values = words.replace(",", " ").split() or [""]
-        _expect(keyword == "table" and end and not after.strip())
-        flat = np.array(list(map(float, values)))
-        return np.moveaxis(flat.reshape(states, *sizes), 0, -1)
-    rows = ROW.findall(body)
-    _expect(sizes and len(rows) == needed and ROWS.fullmatch(body))
-    given, printed = zip(*rows, strict=True)
-    _expect({text.count(",") for text in printed} == {states - 1})
-    table = np.array(list(map(float, ",".join(printed).split(",")))).reshape(needed, states)
-    places = _places(",".join(given).split(","), variables[:-1])
-    _expect(len(set(places)) == needed)
-    if places != list(range(needed)):
-        table = table[np.argsort(places)]
-    return table.reshape(*sizes, states)
-
-
-def _places(words: Sequence[str], parents: Sequence[Variable]) -> list[int]:
-    """Give the place of every row, of which the words name the states of the parents."""
-    places = [0] * (len(words) // len(parents))
-    bare = [word.strip() for word in words]
-    for k, parent in enumerate(parents):
-        codes = {text: code for code, text in enumerate(parent.labels)}
-        own = map(codes.__getitem__, bare[k :: len(parents)])
-        size = len(codes)
-        places = [size * p + code for p, code in zip(places, own, strict=True)]
-    return places
