@@ -8,7 +8,7 @@ from hypothesis import given
 from examples import examples
 from lacunet.errors import ModelError, OptionError
 from lacunet.models.formats import read_network, write_network
-from lacunet.models.formats.typed import guess
+from lacunet.models.formats.assembly import guess
 from lacunet.models.network import Model, Network, Variable
 
 ENDINGS = [ending for f in READ for ending in f.endings]

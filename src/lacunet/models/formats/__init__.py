@@ -4,7 +4,7 @@ A format is one module with ``read(text) -> Model`` and ``write(model) -> str``,
 `FORMATS`; a picture (DOT) is written only. Only the JSON model file holds a prior; the others are
 read with the same α everywhere. `read_model` and `write_model` are for that one format, whatever
 the name of the file.
-Structure and numbers come back exactly, states with their types (`typed`).
+Structure and numbers come back exactly, states with their types (`assembly`).
 """
 
 import os

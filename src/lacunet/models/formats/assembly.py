@@ -1,21 +1,36 @@
-"""From named pieces to a checked model: what every network format and door shares.
+"""From named pieces to a checked model: what every network format shares.
 
 A format finds variables, and for each child its parents and its numbers. `connect` makes the
 structure of the names, `check_table` judges one table, and `assemble` does it all. `where` is
 always the place as the user knows it: ``family 'a'``, ``line 12: probability block 'a'``.
+
+BIF, XMLBIF, XDSL and pyAgrum know states only as texts. A state is written as its label, and the
+states of one variable are read by one rule:
+
+- all of them ``true`` or ``false``: bools;
+- all of them canonical whole numbers (``1``, ``-20``; not ``01``, ``+1``): ints;
+- all of them canonical numbers, not all whole (``0.5``, ``2``): floats;
+- anything else: texts.
+
+Where the rule would not give the states back (the texts ``"1"``, ``"2"``; the floats 1.0, 2.0; a
+mixture), the file also says their types, as a property ``types = text`` or, one for each state,
+``types = int-text``. Hidden variables carry the property ``hidden = true``; other programs skip
+both. States that are bins of numbers have their ``edges`` and a ``typical`` number for each. pgmpy
+marks its latent variables as ``roles = {'latents'}``, and these are hidden too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lacunet.errors import ModelError
+from lacunet.errors import ModelError, OptionError
 from lacunet.models.latent_class import check_table_sizes
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
 from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Bins, State, label
 
 SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this
 DIGITS = 1e-6  # per state: six printed digits, the fewest that common programs write
@@ -122,6 +137,12 @@ def check_table(
     return np.where((off > FLOAT_NOISE)[..., None], table / sums[..., None], table)
 
 
+def parents_reversed(table: FloatArray) -> FloatArray:
+    """The same table with its parents in the opposite order."""
+    last = table.ndim - 1
+    return np.transpose(table, [*reversed(range(last)), last])
+
+
 def check_shape(array: FloatArray, what: str, where: str, asked: tuple[int, ...]) -> FloatArray:
     """Refuse numbers that are not as many as parents and states ask for."""
     if array.shape != asked:
@@ -199,3 +220,100 @@ def number(word: str, where: str) -> float:
         raise ModelError(
             f"{where}: '{word}' is not a number. Write probabilities as 0.25 or 1e-05."
         ) from None
+
+
+# States as texts, and back with their types
+
+HIDDEN, TYPES = "hidden", "types"
+EDGES, TYPICAL = "edges", "typical"
+PGMPY_LATENT = "'latents'"
+
+
+def to_properties(variable: Variable) -> dict[str, str]:
+    """Properties of a variable that a file must hold beside its name and labels."""
+    own = {HIDDEN: "true"} if variable.hidden else {}
+    kinds = [_kind(s) for s in variable.states]
+    if kinds != [_kind(s) for s in guess(variable.labels)]:
+        own[TYPES] = kinds[0] if len(set(kinds)) == 1 else "-".join(kinds)
+    if variable.bins is not None:
+        own[EDGES] = ":".join(map(repr, variable.bins.edges))
+        own[TYPICAL] = ":".join(map(repr, variable.bins.typical))
+    return own
+
+
+def properties(texts: Iterable[str]) -> dict[str, str]:
+    """Read properties that are written as ``key = value``."""
+    pairs = [text.partition("=") for text in texts]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def variable(name: str, labels: Sequence[str], own: Mapping[str, str], where: str) -> Variable:
+    """Make the variable of a file, with its own properties; those of other programs are skipped."""
+    hidden = own.get(HIDDEN, "true" if PGMPY_LATENT in own.get("roles", "") else "false")
+    if hidden not in ("true", "false"):
+        raise ModelError(f"{where}: its property hidden is '{hidden}'. It must be true or false.")
+    states = _typed(labels, own[TYPES], where) if TYPES in own else guess(labels)
+    return Variable(name, states, hidden=hidden == "true", bins=_bins(own, where))
+
+
+def _bins(own: Mapping[str, str], where: str) -> Bins | None:
+    if EDGES not in own:
+        return None
+    try:
+        return Bins(*(tuple(map(float, own.get(key, "").split(":"))) for key in (EDGES, TYPICAL)))
+    except (ValueError, OptionError):
+        raise ModelError(
+            f"{where}: its properties {EDGES} and {TYPICAL} must be numbers with ':' between, "
+            "rising edges and one number for each bin."
+        ) from None
+
+
+def guess(labels: Sequence[str]) -> tuple[State, ...]:
+    """Give states their types by the rule above.
+
+    >>> guess(["1", "2"]), guess(["1", "2.5"]), guess(["true", "false"]), guess(["1", "two"])
+    ((1, 2), (1.0, 2.5), (True, False), ('1', 'two'))
+    """
+    if labels and set(labels) <= {"true", "false"}:
+        return tuple(text == "true" for text in labels)
+    if not labels or not labels[0][-1:].isdigit():  # a number that is written out ends in a digit
+        return tuple(labels)
+    for kind in (int, float):
+        try:
+            values = tuple(kind(text) for text in labels)
+            if all(label(v) == text for v, text in zip(values, labels, strict=True)):
+                return values if np.isfinite(values).all() else tuple(labels)
+        except (ValueError, OverflowError, TypeError):
+            continue
+    return tuple(labels)
+
+
+def _kind(state: State) -> str:
+    if isinstance(state, str):
+        return "text"
+    if isinstance(state, bool | np.bool_):
+        return "bool"
+    return "int" if isinstance(state, int | np.integer) else "float"
+
+
+def _typed(labels: Sequence[str], types: str, where: str) -> tuple[State, ...]:
+    """Give states the types that a file names."""
+    read: dict[str, Callable[[str], State]] = {
+        "text": str, "bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float
+    }  # fmt: skip
+    kinds = types.split("-")
+    kinds = kinds * len(labels) if len(kinds) == 1 else kinds
+    if len(kinds) != len(labels) or not set(kinds) <= set(read):
+        raise ModelError(
+            f"{where}: its property types is '{types}'. It must be text, bool, int or float, "
+            f"or {len(labels)} of these joined by '-'."
+        )
+    states = []
+    for text, kind in zip(labels, kinds, strict=True):
+        try:
+            states.append(read[kind](text))
+        except (KeyError, ValueError):
+            raise ModelError(
+                f"{where}: its property types says that the state '{text}' is of type {kind}."
+            ) from None
+    return tuple(states)

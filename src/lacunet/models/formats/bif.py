@@ -30,8 +30,17 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.models.formats.assembly import Family, assemble, number, numbers, shape, tables
-from lacunet.models.formats.typed import properties, to_properties, variable
+from lacunet.models.formats.assembly import (
+    Family,
+    assemble,
+    number,
+    numbers,
+    properties,
+    shape,
+    tables,
+    to_properties,
+    variable,
+)
 from lacunet.models.network import Model, Variable
 from lacunet.runtime.arrays import FloatArray
 

@@ -1,10 +1,4 @@
-"""What other formats cannot hold, said to whoever writes them.
-
-To and from networkx: a DiGraph whose nodes carry all of the model.
-To and from pgmpy: a DiscreteBayesianNetwork with a TabularCPD for each variable.
-To and from pyAgrum: a BayesNet of LabelizedVariables.
-DOT, the language of Graphviz: a picture of a network, to be drawn by other programs.
-"""
+"""Networks of other packages: networkx, pgmpy and pyAgrum; and DOT, a picture for Graphviz."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,8 +10,14 @@ from lacunet.errors import ModelError
 from lacunet.models.display import table_lines
 from lacunet.models.ensemble import HeldModel, model_as_shown, model_in
 from lacunet.models.formats import assembly
-from lacunet.models.formats.assembly import Family, assemble, tables
-from lacunet.models.formats.typed import properties, to_properties, variable
+from lacunet.models.formats.assembly import (
+    Family,
+    assemble,
+    properties,
+    tables,
+    to_properties,
+    variable,
+)
 from lacunet.models.network import Model, Variable
 from lacunet.models.predictors import Predictors
 from lacunet.models.prior import PAPER_ALPHA, check_alpha
@@ -79,8 +79,7 @@ def from_networkx(graph: Any, alpha: float = PAPER_ALPHA) -> Model:
     variables, families = [], []
     for name, attributes in graph.nodes(data=True):
         where = f"node '{name}'"
-        if not isinstance(name, str):
-            raise ModelError(f"node {name!r}: names are texts. Relabel the nodes first.")
+        _check_name(name)
         for key in ("states", "table"):
             if key not in attributes:
                 raise ModelError(f"{where} has no attribute '{key}'. Every node needs one.")
@@ -104,6 +103,11 @@ def from_networkx(graph: Any, alpha: float = PAPER_ALPHA) -> Model:
         for f, its in zip(families, assembly.members(model.network), strict=True)
     ]
     return Model(model.network, model.theta, model.network.layout.flat(alphas))
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise ModelError(f"node {name!r}: names are texts. Relabel the nodes first.")
 
 
 def _array(value: Any, what: str, asked: tuple[int, ...], where: str) -> FloatArray:
@@ -153,8 +157,7 @@ def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     variables, families = [], []
     for name in other.nodes():
         where = f"node '{name}'"
-        if not isinstance(name, str):
-            raise ModelError(f"node {name!r}: names are texts. Relabel the nodes first.")
+        _check_name(name)
         cpd = other.get_cpds(name)
         if cpd is None:
             raise ModelError(f"{where} has no TabularCPD. Add one with add_cpds.")
@@ -197,8 +200,8 @@ def to_pyagrum(model: HeldModel) -> Any:
         for p in parents:
             other.addArc(p.name, child.name)
         # pyAgrum fills with the child fastest, then the first parent, then the next.
-        parents_reversed = [*reversed(range(len(parents))), len(parents)]
-        other.cpt(child.name).fillWith(np.transpose(table, parents_reversed).reshape(-1).tolist())
+        values = assembly.parents_reversed(table).reshape(-1).tolist()
+        other.cpt(child.name).fillWith(values)
     return other
 
 

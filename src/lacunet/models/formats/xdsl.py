@@ -12,14 +12,23 @@ XDSL, the format of GeNIe and SMILE; pgmpy and pyAgrum write it too.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.models.formats.assembly import Family, assemble, check_table, number, numbers, shape
-from lacunet.models.formats.typed import to_properties, variable
+from lacunet.models.formats.assembly import (
+    Family,
+    assemble,
+    check_table,
+    number,
+    numbers,
+    parents_reversed,
+    shape,
+    to_properties,
+    variable,
+)
 from lacunet.models.formats.xmlbif import attribute, content, only, parse, printed, tag
 from lacunet.models.latent_class import LARGEST_TABLE
 from lacunet.models.network import Model, Network, Variable
@@ -165,15 +174,11 @@ def write(model: Model) -> str:
 
 def _ids(names: Sequence[str]) -> list[str]:
     """Give each name as its id; one with spaces gets underscores, and more of them if taken."""
-    taken = set(names)
-    ids = []
+    ids: list[str] = []
     for name in names:
-        new = name
-        if not name or name.split() != [name]:
-            new = "_".join(name.split()) or "_"
-            while new in taken:
-                new += "_"
-        taken.add(new)
+        new = "_".join(name.split()) or "_"
+        while new != name and new in {*names, *ids}:
+            new += "_"
         ids.append(new)
     return ids
 
@@ -194,50 +199,36 @@ def read(text: str) -> Model:
     root = parse(text, "smile", "XDSL")
     if root.find("dynamic") is not None:
         raise ModelError("this is a dynamic network. Only static ones are read: unroll it first.")
-    nodes = [_node(element) for section in root.findall("nodes") for element in section]
-    told = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
+    nodes = [element for section in root.findall("nodes") for element in section]
+    for element in nodes:
+        if element.tag not in READERS or not element.get("id"):
+            known = ", ".join(f"<{tag}>" for tag in READERS)
+            raise ModelError(
+                f"node '{element.get('id', '')}' is a <{element.tag}>. Only {known} nodes with an "
+                "id are read: in GeNIe, change its type to a general chance node."
+            )
+    own = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
     ids = [node.get("id", "") for node in nodes]
-    names = {i: properties.get("name", i) for i, properties in zip(ids, told, strict=True)}
-    labels = [[state.get("id", "") for state in node.findall("state")] for node in nodes]
-    variables = [
-        variable(names[i], its, properties, f"node '{names[i]}'")
-        for i, its, properties in zip(ids, labels, told, strict=True)
-    ]
-    families = [_family(node, names) for node in nodes]
+    names = {i: properties.get("name", i) for i, properties in zip(ids, own, strict=True)}
+    variables, families = [], []
+    for i, node, properties in zip(ids, nodes, own, strict=True):
+        where = f"node '{names[i]}'"
+        labels = [state.get("id", "") for state in node.findall("state")]
+        variables.append(variable(names[i], labels, properties, where))
+        parents = " ".join(content(p) for p in node.findall("parents")).split()
+        families.append(Family(names[i], tuple(names.get(p, p) for p in parents), where, node))
     genie = root.find("extensions/genie")
     first_fastest = genie is not None and genie.get("app", "").startswith(FIRST_FASTEST)
 
     def table(family: Family, its: Sequence[Variable]) -> FloatArray:
-        read_node = READERS[family.entry.tag]
-        given = read_node(family.entry, its, family.where)
-        if not first_fastest or family.entry.tag != "cpt":
-            return given
-        *parents, child = its
-        reversed_ = given.reshape(shape([*parents[::-1], child]))
-        return np.transpose(reversed_, [*reversed(range(len(parents))), len(parents)])
+        given = READERS[family.entry.tag](family.entry, its, family.where)
+        if first_fastest and family.entry.tag == "cpt":
+            *parents, child = its
+            given = parents_reversed(given.reshape(shape([*parents[::-1], child])))
+        return given
 
-    return assemble([variables[k] for k in _kept_order(told)], families, "node", table)
-
-
-def _node(element: Element) -> Element:
-    if element.tag not in READERS or not element.get("id"):
-        known = ", ".join(f"<{tag}>" for tag in READERS)
-        raise ModelError(
-            f"node '{element.get('id', '')}' is a <{element.tag}>. Only {known} nodes with an id "
-            "are read: in GeNIe, change its type to a general chance node."
-        )
-    return element
-
-
-def _family(node: Element, names: Mapping[str, str]) -> Family:
-    name = names[node.get("id", "")]
-    ids = " ".join(content(p) for p in node.findall("parents")).split()
-    return Family(name, tuple(names.get(i, i) for i in ids), f"node '{name}'", node)
-
-
-def _kept_order(properties: Sequence[Mapping[str, str]]) -> list[int]:
-    """Where every node tells its position, and they are 0, 1, …: that order; else the file's."""
-    told = [p.get("position", "") for p in properties]
-    places = range(len(told))
-    kept = sorted(told) == sorted(map(str, places))
-    return [told.index(str(k)) if kept else k for k in places]
+    # Where every node has its position, and they are 0, 1, …: that order; else the file's
+    positions = [properties.get("position", "") for properties in own]
+    if sorted(positions) == sorted(map(str, range(len(nodes)))):
+        variables = [variables[positions.index(str(k))] for k in range(len(nodes))]
+    return assemble(variables, families, "node", table)

@@ -9,8 +9,15 @@ from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element
 
 from lacunet.errors import ModelError
-from lacunet.models.formats.assembly import Family, assemble, numbers, tables
-from lacunet.models.formats.typed import properties, to_properties, variable
+from lacunet.models.formats.assembly import (
+    Family,
+    assemble,
+    numbers,
+    properties,
+    tables,
+    to_properties,
+    variable,
+)
 from lacunet.models.network import Model, Variable
 from lacunet.runtime.arrays import FloatArray
 
