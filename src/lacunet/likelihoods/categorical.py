@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, expit, logit, xlogy
+from scipy.special import digamma, expit, gammaln, logit, xlogy
 
 from lacunet.likelihoods import kernels
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior
@@ -74,9 +74,9 @@ class Categorical(ConjugatePrior):
 
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """A multivariate Beta function for each configuration."""
-        values = np.empty(len(hyper))
-        kernels.log_beta(hyper, at.ij, np.empty(at.configurations), values)
-        return values
+        totals = np.zeros((len(hyper), at.configurations))
+        np.add.at(totals.T, at.ij, hyper.T)
+        return np.asarray(gammaln(hyper).sum(axis=1) - gammaln(totals).sum(axis=1))
 
     def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         values = np.empty(len(N))

@@ -72,18 +72,14 @@ def log_gamma_above(a: float, n: float) -> float:
 
     Differences for one and the same a are right, however large it is, and cost one log Γ each.
     """
-    return math.lgamma(a + n) if a < LARGE else risen_by_stirling(a, n)
+    if a < LARGE:
+        return math.lgamma(a + n)
+    whole = a + n
+    grown = (a - 0.5) * math.log1p(n / a) - n + n * math.log(whole)
+    return grown + (_rest_of_one(whole) - _rest_of_one(a))
 
 
 @kernel
 def log_rising_scalar(a: float, n: float) -> float:
     """Log Γ(a + n) − log Γ(a)."""
     return log_gamma_above(a, n) - log_gamma_above(a, 0.0)
-
-
-@kernel
-def risen_by_stirling(a: float, n: float) -> float:
-    """The same where a is large."""
-    whole = a + n
-    grown = (a - 0.5) * math.log1p(n / a) - n + n * math.log(whole)
-    return grown + (_rest_of_one(whole) - _rest_of_one(a))

@@ -85,24 +85,10 @@ def log_totals(x: FloatArray, ij: IndexArray, totals: FloatArray) -> None:
 
 
 @kernel
-def log_beta(eta: FloatArray, ij: IndexArray, totals: FloatArray, out: FloatArray) -> None:
-    """Log of the normalising integral of Dirichlets with exponents η, a row for each chain."""
-    for chain in range(eta.shape[0]):
-        totals[:] = 0.0
-        value = 0.0
-        for p in range(eta.shape[1]):
-            totals[ij[p]] += eta[chain, p]
-            value += math.lgamma(eta[chain, p])
-        for q in range(totals.shape[0]):
-            value -= math.lgamma(totals[q])
-        out[chain] = value
-
-
-@kernel
 def log_beta_quotient(
     N: FloatArray, alpha: FloatArray, ij: IndexArray, sums: FloatArray, out: FloatArray
 ) -> None:
-    """Log of what that integral grows by from exponents α, of these sums, to α + N."""
+    """Log of what the normalising integral grows by from exponents α, of these sums, to α + N."""
     at_rest, totals = np.empty(alpha.shape[0]), np.empty(sums.shape[0])
     empty = 0.0
     for p in range(alpha.shape[0]):
@@ -122,7 +108,7 @@ def log_beta_quotient(
         out[chain] = value
 
 
-# Blocks of numbers of which some are missing: the loops over patterns of holes and classes.
+# Blocks of numbers of which some are missing: loops over patterns of missing numbers and classes
 
 
 class Precision(NamedTuple):
@@ -241,21 +227,16 @@ def write_marginal(eta: Precision, holes: Holes, out: FloatArray) -> None:
 
 
 @kernel
-def complete_vector(room: Room, missing: IntArray, n: Any, first: FloatArray, shown: Any) -> None:
-    """Expected sums of what is missing, into (d,), where those of what is shown stand."""
+def complete_moments(
+    room: Room, holes: tuple[IntArray, IntArray], n: Any, first: FloatArray, second: FloatArray
+) -> None:
+    """Expected sums (d,) and products (d, d) with what is missing, beside those that are shown."""
+    shown, missing = holes
     for i in range(len(missing)):
         total = n * room.b[i]
         for a in range(len(shown)):
             total += room.A[i, a] * first[shown[a]]
         first[missing[i]] = total
-
-
-@kernel
-def complete_matrix(
-    room: Room, holes: tuple[IntArray, IntArray], n: Any, first: FloatArray, second: FloatArray
-) -> None:
-    """Expected products with what is missing, into (d, d), where those that are shown stand."""
-    shown, missing = holes
     for i in range(len(missing)):
         for a in range(len(shown)):
             total = room.b[i] * first[shown[a]]
@@ -288,8 +269,7 @@ def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray
                 for b in range(a + 1, o):
                     second[shown[a], shown[b]] = second[shown[b], shown[a]] = given[at]
                     at += 1
-            complete_vector(room, missing, n, first, shown)
-            complete_matrix(room, (shown, missing), n, first, second)
+            complete_moments(room, (shown, missing), n, first, second)
             found[d] = found[-1] = n
             at = 2 * d + 1
             for a in range(d):
@@ -299,19 +279,7 @@ def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray
                     at += 1
 
 
-# Blocks of numbers, one configuration after the other: η(θ) and the M step.
-
-
-@kernel
-def read_matrix(places: FloatArray, out: FloatArray) -> None:
-    """Write the matrix that stands at the places of a block, (d, d)."""
-    d = out.shape[0]
-    at = 2 * d + 1
-    for a in range(d):
-        out[a, a] = places[d + 1 + a]
-        for b in range(a + 1, d):
-            out[a, b] = out[b, a] = places[at]
-            at += 1
+# Blocks of numbers, one configuration after the other: η(θ) and the M step
 
 
 @kernel
@@ -323,7 +291,12 @@ def write_natural(theta: FloatArray, out: FloatArray, d: int) -> None:
     precise = room.C
     for j in range(theta.shape[0]):
         mean, found = theta[j, :d], out[j]
-        read_matrix(theta[j], covariance)
+        at = 2 * d + 1
+        for a in range(d):
+            covariance[a, a] = theta[j, d + 1 + a]
+            for b in range(a + 1, d):
+                covariance[a, b] = covariance[b, a] = theta[j, at]
+                at += 1
         log_det = invert(covariance, every, room)
         square, at = 0.0, 2 * d + 1
         for a in range(d):

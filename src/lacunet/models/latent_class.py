@@ -224,17 +224,14 @@ class Grouped:
     def alone(self) -> Network:
         """The latent class model of one group by itself."""
         variables = self.network.variables
-        return over_leaves([variables[i] for i in self._others], len(variables[self.root].states))
+        leaves = [variables[i] for i in self._in_alone[1:]]
+        return over_leaves(leaves, len(variables[self.root].states))
 
     @property
     def _in_alone(self) -> list[int]:
         """The variables of `alone`, in its order."""
-        return [self.root, *self._others]
-
-    @property
-    def _others(self) -> list[int]:
         every = range(len(self.network.variables))
-        return [i for i in every if i not in (self.group, self.root)]
+        return [self.root, *(i for i in every if i not in (self.group, self.root))]
 
     def of_group(self, x: FloatArray, g: int) -> FloatArray:
         """The part of a flat vector that is about one group, in the layout of `alone`."""

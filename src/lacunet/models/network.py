@@ -61,6 +61,7 @@ class Network(Printable):
         }
 
     def _check(self) -> None:
+        """Refuse cycles, numbers where only categories can be, and what is known wrongly."""
         if not self.variables:
             raise ModelError("a network needs at least one variable.")
         names = [v.name for v in self.variables]
@@ -72,11 +73,6 @@ class Network(Printable):
                 raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")
             if v.family.tabular and len(set(v.labels)) < len(v.labels):
                 raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
-        self._check_cycles(names)
-        self._check_numbers()
-        self._check_known()
-
-    def _check_cycles(self, names: Sequence[str]) -> None:
         try:
             _ = self.order  # sorting finds a cycle
         except CycleError as error:
@@ -84,26 +80,18 @@ class Network(Printable):
             raise ModelError(
                 f"the parents form a cycle: {cycle}. Remove one of these edges."
             ) from None
-
-    def _check_numbers(self) -> None:
-        """Refuse variables that are no categories where only categories can be."""
-        for i, v in enumerate(self.variables):
-            number = next(
-                (p for p in self.parents[i] if not self.variables[p].family.tabular), None
-            )
-            if number is not None:
+        numbers = {i: v.name for i, v in enumerate(self.variables) if not v.family.tabular}
+        for v, parents in zip(self.variables, self.parents, strict=True):
+            for number in (numbers[p] for p in parents if p in numbers):
                 raise ModelError(
-                    f"'{self.variables[number].name}' is a number, so it cannot be a parent of "
-                    f"'{v.name}': only categories can be parents. Turn the edge round, or put its "
-                    f"values into bins with --bin {shlex.quote(self.variables[number].name)}=5."
+                    f"'{number}' is a number, so it cannot be a parent of '{v.name}': only "
+                    "categories can be parents. Turn the edge round, or put its values into bins "
+                    f"with --bin {shlex.quote(number)}=5."
                 )
             if v.hidden and not v.family.tabular:
                 raise ModelError(
                     f"hidden variable '{v.name}' is a number. Only categories can be hidden."
                 )
-
-    def _check_known(self) -> None:
-        """Refuse what is known of a table that does not fit it, and tables that cannot be one."""
         for i, v in enumerate(self.variables):
             if v.known is not None:
                 v.known.check(v.name, self.shape(i))
@@ -309,6 +297,12 @@ class Model(Printable):
         if self.averaged is not None:
             return with_prior(v.family).averaged_moments(layout.table(self.by_configuration, at))
         return v.family.moments(layout.table(self.theta, at))
+
+    @property
+    def tables(self) -> list[FloatArray]:
+        """The table of each family: parents in their order, then the child."""
+        layout = self.network.layout
+        return [layout.table(self.theta, i) for i in range(len(layout.families))]
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""

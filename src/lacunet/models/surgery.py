@@ -1,10 +1,7 @@
-"""Models made from a model: variables set from outside, spoken of by a witness, shown, or hidden.
+"""Models made from a model: variables set from outside, with soft evidence, shown, or hidden.
 
-What is known of a case can be said by the structure alone, so that whoever answers questions sees
-nothing but a model and a row.
-
-Variables that have their parameters together: a block of numbers, which stands at its first.
-Random data.
+The structure alone holds what is known of a case, so that queries need only a model and a row.
+Also blocks of numbers, whose parameters stand at the first of them, and random data.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,47 +30,42 @@ def without_causes(network: Network, variables: Collection[int]) -> Network:
 
 def intervened(model: Model, states: Mapping[int, int]) -> Model:
     """Set variables from outside, do(X = x): cut off from their parents, each is in its state."""
-    network, layout = model.network, model.network.layout
-    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
+    tables = model.tables
     for i, k in states.items():
-        tables[i] = np.eye(layout.cards[i])[k]
-    return _without_prior(model, without_causes(network, states), tables)
+        tables[i] = np.eye(model.network.layout.cards[i])[k]
+    return _without_prior(model, without_causes(model.network, states), tables)
 
 
 def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
-    """Add, for each variable of which something uncertain is heard, a child that is always seen.
+    """Add a soft-evidence node for each variable of which something uncertain is known.
 
-    The child has one state; its table is p(what is heard | state of the variable), not normalised
-    (Pearl's virtual evidence). The witnesses come last, in the order of `likelihoods`.
+    It is a child that is always seen, with one state; its table is p(evidence | state of the
+    variable), not normalised (Pearl's virtual evidence). These nodes come last, in the order of
+    `likelihoods`.
     """
-    network, layout = model.network, model.network.layout
-    names = fresh_names(network, "witness", len(likelihoods))
-    variables = [*forgotten(network.variables), *(Variable(name, (0,)) for name in names)]
-    parents = [*network.parents, *((i,) for i in likelihoods)]
-    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
-    heard = [w[:, None] for w in likelihoods.values()]
-    return _without_prior(model, Network.build(variables, parents), [*tables, *heard])
+    names = fresh_names(model.network, "witness", len(likelihoods))
+    nodes = (Variable(name, (0,)) for name in names)
+    parents = [*model.network.parents, *((i,) for i in likelihoods)]
+    network = Network.build([*forgotten(model.network.variables), *nodes], parents)
+    return _without_prior(
+        model, network, [*model.tables, *(w[:, None] for w in likelihoods.values())]
+    )
 
 
 def shown(model: Model, variables: Collection[int]) -> Model:
     """Let hidden variables be seen; the parameters stay."""
-    network, old = model.network, model.network.layout
-    seen = [
+    seen = tuple(
         replace(v, hidden=v.hidden and i not in variables)
-        for i, v in enumerate(forgotten(network.variables))
-    ]
-    tables = [old.table(model.theta, i) for i in range(len(network.variables))]
-    return _without_prior(model, Network(tuple(seen), network.parents), tables)
+        for i, v in enumerate(forgotten(model.network.variables))
+    )
+    return _without_prior(model, Network(seen, model.network.parents), model.tables)
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:
     """Declare variables of a model hidden; its parameters stay."""
     network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
-
-    def stored(x: FloatArray) -> FloatArray:  # hidden variables come last
-        return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
-
-    return model.moved(network, stored)
+    every = range(len(old.cards))  # stored in another way: hidden variables come last
+    return model.moved(network, lambda x: network.layout.flat([old.table(x, i) for i in every]))
 
 
 def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
@@ -81,13 +73,12 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
 
     Edges stay as they are. A hidden variable has no names of its own for its states.
     """
-    names = [v.name for v in network.variables]
     for name, size in sizes.items():
         network.index(name)
         if size is not None and size < 1:
             raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
     cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
-    check_table_sizes(names, cards, network.parents)
+    check_table_sizes([v.name for v in network.variables], cards, network.parents)
     variables = []
     for v in network.variables:
         size = sizes.get(v.name)
@@ -117,40 +108,35 @@ def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
 def predicted(model: Model, matrix: FloatArray) -> Model:
     """Put covariates above the class of a model that they predict: a parent that rows show.
 
-    It comes last, with a state for each row of a design, (patterns, p). Nothing is said of its own
-    probability: what is asked is given the covariates.
+    It comes last, with a state for each row of a design, (patterns, p). It has no probability of
+    its own: all is given the covariates.
     """
-    predictors, network, layout = model.predictors, model.network, model.network.layout
+    predictors, network, tables = model.predictors, model.network, model.tables
     assert predictors is not None
     root, above = network.index(predictors.variable), len(network.variables)
-    tables = [layout.table(model.theta, i) for i in range(above)]
     tables[root] = predictors.sizes(matrix)
     seen = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
     parents = [(above,) if i == root else pa for i, pa in enumerate(network.parents)]
     whole = Network.build([*forgotten(network.variables), seen], [*parents, ()])
-    found = _without_prior(model, whole, [*tables, np.ones(len(matrix))])
-    return replace(found, given=above)
+    return replace(_without_prior(model, whole, [*tables, np.ones(len(matrix))]), given=above)
 
 
 def at_given(model: Model, state: int) -> Model:
-    """Give the model of rows that all have this state of what is given, which is then no variable.
+    """Give the model of rows that all have this state of what is given, without that variable.
 
     It is a variable without parents that comes last.
     """
-    network, layout, above = model.network, model.network.layout, model.given
+    network, above, tables = model.network, model.given, model.tables[:-1]
     assert above == len(network.variables) - 1
-    tables = [layout.table(model.theta, i) for i in range(above)]
     for i, parents in enumerate(network.parents[:above]):
         if above in parents:
-            tables[i] = np.take(tables[i], [state], parents.index(above)).squeeze(
-                parents.index(above)
-            )
+            tables[i] = np.take(tables[i], state, axis=parents.index(above))
     rest = [tuple(p for p in pa if p != above) for pa in network.parents[:above]]
     return _without_prior(model, Network.build(network.variables[:above], rest), tables)
 
 
 def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
-    """The same variables with nothing known of their tables: who only asks learns none."""
+    """The same variables with nothing known of their tables: queries learn none."""
     return tuple(replace(v, known=None, tied_to=None) for v in variables)
 
 
@@ -162,17 +148,16 @@ def fresh_names(network: Network, stem: str, number: int) -> list[str]:
 
 
 def _without_prior(model: Model, network: Network, tables: list[FloatArray]) -> Model:
-    """Give the tables to a network; who only asks needs no prior, and gets exponents of 1.
+    """Give the tables to a network; queries need no prior, and get exponents of 1.
 
     Numbers are averaged over what they were averaged over.
     """
-    theta, averaged, old = network.layout.flat(tables), model.averaged, model.network.layout
+    layout, old, averaged = network.layout, model.network.layout, model.averaged
+    theta = layout.flat(tables)
     if averaged is not None:
-        averaged = network.layout.flat(
-            [
-                t if kind.tabular else old.table(averaged, i)
-                for i, (t, kind) in enumerate(zip(tables, network.layout.kinds, strict=True))
-            ]
+        of_kind = enumerate(zip(tables, layout.kinds, strict=True))
+        averaged = layout.flat(
+            [t if kind.tabular else old.table(averaged, i) for i, (t, kind) in of_kind]
         )
     return Model(network, theta, np.ones_like(theta), averaged=averaged)
 

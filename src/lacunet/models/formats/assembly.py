@@ -97,8 +97,7 @@ def shape(variables: Sequence[Variable]) -> tuple[int, ...]:
 
 def tables(model: Model) -> list[tuple[list[Variable], FloatArray]]:
     """List the variables of each table, and the table."""
-    layout = model.network.layout
-    return [(m, layout.table(model.theta, i)) for i, m in enumerate(members(model.network))]
+    return list(zip(members(model.network), model.tables, strict=True))
 
 
 def check_table(
