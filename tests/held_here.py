@@ -1,7 +1,7 @@
 """A holder that keeps parts in this process: what plans ask of any holder, and nothing else."""
 
 from lacunet.runtime.executor import SERIAL
-from lacunet.runtime.rows import Held, Holder, StaysHereError, cut
+from lacunet.runtime.rows import Held, Holder, NotPicklableError, cut
 
 
 class HeldHere(Held):
@@ -15,7 +15,7 @@ class HeldHere(Held):
         return executor.map(function, self.values)
 
     def __reduce__(self):
-        raise StaysHereError
+        raise NotPicklableError
 
 
 class Here(Holder):

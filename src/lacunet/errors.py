@@ -12,7 +12,7 @@
     └── WorkerError (RuntimeError)  a process that ended before its task
 
 Each message says where, what, what is allowed, and the next step. Each class also inherits the
-built-in that it resembles, so that `except ValueError` keeps working for people who write that.
+built-in that it resembles, so that `except ValueError` works.
 """
 
 import difflib
@@ -25,7 +25,7 @@ class LacunetError(Exception):
     """Root of every error that Lacunet raises on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        """Keep a message; who reads it decides on its words, unless it is about X."""
+        """Keep a message; it names options as its reader does, unless it is about X."""
         super().__init__(worded(message) if OF_ESTIMATOR.get() else message)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Packages that are not required: imported when they are needed, and never replaced in silence."""
+"""Packages that are not required: imported when they are needed, never replaced in silence."""
 
 import warnings
 from importlib import import_module
@@ -33,7 +33,7 @@ def require(
     what: str = "",
     error: type[LacunetError] = OptionError,
 ) -> Any:
-    """Import a module; if its package is not there, say who needs it, and what installs it.
+    """Import a module; if its package is not there, say what needs it, and what installs it.
 
     `extra` is the name of the extra that installs it, if not the package's own.
 

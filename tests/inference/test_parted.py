@@ -15,7 +15,7 @@ from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.sampling.particles import touched_by_cases
-from lacunet.runtime.rows import StaysHereError
+from lacunet.runtime.rows import NotPicklableError
 from lacunet.scores.occupancy import log_all_used
 from problems import make_case, network_cases
 
@@ -80,5 +80,5 @@ def test_what_goes_from_case_to_case_is_refused_with_the_next_step():
 def test_what_is_held_elsewhere_does_not_travel():
     problem = in_parts(make_case([3, 2, 2], 2, 20, seed=1))
     for thing in (problem, problem.holder, problem.components.plans[0]):
-        with pytest.raises(StaysHereError):
+        with pytest.raises(NotPicklableError):
             pickle.dumps(thing)

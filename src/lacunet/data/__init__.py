@@ -1,7 +1,7 @@
 """From files and dataframes to small integer codes, and back.
 
-A table with holes goes in; what comes out is a `Table`: its distinct rows as codes, how often each
-occurs, and which states stand behind the codes. Polars and narwhals load with `read` and `write`.
+A `Table` has distinct rows as codes, how often each occurs, and which states stand behind the
+codes. Polars and narwhals load with `read` and `write`.
 """
 
 from lacunet.data.table import Column, Table

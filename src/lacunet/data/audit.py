@@ -281,15 +281,8 @@ def _texts(raw: RawValues, coding: Coding) -> dict[str, int]:
 
 
 def odd_numbers(values: FloatArray) -> list[float]:
-    """Find numbers that stand apart as codes do: 99 after 1 to 5, −9 where all others are not.
+    """Find numbers, different and in order, that stand apart as codes do: 99 after 1 to 5, or −9.
 
-    Parameters
-    ----------
-    values
-        Different ones, in order.
-
-    Examples
-    --------
     >>> odd_numbers(np.array([1.0, 2, 3, 4, 98, 99])), odd_numbers(np.array([-9.0, 0, 1]))
     ([98.0, 99.0], [-9.0])
     >>> odd_numbers(np.arange(18.0, 100)), odd_numbers(np.array([-2.0, -1, 0, 1, 2]))

@@ -120,8 +120,6 @@ def sampling_design(
 
     Strata and clusters are numbers from 0 on, in an order that does not depend on that of the rows.
 
-    Examples
-    --------
     >>> row, ones, pairs = np.arange(4), np.ones(4, int), np.array([0, 0, 1, 1])
     >>> design = sampling_design(row, 1.0 * ones, ones, cluster=pairs, people=4)
     >>> design.units, design.degrees
@@ -271,15 +269,8 @@ def as_cases(
 ) -> tuple[FloatArray, SurveyWeights | None]:
     """Give the cases that each row counts for, and what survey weights are worth.
 
-    Parameters
-    ----------
-    weight
-        (rows,) weight of each row, not all of them 0.
-    copies
-        (rows,) rows that have it.
+    Each weight, not all of them 0, is that of so many `copies`.
 
-    Examples
-    --------
     >>> as_cases(np.array([2.0, 1.0]), np.array([1, 1]), WeightsAs.AUTO)
     (array([2., 1.]), None)
     >>> cases, survey = as_cases(np.array([0.3, 0.1]), np.array([1, 1]), WeightsAs.AUTO)

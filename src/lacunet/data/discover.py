@@ -37,7 +37,7 @@ class RawValues:
     """The different values of a column as they stand in the source."""
 
     values: Sequence[State]  # in order of their first appearance
-    rows: Sequence[int] | IntArray  # row of the first appearance of each, from 1
+    rows: IntArray  # row of the first appearance of each, from 1
     counts: IntArray  # how many rows hold each
 
     def only(self, which: IntArray) -> "RawValues":
@@ -47,7 +47,7 @@ class RawValues:
             some = Numbers(self.values.array[which])
         else:
             some = [self.values[i] for i in which.tolist()]
-        return RawValues(some, np.asarray(self.rows)[which], self.counts[which])
+        return RawValues(some, self.rows[which], self.counts[which])
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
 def one_spelling(raw: RawValues) -> list[State]:
     """Give texts that differ in case alone the spelling that occurs most often among them.
 
-    >>> one_spelling(RawValues(["Good", "good ", "bad"], [1, 2, 3], np.array([5, 2, 3])))
+    >>> one_spelling(RawValues(["Good", "good ", "bad"], np.arange(3), np.array([5, 2, 3])))
     ['Good', 'Good', 'bad']
     """
     often: dict[str, tuple[int, str]] = {}

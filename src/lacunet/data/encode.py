@@ -7,6 +7,7 @@ values in the order in which they appear.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -52,14 +53,31 @@ class NotNumbersError(Exception):
     """A column that was read as numbers holds something else."""
 
 
-class ColumnEncoder:
-    """Numbers the different values of a column of any type."""
+class _Counter:
+    """Counts the rows of the values of a column."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._rows = np.zeros(0, np.int64)  # of the first appearance of each value
+        self._counts = np.zeros(0, np.int64)
+
+    def count(self, codes: CodeArray, more: IntArray) -> None:
+        """Let each row of a batch count so many times more."""
+        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
+
+    def _add(self, rows: IntArray) -> None:
+        """Take in new values, which first appear in these rows."""
+        self._rows = np.concatenate([self._rows, rows])
+        self._counts = np.pad(self._counts, (0, len(rows)))
+
+
+class ColumnEncoder(_Counter):
+    """Numbers the values of a column of any type."""
 
     def __init__(self, name: str, most: int = MOST_VALUES) -> None:
-        self.name, self.most = name, most
+        super().__init__(name)
+        self.most = most
         self._numbers: dict[State, int] = {}
-        self._rows: list[int] = []
-        self._counts = np.zeros(0, np.int64)
         self._known = pl.Enum([])  # the values so far, if they are text
 
     @property
@@ -80,10 +98,6 @@ class ColumnEncoder:
         if len(self._numbers) > self.most:
             raise TooManyValuesError
         return codes
-
-    def count(self, codes: CodeArray, more: IntArray) -> None:
-        """Let each row of a batch count so many times more."""
-        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
 
     def _lookup(self, values: pl.Series) -> CodeArray | None:
         """Give the numbers of values, or None if one of them is new."""
@@ -127,12 +141,13 @@ class ColumnEncoder:
         places = values.arg_unique()
         if self.most < MOST_VALUES and len(places) > self.most + 1:  # null is no value
             raise TooManyValuesError  # it is read again, so nothing need be learned of it
+        rows = list[int]()
         for first in places:
             value = values[first]
             if value is not None and value not in self._numbers:
                 self._numbers[value] = len(self._numbers)
-                self._rows.append(row + first + 1)
-        self._counts = np.pad(self._counts, (0, len(self._numbers) - len(self._counts)))
+                rows.append(row + first + 1)
+        self._add(np.array(rows, np.int64))
         if values.dtype == pl.String:
             self._known = pl.Enum([str(value) for value in self._numbers])
 
@@ -152,16 +167,14 @@ def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
     raise unusable(name, f"of {source.name} holds {kind}; {allowed}", "Convert it")
 
 
-class NumberEncoder:
-    """Numbers the different values of a column of numbers; refuses any other value."""
+class NumberEncoder(_Counter):
+    """Numbers the values of a column of numbers; refuses any other value."""
 
     def __init__(self, name: str, missing: frozenset[str]) -> None:
-        self.name = name
+        super().__init__(name)
         self._holes = pl.Series(sorted(missing), dtype=pl.String)
         self._missing = _numbers_of(missing)
         self._values = np.zeros(0)  # by their number
-        self._rows = np.zeros(0, np.int64)  # of the first appearance of each
-        self._counts = np.zeros(0, np.int64)
         self._sorted = np.zeros(0)  # the values from the smallest on,
         self._numbers = np.zeros(0, np.int64)  # and their numbers
 
@@ -170,7 +183,7 @@ class NumberEncoder:
         """The values so far."""
         return RawValues(Numbers(self._values), self._rows, self._counts)
 
-    def encode(self, series: pl.Series, row: int, _source: Source) -> CodeArray:
+    def encode(self, series: pl.Series, row: int, source: Source) -> CodeArray:  # noqa: ARG002
         """Give the numbers of a batch that begins after `row` rows; missing is -1."""
         x = self._floats(series)
         seen = np.flatnonzero(~np.isnan(x))
@@ -180,27 +193,19 @@ class NumberEncoder:
         at = np.searchsorted(self._sorted, values)
         new = np.append(self._sorted, np.nan)[at] != values
         if new.any():
-            self._learn(values[new], row + seen[first[new]] + 1, at[new])
+            rows = row + seen[first[new]] + 1
+            order = np.argsort(rows)  # in the order of their appearance
+            numbers = np.empty(len(order), np.int64)
+            numbers[order] = len(self._values) + np.arange(len(order))
+            self._values = np.concatenate([self._values, values[new][order]])
+            self._sorted = np.insert(self._sorted, at[new], values[new])
+            self._numbers = np.insert(self._numbers, at[new], numbers)
+            self._add(rows[order])
             at = np.searchsorted(self._sorted, values)
         self._counts[self._numbers[at]] += often
         codes = np.full(len(x), -1, np.int32)
         codes[seen] = self._numbers[at][place]
         return codes
-
-    def count(self, codes: CodeArray, more: IntArray) -> None:
-        """Let each row of a batch count so many times more."""
-        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
-
-    def _learn(self, values: FloatArray, rows: IntArray, places: IntArray) -> None:
-        """Take in new values, from the smallest on, and where each stands among the others."""
-        order = np.argsort(rows)  # in the order of their appearance
-        numbers = np.empty(len(order), np.int64)
-        numbers[order] = len(self._values) + np.arange(len(order))
-        self._values = np.concatenate([self._values, values[order]])
-        self._rows = np.concatenate([self._rows, rows[order]])
-        self._counts = np.pad(self._counts, (0, len(values)))
-        self._sorted = np.insert(self._sorted, places, values)
-        self._numbers = np.insert(self._numbers, places, numbers)
 
     def check_finite(self, series: pl.Series, row: int, source: Source) -> None:
         """Refuse an infinite number as such, where all else are numbers."""
@@ -242,6 +247,9 @@ def _numbers_of(texts: frozenset[str]) -> FloatArray:
         with suppress(ValueError):
             found.append(float(canonical(text)))
     return np.array(found)
+
+
+Encoder: TypeAlias = ColumnEncoder | NumberEncoder
 
 
 def read_weights(series: pl.Series, name: str, row: int, source: Source) -> FloatArray:

@@ -23,6 +23,7 @@ from lacunet.data.encode import (
     MOST_VALUES,
     ColumnEncoder,
     DesignReader,
+    Encoder,
     NotNumbersError,
     NumberEncoder,
     TooManyValuesError,
@@ -77,7 +78,7 @@ class SourceReader:
         return self.typer.source
 
     @cached_property
-    def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
+    def encoders(self) -> list[Encoder]:
         """One per used column."""
         return [self._encoder(name) for name in self.names]
 
@@ -86,7 +87,7 @@ class SourceReader:
         """Reads the columns that say how rows were drawn."""
         return DesignReader(self.drawn, self.source, self.typer.missing | self.source.markers)
 
-    def _encoder(self, name: str) -> ColumnEncoder | NumberEncoder:
+    def _encoder(self, name: str) -> Encoder:
         """Read a column as numbers, if it must be that; else a value is anything."""
         declared = self.typer.kinds.declares_number(name)
         if name not in self.texts and (declared or name in self.numbers):
@@ -112,7 +113,8 @@ class SourceReader:
         """
         weighed_by = () if self.weights is None else (self.weights,)
         wanted, drawn = [*self.names, *weighed_by, *self.drawn.names], self.design_reader
-        every, row = (*self.encoders, *drawn.encoders), 0
+        every: tuple[Encoder, ...] = (*self.encoders, *drawn.encoders)
+        row = 0
         for frame in self.source.batches(wanted):
             if not len(frame):
                 continue
@@ -176,7 +178,7 @@ class SourceReader:
         """
         return [self._coding(e, own) for e, own in zip(self.encoders, cases, strict=True)]
 
-    def _coding(self, encoder: ColumnEncoder | NumberEncoder, cases: FloatArray) -> Coding:
+    def _coding(self, encoder: Encoder, cases: FloatArray) -> Coding:
         name, raw, kinds = encoder.name, encoder.raw, self.typer.kinds
         model = None if self.states is None else self.states.get(name)
         states = self.source.categories.get(name) if model is None else model
@@ -251,27 +253,12 @@ def code_rows(
     kinds: Kinds = BY_RULE,
     asked: bool = False,
 ) -> Rows:
-    """Code the columns of a source.
+    """Code some columns of a source, by places, under other `names` if they are given.
 
-    Parameters
-    ----------
-    source
-        Anything that `read_table` reads.
-    states
-        States of each column. None: those that it declares (categories), or that it shows.
-    columns
-        Places of the columns to read; all of them without it.
-    weights
-        (rows,) how often there is each row; one of weight 0 is as if it were not in the source.
-    names
-        What the columns are called; as in the source without it.
-    kinds
-        What is said of columns, by these names.
-    asked
-        Whether rows are only queried: then a column need not be one to learn from.
+    A column without `states` has those that it declares (categories), or that it shows. A row of
+    weight 0 is as if it were not in the source. `kinds` are by `names`; `asked`: rows are only
+    queried, so that a column need not be one to learn from.
 
-    Examples
-    --------
     >>> code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]])).codes.tolist()
     [[0, 0], [1, -1], [0, 1]]
     """

@@ -1,4 +1,4 @@
-"""A table of categorical data with holes, as distinct rows and their counts."""
+"""A table of data with missing values, as distinct rows and their counts."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class Column:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Printable):
-    """Data with holes: each distinct row once, with the weight of its copies.
+    """Data with missing values: each distinct row once, with the weight of its copies.
 
-    The distinct rows are in lexicographic order of their codes (a hole before every state), so the
+    The distinct rows are in lexicographic order of their codes (missing before every state), so the
     same data always give the same arrays, whatever the order of the rows in the source.
     """
 
@@ -79,11 +79,11 @@ class Table(Printable):
     empty_rows: int  # rows in the source with every cell missing: kept and counted
     source: str  # where it came from, for messages
     weights: str | None = None  # name of the weight column, if any
-    notes: tuple[str, ...] = ()  # what a person should be told
+    notes: tuple[str, ...] = ()  # what a person should know
     survey: SurveyWeights | None = None  # what the weights of a survey are worth
     design: SamplingDesign | None = None  # how its rows were drawn, where that is known
     memory: int | None = None  # bytes that the process may have while it is worked on
-    holder: Holder | None = None  # who holds the rows while they are worked on, if others do
+    holder: Holder | None = None  # that holds the rows while they are worked on, if not memory
     seconds: float | None = None  # that reading took, where it was read
 
     @property

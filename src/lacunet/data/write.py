@@ -1,6 +1,6 @@
-"""Write tables: the input with columns added, and coded rows as labels.
+"""Write tables: the input with columns added, coded rows as labels, missing cells filled in.
 
-Holes filled in: an array stays an array, a dataframe stays what it is, with the types it had.
+A filled array stays an array, and a dataframe what it is, with the types it had.
 """
 
 import datetime as dt
@@ -44,9 +44,10 @@ def write_frames(frames: Sequence[pl.DataFrame], out: StrPath, numbered: str | N
     It comes first, and counts from 1.
     """
     check_table_file(out)
-    each = enumerate(frames, start=1)
-    told = (f.select(pl.lit(k).alias(numbered), pl.all()) if numbered else f for k, f in each)
-    _write(told, out)
+    if numbered:
+        number = [pl.lit(k).alias(numbered) for k in range(1, len(frames) + 1)]
+        frames = [f.select(k, pl.all()) for k, f in zip(number, frames, strict=True)]
+    _write(iter(frames), out)
 
 
 def append_columns(
@@ -54,14 +55,7 @@ def append_columns(
 ) -> None:
     """Write all columns of a source as they are, in its order of rows, then the new columns.
 
-    Parameters
-    ----------
-    source
-        Anything that `read_table` reads. The text of CSV cells is kept as it is.
-    new
-        Values of each new column, one per row of the source.
-    out
-        The file; its ending says the format: .csv, .tsv, .parquet, .pq, .arrow, .feather, .ipc.
+    `new` has a value per row of the source; the ending of `out` says the format (`ENDINGS`).
     """
     check_table_file(out)
     opened = open_source(source)
@@ -105,17 +99,14 @@ def write_codes(columns: Sequence[Column], codes: CodeArray, out: StrPath) -> No
 
 def labelled_frame(columns: Sequence[Column], codes: CodeArray) -> pl.DataFrame:
     """Turn coded rows (m, n) into a dataframe of labels and numbers, a missing cell null."""
-    values = [_values(column) for column in columns]
-    # A missing cell picks the entry after the last value, which is null.
-    places = [np.where(codes[:, j] < 0, len(t) - 1, codes[:, j]) for j, t in enumerate(values)]
-    return pl.DataFrame([t.gather(p) for t, p in zip(values, places, strict=True)])
-
-
-def _values(column: Column) -> pl.Series:
-    """What its codes stand for, and null: labels of categories, or numbers."""
-    if column.kind.number:
-        return pl.Series(column.name, [*column.states, None])
-    return pl.Series(column.name, [*column.labels, None], pl.String)
+    found = []
+    for column, own in zip(columns, codes.T, strict=True):
+        number = column.kind.number
+        values = [*(column.states if number else column.labels), None]
+        series = pl.Series(column.name, values, None if number else pl.String)
+        # A missing cell picks the entry after the last value, which is null.
+        found.append(series.gather(np.where(own < 0, len(values) - 1, own)))
+    return pl.DataFrame(found)
 
 
 def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:
@@ -224,7 +215,7 @@ class Support:
 
 
 class Filling(NamedTuple):
-    """What the holes of one column get."""
+    """What the missing cells of one column get."""
 
     values: NDArray[Any]  # different ones,
     which: IntArray  # (rows,) and the one that each row gets; −1: nothing
@@ -272,23 +263,21 @@ def _filled(column: Any, filling: Filling) -> Any:
 
 def _with_values(column: Any, holes: BoolArray, values: NDArray[Any]) -> Any:
     """Write values that no row shows: a mean, or a state of other rows."""
-    if column.dtype.is_integer():
+    dtype = column.dtype
+    if dtype.is_integer():
         values = np.rint(values)
-    sample = _sample(column.to_list()) if column.dtype == nw.Object else None
-    told = [_told(value, column.dtype, sample) for value in values.tolist()]
-    own = nw.new_series(column.name, told, backend=nw.get_native_namespace(column))
-    own = own if column.dtype == nw.Object else own.cast(column.dtype)
-    return column.scatter(np.flatnonzero(holes).tolist(), own)
-
-
-def _told(value: Any, dtype: Any, sample: Any) -> Any:
-    """A state, as a column of that type says it: states are texts where there is no number."""
+    new = values.tolist()
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return label(value)
-    if dtype == nw.Object:
-        return _like(value, sample)
-    read = next((read for kind, read in MOMENTS.items() if dtype == kind), None)
-    return value if read is None else read(value)
+        new = [label(value) for value in new]
+    elif dtype == nw.Object:
+        sample = _sample(column.to_list())
+        new = [_like(value, sample) for value in new]
+    else:  # states are texts where there is no number
+        read = next((read for kind, read in MOMENTS.items() if dtype == kind), None)
+        new = new if read is None else [read(value) for value in new]
+    own = nw.new_series(column.name, new, backend=nw.get_native_namespace(column))
+    own = own if dtype == nw.Object else own.cast(dtype)
+    return column.scatter(np.flatnonzero(holes).tolist(), own)
 
 
 def _sample(cells: Iterable[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Names for the arrays that travel through the package."""
+"""Names for the types of arrays."""
 
 from typing import TypeAlias
 

@@ -17,7 +17,7 @@ import numpy as np
 from lacunet.errors import LacunetError, WorkerError
 from lacunet.runtime.executor import SERIAL, Executor, Serial, Threads, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.runtime.rows import Held, Holder, MadeHere, SomeRows, StaysHereError, cut
+from lacunet.runtime.rows import Held, Holder, MadeHere, NotPicklableError, SomeRows, cut
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -116,7 +116,7 @@ class Workers(Serial):
         try:
             task = packed(function, arrays)
             tasks = [(task, packed(item, arrays)) for item in items]
-        except StaysHereError:
+        except NotPicklableError:
             yield from self._here.results(function, items)
             return
         left = set(range(len(items)))
@@ -217,8 +217,8 @@ def lost_too_often() -> WorkerError:
 class HeldByWorkers(Held[A]):
     """A value for each part, in bundles that a worker has each; made anew where one is lost.
 
-    A bundle is asked at once: to ask takes longer than an E step over few rows. When the work is
-    over and the workers are gone, what is asked for is made here, part by part.
+    A message to a worker takes longer than an E step over few rows, so a bundle gets one. When the
+    work is over and the workers are gone, values are made here, part by part.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class HeldByWorkers(Held[A]):
         """Do the same for several, in one message.
 
         A client sends its messages at least 10 ms apart. To forget what was asked before is one
-        too: it is done after this, and not before, where whoever asks would wait.
+        too: it is done after this, and not before, where the caller would wait.
         """
         client, values = self._shared.client, [self._future(bundle) for bundle in bundles]
         with in_our_words(client):
@@ -280,9 +280,9 @@ class HeldByWorkers(Held[A]):
         self._asked = []
 
     def __reduce__(self) -> tuple[type[MadeHere[A]], tuple[int, Callable[[int], A]]]:
-        """Refuse to travel as long as workers hold it."""
+        """Refuse to be pickled as long as workers hold it."""
         if self._shared.open:
-            raise StaysHereError
+            raise NotPicklableError
         return MadeHere, (self._here.count, self._here.make)
 
 
@@ -328,7 +328,7 @@ class Shared(Holder):
         return held
 
     def close(self) -> None:
-        """Let workers forget everything; what is asked for from now on is made here."""
+        """Let workers forget everything; from now on values are made here."""
         self.open = False
         self._rows.clear()
         for held in list(self.held):

@@ -1,4 +1,4 @@
-"""Long work tells how far it is; who wants to see it gets a line on stderr."""
+"""Progress of long work, shown as a line on stderr or in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that another place holds, in parts: the contract, and the disk of this machine."""
+"""Rows in parts that are held elsewhere: the contract, and the disk of this machine."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class SomeRows:
     counts: FloatArray  # (m,)
 
 
-class StaysHereError(Exception):
-    """What is held elsewhere does not travel: whoever works with it stays, and asks from here."""
+class NotPicklableError(Exception):
+    """What is held elsewhere cannot be pickled: tasks that use it run in this process."""
 
 
 class Held(ABC, Generic[A]):
-    """Several values in order, each wherever it is held; while that is so, it does not travel."""
+    """Several values in order, each wherever it is held."""
 
     @abstractmethod
     def then(self, function: Callable[[A], B]) -> Held[B]:
@@ -75,7 +75,7 @@ class MadeHere(Held[A]):
         return list(self.in_turn(function))
 
     def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
-        """Make a value, and apply to it, when it is asked for."""
+        """Make a value, and apply to it, one after the other."""
         return (function(self.make(place)) for place in range(self.count))
 
 
@@ -97,9 +97,9 @@ class Holder(ABC):
         """Put rows there, in parts; the same array of codes is put there once."""
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        """Refuse to travel; afterwards there is nobody."""
+        """Refuse to be pickled while it is open; afterwards it is None."""
         if self.open:
-            raise StaysHereError
+            raise NotPicklableError
         return _no_holder, ()
 
 
@@ -141,7 +141,7 @@ class Extent(NamedTuple):
 
 
 class Scratch:
-    """A file without a name."""
+    """A file without a name, which ends with this object."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with this
