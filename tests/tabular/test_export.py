@@ -49,6 +49,12 @@ def test_csv_is_read_back_with_all_digits():
     assert {float(row[2]) for row in rows[1:]} == {1e-9}
 
 
+def test_a_dict_holds_what_the_frame_does():
+    result = Result(GRID)
+    assert result.to_dict() == result.to_frame().to_dict(as_series=False)
+    assert result.to_dict()["value"] == [-1 / 3] * len(HOSTILE)
+
+
 def test_a_value_that_does_not_exist_is_an_empty_cell():
     grid = Grid("", ("a", "b", "c"), ((number(math.nan), number(math.inf), "–"),))
     assert grid.csv() == "a,b,c\n,inf,–\n"

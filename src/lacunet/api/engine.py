@@ -67,7 +67,7 @@ def described(settings: Settings, table: Table, seconds: float) -> tuple[str, in
     if settings.device != DeviceName.CPU:
         return f"device {settings.device}: E steps run there", 1
     cluster = settings.cluster or current_client()
-    many = " hold parts of the rows" if Shared.many(_rows(table)) else ": fits are tasks"
+    many = " hold parts of the rows" if Shared.wants(_rows(table)) else ": fits are tasks"
     if settings.workers is not None:
         return f"Dask, {settings.workers} workers of this machine{many}", settings.workers
     if cluster is not None:

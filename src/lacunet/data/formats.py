@@ -43,15 +43,19 @@ class _Labelled:
         return f"{code} {text!r}" if text else code
 
 
-def open_labelled(path: Path) -> Source:
-    """Open a file of SPSS or Stata."""
+def open_foreign(path: Path) -> Source:
+    """Open a file of SPSS or Stata, or the first sheet of a spreadsheet."""
     found = path.stat()
-    return _read_labelled(path, found.st_mtime_ns, found.st_size)
+    return _read(path, found.st_mtime_ns, found.st_size)
 
 
 @functools.lru_cache(maxsize=1)  # a table is read in several passes
-def _read_labelled(path: Path, _time: int, _size: int) -> Source:
+def _read(path: Path, _time: int, _size: int) -> Source:
     ending = path.suffix.lower()
+    return _labelled(path, ending) if ending in READERS else _spreadsheet(path, ending)
+
+
+def _labelled(path: Path, ending: str) -> Source:
     package = require("pyreadstat", extra=EXTRA, what=f"reading {ending} files")
     # Codes are given as they are where the file declares ranges of them to be missing.
     more = {"user_missing": True} if READERS[ending] == "read_sav" else {}
@@ -109,15 +113,8 @@ def _meant(series: pl.Series, own: _Labelled) -> tuple[pl.Series, list[Remark], 
     return pl.Series(name, labels, pl.Enum(texts)), notes, scale
 
 
-def open_spreadsheet(path: Path) -> Source:
-    """Open the first sheet of a spreadsheet; its first row names the columns."""
-    found = path.stat()
-    return _read_spreadsheet(path, found.st_mtime_ns, found.st_size)
-
-
-@functools.lru_cache(maxsize=1)  # a table is read in several passes
-def _read_spreadsheet(path: Path, _time: int, _size: int) -> Source:
-    package = require("fastexcel", extra=EXTRA, what=f"reading {path.suffix.lower()} files")
+def _spreadsheet(path: Path, ending: str) -> Source:
+    package = require("fastexcel", extra=EXTRA, what=f"reading {ending} files")
     try:
         sheets = package.read_excel(str(path)).sheet_names
         # All rows say what a column is: a text in the last one makes it a column of texts.

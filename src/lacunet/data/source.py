@@ -170,10 +170,8 @@ def _open_file(path: Path, ending: str) -> Source:
         raise DataError(f"{path} is empty. The first line must name the columns.")
     if ending in TEXT:
         return text.open_text(path)
-    if ending in LABELLED:
-        return formats.open_labelled(path)
-    if ending in SPREADSHEETS:
-        return formats.open_spreadsheet(path)
+    if ending in LABELLED + SPREADSHEETS:
+        return formats.open_foreign(path)
     if ending in PARQUET:
         return open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
     return open_lazy(pl.scan_ipc(path), str(path), sliced=False)

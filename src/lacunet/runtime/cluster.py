@@ -301,12 +301,8 @@ class Shared(Holder):
         self.held: weakref.WeakSet[HeldByWorkers[Any]] = weakref.WeakSet()
         self._rows: list[tuple[Any, HeldByWorkers[SomeRows]]] = []
 
-    def wants(self, rows: SomeRows) -> bool:
-        """Whether rows are too many for each worker to hold all of them."""
-        return self.many(rows)
-
     @staticmethod
-    def many(rows: SomeRows) -> bool:
+    def wants(rows: SomeRows) -> bool:
         """Whether rows are too many for each worker to hold all of them."""
         return rows.codes.nbytes + rows.counts.nbytes >= MANY
 
