@@ -27,3 +27,8 @@ def hidden_counts(problem):
                 tables[leaf][c, x] += 1
         worlds.append(layout.flat(tables))
     return np.array(worlds)
+
+
+def prior_as_reference(problem):
+    """The prior, given what was seen whole; hidden values are all as likely."""
+    return Reference(problem.prior, np.zeros(problem.layout.size), problem.seen)

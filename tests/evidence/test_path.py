@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from lacunet.evidence.annealing import AnnealingPath, Reference
+from lacunet.evidence.annealing import AnnealingPath
 from lacunet.evidence.exact import exact_evidence
 from lacunet.inference.sampling.particles import Draws
-from two_classes import hidden_counts
+from two_classes import hidden_counts, prior_as_reference
 
 
 def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):
@@ -37,6 +37,6 @@ def test_a_move_leaves_the_path_as_it_is(problem, path, b):
 
 
 def test_the_prior_as_a_reference_gives_every_completion_the_same_weight(problem):
-    path = AnnealingPath(problem, Reference.prior(problem))
+    path = AnnealingPath(problem, prior_as_reference(problem))
     q = path.log_density(0.0, hidden_counts(problem))
     assert np.allclose(q, -5 * np.log(2), atol=1e-10)

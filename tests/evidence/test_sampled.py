@@ -38,6 +38,7 @@ from lacunet.models.prior import dirichlet, uniform_alpha
 from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, engine, make, make_case, problem_for
+from two_classes import prior_as_reference
 
 UNHURRIED = RunContext(
     SERIAL, Clock(Goal(target=100.0, budget=6000.0))
@@ -175,7 +176,7 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     regions = Regions(symmetries, [reference.exponents])
     annealing = AnnealingPath(problem, reference)
     rng = np.random.default_rng(0)
-    path = AnnealingPath(problem, Reference.prior(problem))
+    path = AnnealingPath(problem, prior_as_reference(problem))
     # Long Gibbs chains from particles: as good as exact samples of so small a posterior.
     draws = Draws(problem, rng)
     N = run_particles(problem, 400, (1,)).exponents - problem.alpha

@@ -127,11 +127,6 @@ class Reference:
         exponents = problem.alpha + N
         return cls(exponents, conjugacy.expected_natural(exponents, problem.layout), N)
 
-    @classmethod
-    def prior(cls, problem: Problem) -> Self:
-        """The prior (given what was seen whole); hidden values all the same."""
-        return cls(problem.prior, np.zeros(problem.layout.size), problem.seen)
-
 
 @dataclass(frozen=True, eq=False)
 class AnnealingPath:

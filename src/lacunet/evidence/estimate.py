@@ -1,13 +1,9 @@
-"""From log weights to an evidence with an error bar.
+"""From log weights to an evidence with an error bar, and what measuring the evidence gives.
 
 Weights of independent chains average to the evidence (that average is unbiased), so its logarithm
 is too low rather than too high: by Markov's inequality it exceeds the truth by t nats with
 probability at most exp(−t). Where a few chains carry everything it is a lower bound and no more;
-the verdict says so by the rules below.
-
-Errors of what is made from independent parts, from the same without one of them each.
-The mass between a reference and samples of the posterior, from chains in both directions.
-What measuring the evidence gives, and by which method.
+the verdict says so. A bridge gives the mass between a reference and samples of the posterior.
 """
 
 import math
@@ -29,6 +25,10 @@ RELIABLE_SHARE = 0.2  # and the largest part of it that may come from one chain
 RELIABLE_SPREAD = 1.0  # and the largest standard deviation of the logs, which a few may understate
 FAR = 8.0  # nats: a weight this far below the average counts as none
 SURELY = 1.645  # standard errors of an upper limit, one-sided, 95 %
+FAR_OUT = 6.0  # standard errors that no estimate is off
+STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
+EXACT = 1e-9  # nats
+MARGIN = 50.0  # nats by which it is wider than all weights
 
 
 class Verdict(StrEnum):
@@ -74,8 +74,9 @@ def known(value: float) -> LogMean:
 def log_mean(log_weights: FloatArray) -> LogMean:
     """Average the weights of independent chains.
 
-    The spread of a few weights with a long tail tells too little of the tail. So the error is also
-    taken from the logs, as if the weights were log-normal, and the larger of the two is stated.
+    The spread of a few weights with a long tail shows too little of the tail. So the error is also
+    taken from the logs, as if the weights were log-normal (the log mean is μ + σ²/2, with errors
+    σ²/n and σ⁴/2(n − 1)), and the larger of the two is stated.
 
     >>> round(math.exp(log_mean(np.log([1.0, 3.0])).value), 9)
     2.0
@@ -88,31 +89,17 @@ def log_mean(log_weights: FloatArray) -> LogMean:
     mean = float(w.mean())
     value = top + math.log(mean)
     deviation = float(w.std(ddof=1)) if chains > 1 else math.inf
-    by_logs, spread = _by_logs(log_weights, value)
-    return LogMean(
-        value,
-        max(deviation / mean / math.sqrt(chains), by_logs),
-        float(w.sum() ** 2 / (w**2).sum()),
-        float(w.max() / w.sum()),
-        chains,
-        spread,
-    )
-
-
-def _by_logs(log_weights: FloatArray, value: float) -> tuple[float, float]:
-    """Standard error of a log mean by the variance of the logs, and how far they may be spread.
-
-    Log-normal weights have the log mean μ + σ²/2, whose errors are σ²/n and σ⁴/2(n − 1). Weights
-    that hardly count are left out, as a part that was not hit: how low they are says nothing.
-    """
+    # Weights that hardly count are left out, as a part that was not hit: how low they are says
+    # nothing. The spread is an upper limit: a few weights that are alike must not look sure.
     counting = log_weights[log_weights > value - FAR]
-    n = len(counting)
-    if n < 2:
-        return math.inf, math.inf
-    missed = 1.0 / n - 1.0 / len(log_weights)
-    # An upper limit: a few weights that happen to be alike must not look sure.
-    spread = float(counting.std(ddof=1)) * (1.0 + SURELY / math.sqrt(2 * (n - 1)))
-    return math.sqrt(missed + spread**2 / n + spread**4 / (2 * (n - 1))), spread
+    n, by_logs, spread = len(counting), math.inf, math.inf
+    if n > 1:
+        missed = 1.0 / n - 1.0 / chains
+        spread = float(counting.std(ddof=1)) * (1.0 + SURELY / math.sqrt(2 * (n - 1)))
+        by_logs = math.sqrt(missed + spread**2 / n + spread**4 / (2 * (n - 1)))
+    stderr = max(deviation / mean / math.sqrt(chains), by_logs)
+    size, share = float(w.sum() ** 2 / (w**2).sum()), float(w.max() / w.sum())
+    return LogMean(value, stderr, size, share, chains, spread)
 
 
 def combined(one: LogMean, other: LogMean) -> LogMean:
@@ -141,15 +128,15 @@ def log_sum(parts: Sequence[LogMean]) -> LogMean:
     used = [p for p in parts if p.value > -math.inf]
     weights = [math.exp(p.value - top) for p in used]
     total = math.fsum(weights)
-    shares = [w / total for w in weights]
-    squares = math.fsum(s**2 / p.size for s, p in zip(shares, used, strict=True))
+    each = [(w / total, p) for w, p in zip(weights, used, strict=True)]
+    squares = math.fsum(s**2 / p.size for s, p in each)
     return LogMean(
         top + math.log(total),
-        math.sqrt(math.fsum((s * p.stderr) ** 2 for s, p in zip(shares, used, strict=True))),
+        math.sqrt(math.fsum((s * p.stderr) ** 2 for s, p in each)),
         1.0 / squares if squares > 0 else math.inf,
-        max(s * p.share for s, p in zip(shares, used, strict=True)),
+        max(s * p.share for s, p in each),
         sum(p.chains for p in parts),
-        math.fsum(s * p.spread for s, p in zip(shares, used, strict=True)),
+        math.fsum(s * p.spread for s, p in each),
     )
 
 
@@ -180,11 +167,6 @@ def at_most(replicates: FloatArray) -> float:
     return float(jackknife_error(replicates)) * (1.0 + SURELY / math.sqrt(2 * (n - 1)))
 
 
-STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
-EXACT = 1e-9  # nats
-MARGIN = 50.0  # nats by which it is wider than all weights
-
-
 def log_bridge(up: FloatArray, down: FloatArray) -> float:
     """Log mass, from log weights of forward chains (−inf: ended elsewhere) and of backward ones.
 
@@ -204,32 +186,29 @@ def log_bridges(
     counted_down: BoolArray,
     near: float | None = None,
 ) -> FloatArray:
-    """The same from some of the chains only, for several choices of them at once: (R,).
+    """The same from some of the chains only, (R, chains), for several choices at once: (R,).
 
-    Parameters
-    ----------
-    counted_up, counted_down : (R, chains)
-        Which count.
-    near
-        The mass by all of them, if it is known: that of some is not far from it.
+    `near` is the mass by all of them, if it is known: that of some is not far from it.
     """
     finite = np.concatenate([up[up > -np.inf], down[down < np.inf]])
     low = np.full(len(counted_up), finite.min() - MARGIN)
     high = np.full(len(counted_up), finite.max() + MARGIN)
-    shares = [
-        counted / counted.sum(axis=1, keepdims=True) for counted in (counted_up, counted_down)
-    ]
+    forth, back = (x / x.sum(axis=1, keepdims=True) for x in (counted_up, counted_down))
     middle = (low + high) / 2 if near is None else np.full(len(low), near)
+
+    def added(shares: FloatArray, x: FloatArray) -> FloatArray:
+        return np.asarray(shares @ x if x.ndim == 1 else np.einsum("rn,rn->r", shares, x))
+
     for step in range(STEPS):
-        # At first all choices are at one place, where everybody needs to be weighed once only.
+        # At first all choices are at one place, where every chain is weighed once only.
         at = middle[:1] if step == 0 else middle[:, None]
         left, right = expit(up - at), expit(at - down)
-        forwards, backwards = _added(shares[0], left), _added(shares[1], right)
+        forwards, backwards = added(forth, left), added(back, right)
         # Falls as the mass rises: left of the root chains forwards still say that it is larger.
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.log(forwards) - np.log(backwards)
-            fall = _added(shares[0], left * (1.0 - left)) / forwards
-            fall += _added(shares[1], right * (1.0 - right)) / backwards
+            fall = added(forth, left * (1.0 - left)) / forwards
+            fall += added(back, right * (1.0 - right)) / backwards
             newton = middle + off / fall
         low, high = np.where(off > 0, middle, low), np.where(off > 0, high, middle)
         inside = (newton > low) & (newton < high)
@@ -238,14 +217,6 @@ def log_bridges(
             break
     reached = (counted_up & (up > -np.inf)).any(axis=1)
     return np.where(reached, middle, -math.inf)
-
-
-def _added(shares: FloatArray, x: FloatArray) -> FloatArray:
-    """Add up by shares, (R, chains), what each choice has of its own, or what all have."""
-    return np.asarray(shares @ x if x.ndim == 1 else np.einsum("rn,rn->r", shares, x))
-
-
-FAR_OUT = 6.0  # standard errors that no estimate is off
 
 
 class Method(StrEnum):

@@ -18,15 +18,8 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.evidence.laplace_at_mode import (
-    ColumnLink,
-    LevelsLink,
-    NormalLink,
-    if_finite,
-    link_of,
-    log_prior,
-    mode_of,
-)
+from lacunet.evidence import laplace_at_mode as laplace
+from lacunet.evidence.laplace_at_mode import ColumnLink, LevelsLink, NormalLink
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.models import conjugacy
@@ -101,7 +94,7 @@ class ShapedProblem:
     def log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
         """Log p(D, p), and its gradient."""
         with np.errstate(all="ignore"):
-            return if_finite(*self._log_density(p, K))
+            return laplace.if_finite(*self._log_density(p, K))
 
     def _log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
         shares, tables, shapes = self.parts(p, K)
@@ -120,21 +113,21 @@ class ShapedProblem:
         R = np.exp(joint - log_p[:, None]) * self.counts[:, None]
         value = float(self.counts @ log_p) + self.log_base
         own, of_shares = np.full(K, self.weight), R.sum(axis=0)
-        value += log_prior(of_classes, own, shares)
+        value += laplace.log_prior(of_classes, own, shares)
         found = [of_classes.pull(shares, (of_shares + own)[:, None]).reshape(-1)]
         of_shapes = np.empty((D, 2))
         for j, (z, hyper) in enumerate(zip(numbers, self.of_numbers, strict=True)):
             mine, (by_mean, by_size, by_skew, by_tail) = self.of_shown(R, j), slopes[j]
             g = np.stack([(mine * by_mean).sum(axis=0), (mine * by_size).sum(axis=0)])
             found.append((g + normal.pull(z, np.repeat(hyper[:, None], K, axis=1))).reshape(-1))
-            value += log_prior(normal, hyper, z)
+            value += laplace.log_prior(normal, hyper, z)
             of_shapes[j] = (mine * by_skew).sum(), (mine * by_tail).sum()
         E, first = self.X.T @ R, 0
         for link, z, hyper in zip(self.links, others, self.of_others, strict=True):
             seen = E[first : first + len(hyper)] + hyper[:, None]
             first += len(hyper)
             found.append(link.pull(z, seen).reshape(-1))
-            value += log_prior(link, hyper, z)
+            value += laplace.log_prior(link, hyper, z)
         scale = np.array([SKEWNESS, TAILS])
         value -= float(0.5 * ((shapes / scale) ** 2).sum())
         value -= D * float(np.log(2.0 * math.pi * scale.prod()))
@@ -168,9 +161,9 @@ class ShapedProblem:
         if self.size(K) > LARGEST:
             return None
         density = partial(self.log_density, K=K)
-        first = [mode_of(density, self.start(R), FIRST_STEPS, volume=False) for R in starts]
+        first = [laplace.mode_of(density, self.start(R), FIRST_STEPS, volume=False) for R in starts]
         best = max(first, key=lambda mode: mode.log_density)
-        mode = mode_of(density, best.x)
+        mode = laplace.mode_of(density, best.x)
         _, _, shapes = self.parts(mode.x, K)
         evidence = mode.log_evidence + float(gammaln(K + 1.0))
         skewness = dict(zip(self.names, shapes[:, 0].tolist(), strict=True))
@@ -190,7 +183,7 @@ def shaped_problem(problem: Problem) -> ShapedProblem | None:
     x, seen, of_numbers, names, links, of_others, X = [], [], [], [], [], [], []
     for column, i in enumerate(network.observed):
         v, codes = network.variables[i], problem.codes[:, column]
-        own, link = network.layout.table(hyper, i)[0], link_of(v)
+        own, link = network.layout.table(hyper, i)[0], laplace.link_of(v)
         if link is None:
             return None
         shown = codes >= 0

@@ -24,16 +24,8 @@ from functools import partial
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.evidence.laplace_at_mode import (
-    ColumnLink,
-    LevelsLink,
-    Mode,
-    NormalLink,
-    if_finite,
-    link_of,
-    log_prior,
-    mode_of,
-)
+from lacunet.evidence import laplace_at_mode as laplace
+from lacunet.evidence.laplace_at_mode import ColumnLink, LevelsLink, NormalLink
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import find_classes
@@ -88,7 +80,7 @@ class TraitItem:
         of_slopes = -0.5 * float(b @ b) / spread**2
         of_slopes -= len(b) * (0.5 * math.log(2.0 * math.pi) + math.log(spread))
         first = self.link.pull(here, self.hyper[:, None])[:, 0]
-        value = log_prior(self.link, self.hyper, here) + of_slopes
+        value = laplace.log_prior(self.link, self.hyper, here) + of_slopes
         return value, np.concatenate([first, -b / spread**2])
 
     def pull(self, p: FloatArray, t: FloatArray, E: FloatArray) -> FloatArray:
@@ -146,7 +138,7 @@ class TraitProblem:
             priors = [item.prior(p, scale) for item, p in each]
             value += sum(own for own, _ in priors)
             gradient = gradient + np.concatenate([g for _, g in priors])
-        return if_finite(value, gradient)
+        return laplace.if_finite(value, gradient)
 
     def start(self) -> FloatArray:
         """Begin where the first principal component of the statistics is the trait."""
@@ -174,7 +166,7 @@ def trait_problem(problem: Problem) -> TraitProblem | None:
     items, X, first = [], [], 0
     for column, i in enumerate(network.observed):
         v, codes = network.variables[i], problem.codes[:, column]
-        link = link_of(v)
+        link = laplace.link_of(v)
         if link is None:
             return None
         if not link.size:  # one level, which says nothing
@@ -202,10 +194,10 @@ def trait_of(problem: Problem, wanted: float = -math.inf) -> Trait | None:
         return None
     if given.X.size * len(given.t) * (100 + 2 * given.size) > MOST_WORK:
         return None
-    modes: dict[float, Mode] = {}
+    modes: dict[float, laplace.Mode] = {}
     for factor in SCALES:
         start = given.start() if not modes else modes[1.0].x
-        modes[factor] = mode_of(partial(given.log_density, scale=factor), start)
+        modes[factor] = laplace.mode_of(partial(given.log_density, scale=factor), start)
         if not modes[factor].log_evidence > wanted - FAR:
             break
     each = {f: math.log(SCALES[f]) + m.log_evidence for f, m in modes.items()}

@@ -18,7 +18,7 @@ import numpy as np
 from lacunet.evidence.consistency import ERRORS
 from lacunet.evidence.estimate import Verdict, jackknife_covariance
 from lacunet.evidence.partitions.levels import WalkedPriors
-from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_weighted
+from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
@@ -111,7 +111,7 @@ def by_walk(
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
     problem = known[max(numbers)].problem
-    walk = walk_weighted(
+    walk = walk_numbers(
         problem,
         numbers,
         fits={k: c.fit.for_scores.model.theta for k, c in known.items()},

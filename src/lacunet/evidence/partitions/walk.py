@@ -109,22 +109,16 @@ def walk_numbers(
     kept: Kept = FORGETFUL,
     several: WalkedPriors | None = None,
 ) -> Walk:
-    """Measure log p(D|k) for several numbers of classes at once; `walkable` says of which models.
+    """Measure log p(D|k) for several numbers of classes at once; `can_walk` says of which models.
 
-    Parameters
-    ----------
-    problem
-        Any one of the candidates.
-    numbers
-        Of classes.
-    fits
-        Parameters of a fit, by number of classes, in the layout of that number: chains start there.
-    guesses
-        Log evidences by a cheap score, by number of classes: weights start there.
-    several
-        Priors to average over; None: that of the problem.
+    `problem` is any one of the candidates. Chains start at `fits`, parameters by number of classes
+    in the layout of that number, weights at `guesses`, log evidences by a cheap score. The evidence
+    is averaged over `several` priors; without any, it is that of the problem's own.
     """
     goal = goal or WalkGoal()
+    if not problem.whole:
+        walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed)
+        return _over_roundings(problem, partial(walk, kept=kept, several=several), goal, executor)
     rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, several)
     executor.say("partitions", 0.0)
     rounds.learn()
@@ -133,12 +127,12 @@ def walk_numbers(
         rounds.measure()
         executor.say("partitions", done / most)
         if done >= min(FEWEST_ROUNDS, goal.rounds):
-            walk = _walk_of(rounds)
-            reached = rounds.closed and walk.posterior_errors.max() <= goal.target
-            if not walk.notes and (reached or done >= goal.rounds):
+            found = _walk_of(rounds)
+            reached = rounds.closed and found.posterior_errors.max() <= goal.target
+            if not found.notes and (reached or done >= goal.rounds):
                 break
     executor.say("partitions", 1.0)
-    return walk
+    return found
 
 
 def _walk_of(rounds: Rounds) -> Walk:
@@ -169,32 +163,18 @@ def _walk_of(rounds: Rounds) -> Walk:
     )
 
 
-def walk_weighted(
-    problem: Problem,
-    numbers: Sequence[int],
-    *,
-    fits: Mapping[int, FloatArray],
-    guesses: Mapping[int, float],
-    seed: int = 0,
-    executor: Executor = SERIAL,
-    goal: WalkGoal | None = None,
-    kept: Kept = FORGETFUL,
-    several: WalkedPriors | None = None,
+def _over_roundings(
+    problem: Problem, walk: partial[Walk], goal: WalkGoal, executor: Executor
 ) -> Walk:
-    """Walk as `walk_numbers` does; with fractional weights, over each rounding of them.
+    """Walk over each rounding of fractional weights.
 
     What the walks found is brought to the weights by the variational bound of every number.
     """
-    walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
-    walk = partial(walk, several=several)
-    if problem.whole:
-        return walk(problem, executor=executor, goal=goal)
-    near = roundings(problem, seed)
+    near, fits = roundings(problem, walk.keywords["seed"]), walk.keywords["fits"]
     ends = np.linspace(0.0, 1.0, len(near) + 1)
-    each = goal or WalkGoal()
-    each = replace(each, target=each.target * math.sqrt(len(near)))  # their mean is so much surer
+    goal = replace(goal, target=goal.target * math.sqrt(len(near)))  # their mean is so much surer
     walks = [
-        walk(whole, executor=executor.part(ends[j], ends[j + 1], f"rounding {j + 1}"), goal=each)
+        walk(whole, executor=executor.part(ends[j], ends[j + 1], f"rounding {j + 1}"), goal=goal)
         for j, whole in enumerate(near)
     ]
     first = walks[0]
@@ -203,17 +183,17 @@ def walk_weighted(
         return np.array([bound_near(with_classes(of, k), fits[k]) for k in first.numbers])
 
     above = np.array([w.values - bounds(p) for w, p in zip(walks, near, strict=True)])
-    errors = np.array([jackknife_error(walk.replicates) for walk in walks])
+    errors = np.array([jackknife_error(own.replicates) for own in walks])
     mean, covariance = mean_of_roundings(above, errors)
     values = bounds(problem) + mean
-    sure = all(walk.verdict is not Verdict.LOWER_BOUND for walk in walks)
+    sure = all(own.verdict is not Verdict.LOWER_BOUND for own in walks)
     apart = [w.by_prior - w.values[:, None] for w in walks if w.by_prior is not None]
     return replace(
         first,
         values=values,
         replicates=values + _spread(covariance),
-        measured=frozenset.intersection(*(walk.measured for walk in walks)),
-        anchored=all(walk.anchored for walk in walks),
+        measured=frozenset.intersection(*(own.measured for own in walks)),
+        anchored=all(own.anchored for own in walks),
         verdict=first.verdict if sure else Verdict.LOWER_BOUND,
         used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **joined(problem, walks),
