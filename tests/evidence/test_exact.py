@@ -316,7 +316,7 @@ def test_renumbers_sooner_where_room_is_short():
     found, plan = exact_evidence(case), plan_exact(case)
     with (
         patch.object(exact, "plan_exact", return_value=plan),
-        patch.object(exact, "room", lambda words: found.states + 2 * (words == 2)),
+        patch.object(exact, "_room", lambda words: found.states + 2 * (words == 2)),
     ):
         assert exact_evidence(case).value == pytest.approx(found.value, abs=1e-10)
 

@@ -42,7 +42,7 @@ Table: TypeAlias = tuple[IntArray, FloatArray]  # sorted count vectors, and the 
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactEvidence:
     """An evidence without an error."""
 
     value: float  # log p(D|S), all labellings included
@@ -52,7 +52,7 @@ class Exact:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ExactPlan:
     """A sum over completions that can be done."""
 
     constant: float  # log evidence of what every completion has
@@ -64,20 +64,20 @@ def terms(problem: Problem) -> int:
     return math.prod(ways(w, k) for w, k in choice_sizes(problem))
 
 
-def exact_evidence(problem: Problem, *, largest: int = LARGEST) -> Exact:
+def exact_evidence(problem: Problem, *, largest: int = LARGEST) -> ExactEvidence:
     """Sum BD over all completions, if that takes at most `largest` steps."""
     plan = plan_exact(problem, largest=largest)
     value, states, steps = plan.constant, 1, 0
     for block, order in plan.blocks:
         table = _Table(block, order, MOST_OFF * largest - steps)
         if not table.add_parts():
-            raise too_large(problem, largest)
+            raise _too_large(problem, largest)
         value += table.sum_last()
         states, steps = max(states, table.largest), steps + table.steps
-    return Exact(value, terms(problem), states, steps)
+    return ExactEvidence(value, terms(problem), states, steps)
 
 
-def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
+def plan_exact(problem: Problem, *, largest: int = LARGEST) -> ExactPlan:
     """Plan the sum, or refuse it, before anything large is made."""
     check_whole(problem)
     if not problem.layout.tabular:
@@ -87,30 +87,30 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
         )
     sizes = [(w, k) for w, k in choice_sizes(problem) if w > 0]
     if len(sizes) > MOST_COMPONENTS or sum(k for _, k in sizes) > MOST_ENTRIES:
-        raise too_large(problem, largest)
+        raise _too_large(problem, largest)
     choices = [c for plan in problem.components.plans for c in plan.completions.choices()]
     places = CountPlaces(problem, [c for c in choices if c.count > 0])
     blocks, steps = [], 0.0
     for members in places.connected():
         if len(members) > MOST_CONNECTED or places.extent(members) > MOST_ENTRIES:
-            raise too_large(problem, largest)
+            raise _too_large(problem, largest)
         block = places.block(members)
         if planning_work(block) > PLANNED * largest:  # the plan would take longer than the sum
-            raise too_large(problem, largest)
-        order = order_parts(block, lambda words: min(room(words), largest))
+            raise _too_large(problem, largest)
+        order = order_parts(block, lambda words: min(_room(words), largest))
         steps += math.inf if order is None else order.steps
         if order is None or steps > largest:
-            raise too_large(problem, largest)
+            raise _too_large(problem, largest)
         blocks.append((block, order))
-    return Plan(places.constant, tuple(blocks))
+    return ExactPlan(places.constant, tuple(blocks))
 
 
-def room(words: int) -> int:
+def _room(words: int) -> int:
     """How many count vectors of that many integers fit into memory."""
     return 3 * MOST_VECTORS // (2 + words)
 
 
-def too_large(problem: Problem, largest: int) -> OptionError:
+def _too_large(problem: Problem, largest: int) -> OptionError:
     """Say how large the sum would be, and what to do instead."""
     digits = sum(log_ways(w, k) for w, k in choice_sizes(problem)) / math.log(10)
     count = f"{terms(problem):,}" if digits < 15 else f"about 10^{digits:.0f}"
@@ -164,7 +164,9 @@ class _Table:
         """Close the places that nothing touches any more; pack what some components leave."""
         closing = np.flatnonzero(self.open & ~still_touched)
         self.open = np.any([self.open, *(p.touched for p in parts)], axis=0) & still_touched
-        old, new = self.packing, self._packing(parts)
+        old, states = self.packing, self.order.states
+        new = None if states is None else pack_by_state(self.block, parts, states)
+        new = new or pack_counts(self.block, parts, self.open)
         keys = np.empty((len(self.keys), new.words), dtype=np.int64)
         kernels.close_places(
             old.digits,
@@ -176,11 +178,6 @@ class _Table:
         self.keys, self.log_ways = _sorted(keys, self.log_ways)
         self.packing = new
 
-    def _packing(self, parts: Sequence[SumPart]) -> CountPacking:
-        states = self.order.states
-        by_state = None if states is None else pack_by_state(self.block, parts, states)
-        return by_state or pack_counts(self.block, parts, self.open)
-
     def _add(self, part: SumPart) -> bool:
         """Add every way to complete a component, merging tables of about the same size."""
         counts, log_orders = part.completions()
@@ -188,7 +185,7 @@ class _Table:
         self.steps += len(self.keys) * len(moves)
         if self.steps > self.most:
             return False
-        most = room(self.packing.words)
+        most = _room(self.packing.words)
         held: list[tuple[int, Table]] = []  # tables, and the number of ways in each
         for n, (move, x) in enumerate(zip(moves, log_orders, strict=True)):
             size, table = 1, (self.keys + move, self.log_ways + x)
