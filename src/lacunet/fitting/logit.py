@@ -24,14 +24,7 @@ def logit_gradient(design: FloatArray, N: FloatArray, p: FloatArray) -> FloatArr
 def logit_information(design: FloatArray, cases: FloatArray, p: FloatArray) -> FloatArray:
     """Negative Hessian of Σ N log p, (free, free): Σ_x n_x (diag p − ppᵀ) ⊗ xxᵀ.
 
-    Parameters
-    ----------
-    design
-        (patterns, columns).
-    cases
-        (patterns,) n_x.
-    p
-        (patterns, K) probability of each class.
+    The design is (patterns, columns), cases n_x are (patterns,), p is (patterns, K).
     """
     q = p[:, 1:]
     columns, classes = design.shape[1], q.shape[1]
@@ -62,16 +55,8 @@ def maximize_logit(
 ) -> FloatArray:
     """Maximise Σ N log p − ½ βᵀ Q β over free coefficients, by Newton's method with halved steps.
 
-    Parameters
-    ----------
-    design
-        (patterns, columns).
-    N
-        (patterns, K) expected cases.
-    start
-        (free,) coefficients to start from.
-    precision
-        (free, free) Q of the Gaussian prior; zeros for the maximum of the likelihood.
+    N are expected cases, (patterns, K), and Q is the precision of the Gaussian prior, (free, free):
+    zeros for the maximum of the likelihood.
     """
     cases, columns = N.sum(axis=1), design.shape[1]
     beta = start

@@ -171,16 +171,10 @@ STATE_OF_CHAIN = Packing(_pack, _unpack)  # the cases are not kept
 def r_hat(energy: FloatArray, shares: FloatArray) -> float:
     """Compare chains by the log weights of their partitions, number of blocks by number of blocks.
 
-    Chains in different places differ by more than their own spread allows. Each number of blocks
-    counts by its posterior: chains need not have spent the same time at each, and most of it where
-    least is known.
-
-    Parameters
-    ----------
-    energy : (chains, numbers of blocks, 3)
-        Sweeps, sum and sum of squares; chains may be halves of chains. See `Notes`.
-    shares : (numbers of blocks,)
-        Posterior of each.
+    Chains in different places differ by more than their own spread allows. `energy`, (chains,
+    numbers of blocks, 3), has sweeps, sum and sum of squares, of chains or halves of chains. Each
+    number of blocks counts by its posterior, `shares`: chains need not have spent the same time at
+    each, and most of it where least is known.
     """
     sweeps, total, squares = (energy[..., place] for place in range(3))
     seen = sweeps.sum(axis=0)

@@ -257,18 +257,8 @@ def by_errors(
     The rate up from m, and that down from m + 1, are each known to an error that shrinks with the
     root of the visits there; each moves the posterior by what is below times what is above. A sum
     of such errors is smallest if visits go with the root of what one visit leaves of each. None: no
-    error is known.
-
-    Parameters
-    ----------
-    rates : (chains, kinds of moves, numbers of blocks, 3)
-        Noted so far, from no block up.
-    often : (kinds of moves,)
-        How often a sweep makes each move.
-    shares : (M,)
-        Posterior of the number of blocks, from one up.
-    first
-        The fewest blocks that are visited: the way down from there is not needed.
+    error is known. `rates` are (chains, kinds of moves, numbers of blocks, 3), from no block up;
+    `shares` are (M,), from one up; the way down from the `first` number of blocks is not needed.
     """
     one_less = np.array([_log_rates(rest, often) for rest in leave_one_out(rates)])
     up, down = np.nan_to_num(jackknife_error(one_less))[:, 1 : len(shares) + 1]
