@@ -8,14 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.evidence.annealing import (
-    GROUP,
-    Allowed,
-    Reference,
-    RunContext,
-    expected_cases,
-    gibbs,
-)
+from lacunet.evidence.annealing import GROUP, Allowed, Reference, RunContext, expected_cases, gibbs
 from lacunet.fitting.diagnose import at_hyperparameters, vary
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
@@ -73,11 +66,7 @@ def _bound(problem: Problem, N: FloatArray) -> float:
 
 
 def reference_near(
-    problem: Problem,
-    N: FloatArray,
-    allowed: Allowed,
-    seed: Sequence[int],
-    context: RunContext,
+    problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], context: RunContext
 ) -> Reference:
     """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS)))
@@ -172,9 +161,7 @@ def with_empty(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
 
 
 def fewer_classes(
-    problem: Problem,
-    search: Callable[[Problem], list[HiddenSample]],
-    in_time: Callable[[], bool],
+    problem: Problem, search: Callable[[Problem], list[HiddenSample]], in_time: Callable[[], bool]
 ) -> list[HiddenSample]:
     """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term.
 

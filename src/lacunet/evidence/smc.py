@@ -37,12 +37,7 @@ from lacunet.fitting.prepare import example, prepare
 from lacunet.fitting.schedules import PAPER_ITERATIONS
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.particles import (
-    MOST_ONE_BY_ONE,
-    Draws,
-    Particles,
-    seconds_to_draw,
-)
+from lacunet.inference.sampling.particles import MOST_ONE_BY_ONE, Draws, Particles, seconds_to_draw
 from lacunet.models.latent_class import classes_of, is_latent_class
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray

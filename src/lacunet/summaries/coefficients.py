@@ -217,11 +217,7 @@ def tests_grid(title: str, tests: Sequence[WaldTest]) -> Grid:
 
 
 def wald(
-    name: str,
-    values: FloatArray,
-    covariance: FloatArray,
-    degrees: float = math.inf,
-    why: str = "",
+    name: str, values: FloatArray, covariance: FloatArray, degrees: float = math.inf, why: str = ""
 ) -> WaldTest:
     """Test whether all values are 0: of all of them, or there is no test.
 
