@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import xlogy
 
 from lacunet.fitting.diagnose import MAX_STEPS, at_theta
 from lacunet.flags import Flag, Kind
@@ -60,7 +61,7 @@ def cheeseman_stutz(at: ScoreInput) -> Evidence:
         "log p(D|θ)": at.log_lik,
     }
     if at.dimension != at.parameters:
-        terms["(d′−d)/2 log N"] = (at.parameters - at.dimension) / 2 * at.log_cases
+        terms["(d′−d)/2 log N"] = (at.parameters - at.dimension) / 2 * math.log(at.problem.cases)
     return Evidence("cs", terms)
 
 
@@ -116,12 +117,29 @@ def draper(at: ScoreInput) -> Evidence:
 
 def icl(at: ScoreInput) -> Evidence:
     """BIC less the entropy of the hidden values: it asks for classes that are well apart."""
-    return Evidence("icl", {**_terms(at), "−H(hidden|D,θ)": -at.at_estimate.entropy})
+    return Evidence("icl", {**_terms(at), "−H(hidden|D,θ)": -_entropy(at.at_estimate)})
+
+
+def _entropy(at: ScoreInput) -> float:
+    """Entropy of the hidden categories given the data and θ, barren variables left out."""
+    problem = at.problem
+    if problem.case_by_case:
+        of_numbers = 0.0 if problem.layout.tabular else problem.log_base
+        return (
+            at.log_lik
+            - of_numbers
+            - conjugacy.log_density(at.expectation.N, at.theta, problem.layout)
+        )
+    # Expected statistics fill in missing numbers as well: classes of rows that show anything.
+    shown = np.any(problem.codes >= 0, axis=1)
+    posteriors, zero = problem.about_hidden(at.theta), np.zeros(len(problem.counts))
+    each = sum((xlogy(p, p).sum(axis=1) for p in posteriors), zero)
+    return -float(problem.counts[shown] @ each[shown])
 
 
 def _terms(at: ScoreInput) -> dict[str, float]:
     at = at.at_estimate
-    return {"log p(D|θ)": at.log_lik, "−d/2 log N": -at.dimension / 2 * at.log_cases}
+    return {"log p(D|θ)": at.log_lik, "−d/2 log N": -at.dimension / 2 * math.log(at.problem.cases)}
 
 
 BIC = Score("bic", "BIC/MDL", "CH96 eq. 9", bic)
@@ -147,7 +165,7 @@ def laplace(at: ScoreInput) -> Evidence:
     if factor is None:
         return Evidence("laplace", {}, (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"}),))
     flags = []
-    N = at.observed_counts + conjugacy.in_theta(problem.alpha, problem.layout)
+    N = at.expectation.N + conjugacy.in_theta(problem.alpha, problem.layout)
     steepest = np.abs(conjugacy.pull_back(theta, N, problem.layout))
     if steepest.max() > NOT_A_MAXIMUM:
         flags.append(Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": float(steepest.max())}))

@@ -1,4 +1,4 @@
-"""What a score is, what it takes, what it returns, and the fits that it asks for."""
+"""What a score is, what it takes, what it returns, and the fits that it needs."""
 
 import math
 import time
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import xlogy
 
 from lacunet.fitting.ascent import Climb
 from lacunet.fitting.diagnose import Variational, at_theta, vary
@@ -30,8 +29,8 @@ from lacunet.inference.classes import (
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.inference.symmetry import interchangeable
-from lacunet.models.conjugacy import log_density, log_prior
-from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.models.conjugacy import log_prior
+from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.softmax import SoftmaxMode, softmax_mode
 from lacunet.tabular import Columns, Framed, transposed
@@ -92,43 +91,24 @@ class ScoreInput:
         return self.parameters if self.effective_dimension is None else self.effective_dimension
 
     @cached_property
-    def observed_counts(self) -> FloatArray:
-        """E[N_ijk | D, θ] with barren variables left out."""
-        return self._expectation.N
+    def expectation(self) -> Expectation:
+        """E[N_ijk | D, θ] with barren variables left out, and log p(D | θ)."""
+        return expect(self.problem, self.theta, self.executor)
 
     @cached_property
     def complete_counts(self) -> FloatArray:
         """E[N_ijk | D, θ] with everything filled in: the paper's imaginary data D′."""
         return complete_counts(self.problem, self.theta)
 
-    @cached_property
+    @property
     def log_lik(self) -> float:
         """Log p(D | θ)."""
-        return self._expectation.log_lik
-
-    @cached_property
-    def entropy(self) -> float:
-        """Entropy of the hidden categories given the data and θ, barren variables left out."""
-        problem = self.problem
-        if problem.case_by_case:
-            of_numbers = 0.0 if problem.layout.tabular else problem.log_base
-            complete = log_density(self.observed_counts, self.theta, problem.layout)
-            return self.log_lik - of_numbers - complete
-        # Expected statistics fill in missing numbers as well: classes of rows that show anything.
-        shown: BoolArray = np.any(problem.codes >= 0, axis=1)
-        posteriors, zero = problem.about_hidden(self.theta), np.zeros(len(problem.counts))
-        each = sum((xlogy(p, p).sum(axis=1) for p in posteriors), zero)
-        return -float(problem.counts[shown] @ each[shown])
+        return self.expectation.log_lik
 
     @cached_property
     def log_prior(self) -> float:
         """Log p(θ)."""
         return log_prior(self.theta, self.problem.alpha, self.problem.layout)
-
-    @property
-    def log_cases(self) -> float:
-        """Log N."""
-        return float(np.log(self.problem.cases))
 
     @cached_property
     def softmax_climb(self) -> Climb:
@@ -144,10 +124,6 @@ class ScoreInput:
     def variational(self) -> Variational:
         """The best independent posterior that steps from that of the hidden values at θ reach."""
         return vary(at_theta(self.problem, self.theta))
-
-    @cached_property
-    def _expectation(self) -> Expectation:
-        return expect(self.problem, self.theta, self.executor)
 
 
 @dataclass(frozen=True, eq=False)
