@@ -22,7 +22,7 @@ from lacunet.evidence.estimate import LogMean, Verdict, at_most, log_bridge, log
 from lacunet.evidence.modes import HiddenSample, all_used, ranked, reference_near
 from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.chains import PosteriorWalk, WalkSample
-from lacunet.evidence.proposals import STEPS, AnnealingProposal, CopulaProposal, Proposal
+from lacunet.evidence.proposals import STEPS, AnnealingProposal, BridgeProposal, CopulaProposal
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import symmetries_of
@@ -42,7 +42,9 @@ STREAM = 13  # of random numbers
 class Bridge:
     """Forward weights of a proposal, and reverse weights of samples of the posterior."""
 
-    def __init__(self, problem: Problem, proposal: Proposal | None, first: int = GROUPS) -> None:
+    def __init__(
+        self, problem: Problem, proposal: BridgeProposal | None, first: int = GROUPS
+    ) -> None:
         """Without a proposal nothing is hidden: the mass is known. `first` groups come at first."""
         self.problem, self.proposal, self.first = problem, proposal, first
         self.groups, self.sent, self.seconds = 0, 0, 0.0

@@ -144,7 +144,7 @@ class BetaCopula:
         return np.asarray(0.5 * ((u**2).sum(axis=1) - (whitened**2).sum(axis=0)) - log_det)
 
 
-class Proposal(ABC):
+class BridgeProposal(ABC):
     """What is drawn, and weighed against the posterior; samples are weighed the other way."""
 
     def __init__(self, problem: Problem, reference: Reference, seed: Sequence[int]) -> None:
@@ -173,7 +173,7 @@ class Proposal(ABC):
         """Whether more steps help better than more draws; `shared` is how much each one counts."""
 
 
-class AnnealingProposal(Proposal):
+class AnnealingProposal(BridgeProposal):
     """Annealing, step by step."""
 
     def __init__(
@@ -210,7 +210,7 @@ class AnnealingProposal(Proposal):
         return new, np.arange(len(samples))
 
 
-class CopulaProposal(Proposal):
+class CopulaProposal(BridgeProposal):
     """Parameters drawn from a copula that is fitted to samples, in one step."""
 
     steps = 1

@@ -50,7 +50,7 @@ SINGLE = 0.02  # of its posterior under a single prior: what a number of blocks 
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class WalkSums:
     """What rounds have found. M numbers of blocks, S priors, R chains."""
 
     log_z: FloatArray  # (M, S) log Z_m,s
@@ -178,14 +178,14 @@ class Rounds:
         self.first, self.last = self._further()
         self.hope = self._hope(rates)
 
-    def after(self, left_out: int) -> Measured:
+    def after(self, left_out: int) -> WalkSums:
         """What rounds after the first few have measured."""
         seen, survey = self._since(left_out), self.survey
         halves = np.array_split(np.array([own.energy for own in self._noted[left_out:]]), 2)
         energies = np.concatenate([half.sum(axis=0) for half in halves])
         log_z = self._sums(_of_all(seen), _of_all(survey))
         each = zip(_without_each(seen), _without_each(survey), strict=True)
-        return Measured(
+        return WalkSums(
             log_z,
             np.array([self._sums(*one) for one in each]),
             self.first,
