@@ -1,11 +1,8 @@
-"""The result of comparing groups: how far classes are the same, by evidence and by tests.
-
-Compare answers that are equal, partly equal and free in groups.
-Every answer in every group and class, with intervals: what pictures of groups are made of.
-"""
+"""The comparison of groups: how far their classes are the same, by evidence and by tests."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +26,7 @@ from lacunet.selection.groups import Alignment, Level, LevelFit, Levels, fit_lev
 from lacunet.summaries.intervals import Intervals, drawn_answers
 from lacunet.summaries.ratio_tests import LikelihoodRatio
 from lacunet.summaries.statistics import criteria
-from lacunet.tabular import Columns, Grid, Printable, transposed
+from lacunet.tabular import Columns, Grid, Printable
 
 
 @dataclass(frozen=True)
@@ -105,8 +102,8 @@ class GroupComparison(Printable):
         shown = {f.grouped.free: values[str(f.level)] for f in self.levels.fits}
         if names in shown:
             return shown[names]
-        partly, other = self.of(Level.PARTLY), self.levels.fitted(names)
-        return values[str(Level.PARTLY)] + other.log_evidence - partly.fitted.log_evidence
+        partly, other = self.of(Level.PARTLY).fitted, self.levels.sets[names]
+        return values[str(Level.PARTLY)] + other.log_evidence - partly.log_evidence
 
     def item_probability(self, name: str) -> float:
         """Posterior probability that an item is free, alone or with others."""
@@ -184,15 +181,9 @@ class GroupComparison(Printable):
     @cached_property
     def tests(self) -> tuple[LevelTest, ...]:
         """Likelihood-ratio tests of each level against every wider one."""
-        return tuple(self._tests())
-
-    def _tests(self) -> Iterator[LevelTest]:
-        fits = self.levels.fits
-        for i, narrow in enumerate(fits):
-            for wide in fits[i + 1 :]:
-                ratio = wide.fitted.ratio_to(narrow.fitted)
-                if ratio is not None:
-                    yield LevelTest(narrow.level, wide.level, ratio)
+        pairs = itertools.combinations(self.levels.fits, 2)
+        ratios = [(one, two, two.fitted.ratio_to(one.fitted)) for one, two in pairs]
+        return tuple(LevelTest(one.level, two.level, r) for one, two, r in ratios if r is not None)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -204,29 +195,23 @@ class GroupComparison(Printable):
         return self.of(level).grouped
 
     def brief(self) -> str:
-        """Say the answer."""
         from lacunet.selection.group_grids import answer
 
         return answer(self)
 
     def tidy(self) -> Columns:
         """Give a row for each model that is shown; probabilities are over all that were fitted."""
-        names = ("model", "log_likelihood", "dimension", "AIC", "BIC", "log_evidence")
-        rows = (
-            (
-                str(f.level),
-                self.log_lik(f.level),
-                self.dimension(f.level),
-                *(self.criteria(f.level)[name] for name in ("AIC", "BIC")),
-                self.log_evidence(f.level),
-                self.set_probabilities[f.grouped.free],
-            )
-            for f in self.levels.fits
-        )
-        return transposed((*names, "probability"), rows)
+        levels = [f.level for f in self.levels.fits]
+        return {
+            "model": list(map(str, levels)),
+            "log_likelihood": list(map(self.log_lik, levels)),
+            "dimension": list(map(self.dimension, levels)),
+            **{name: [self.criteria(k)[name] for k in levels] for name in ("AIC", "BIC")},
+            "log_evidence": list(map(self.log_evidence, levels)),
+            "probability": [self.set_probabilities[f.grouped.free] for f in self.levels.fits],
+        }
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
         from lacunet.selection.group_grids import comparison_grids
 
         return comparison_grids(self)
@@ -239,15 +224,10 @@ def compare_levels(
     workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
 ) -> tuple[Levels, Selection]:
     """Fit the models, and take their scores."""
-    levels = fit_levels(workshop, grouped, named)
+    levels, silent = fit_levels(workshop, grouped, named), workshop.executor.silent()
     candidates = [
-        candidate_at(
-            Proposal(str(found.level), found.grouped.network, {}),
-            found.fitted.fit,
-            SCORES,
-            workshop.executor.silent(),
-        )
-        for found in levels.fits
+        candidate_at(Proposal(str(f.level), f.grouped.network, {}), f.fitted.fit, SCORES, silent)
+        for f in levels.fits
     ]
     alpha, options = workshop.alpha, workshop.options
     return levels, Selection(workshop.table, tuple(candidates), options, alpha, levels.prior)
@@ -269,7 +249,8 @@ def group_answers(
     """Give class sizes, then items in their order; of two states the second."""
     grouped, model = found.grouped(level), found.candidate(level).model
     network = model.network
-    ends = _ends(model.theta, precise)
+    none = np.full_like(model.theta, np.nan)
+    ends = [model.theta, *((none, none) if precise is None else (precise.low, precise.high))]
     sizes = np.stack([table_of(network, x, grouped.root) for x in ends])
     yield GroupAnswer(network.variables[grouped.root], None, sizes, False)
     for i in grouped.items:
@@ -290,8 +271,3 @@ def group_answers(
             tables = np.moveaxis(tables, axes, [1, 2])
         for k in drawn:
             yield GroupAnswer(v, k, tables[..., k], shared)
-
-
-def _ends(theta: FloatArray, precise: Intervals | None) -> list[FloatArray]:
-    none = np.full_like(theta, np.nan)
-    return [theta, none, none] if precise is None else [theta, precise.low, precise.high]

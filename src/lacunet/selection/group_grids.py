@@ -1,4 +1,4 @@
-"""How a comparison of groups looks: models, tests, items, class sizes and profiles."""
+"""Tables of a comparison of groups: models, tests, items, class sizes and profiles."""
 
 import math
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from lacunet.models.surgery import table_of
 from lacunet.selection.grids import TITLES, WORTH_A_WORD, factor_words, limits, starred
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import Level
-from lacunet.summaries.ratio_tests import AT_EDGE
-from lacunet.tabular import Grid, Shown, chance, number, probability, share
+from lacunet.summaries.ratio_tests import AT_EDGE, LikelihoodRatio
+from lacunet.tabular import Grid, Shown, chance, number, probability, share, transposed
 from lacunet.wording import worded
 
 MEANINGS = {
@@ -21,16 +21,19 @@ MEANINGS = {
     Level.FREE: "the classes of the groups are different classes (no invariance)",
 }
 ALL = "all"
+RATIO = ("2 log ratio", "df", "p(χ²)")
 
 
 def answer(found: GroupComparison) -> str:
     """Say which level is most probable, and how sure that is."""
     certainty, level = found.certainty, found.level
     chances = chance(certainty.probabilities[str(level)], certainty.stderr[str(level)])
-    free = f", free: {', '.join(found.free)}" if level is Level.PARTLY else ""
-    own = found.set_probabilities[found.of(level).grouped.free]
-    if level is Level.PARTLY and certainty.probabilities[str(level)] - own >= WORTH_A_WORD:
-        chances = Shown(f"{chances}; that exactly these are free: {share(own)}", own)
+    free = ""
+    if level is Level.PARTLY:
+        free = f", free: {', '.join(found.free)}"
+        own = found.set_probabilities[found.free]
+        if certainty.probabilities[str(level)] - own >= WORTH_A_WORD:
+            chances = Shown(f"{chances}; that exactly these are free: {share(own)}", own)
     return (
         f"{len(found.sizes(level).T)} classes by {found.group}: their profiles are {level}{free} "
         f"(probability {chances}, {certainty.how})."
@@ -52,8 +55,7 @@ def comparison_grids(found: GroupComparison) -> list[Grid]:
 def _better(found: GroupComparison) -> Iterator[str]:
     """Name the most probable set of free items, where another is shown because it was named."""
     p, shown = found.set_probabilities, found.levels.partly
-    others = [one.names for one in found.levels.others]
-    best = max(others, key=lambda names: p[names], default=None)
+    best = max(found.levels.others, key=lambda names: p[names], default=None)
     if best is not None and shown is not None and p[best] > p[shown.grouped.free]:
         yield (
             f"warning: free {', '.join(best)} is more probable than the set that is shown "
@@ -62,26 +64,30 @@ def _better(found: GroupComparison) -> Iterator[str]:
 
 
 def _models(found: GroupComparison) -> Grid:
-    certainty, best = found.selection.certainty, str(found.level)
-    told = {f.level: found.criteria(f.level) for f in found.levels.fits}
-    lowest = {name: min(told, key=lambda k: told[k][name]) for name in ("AIC", "BIC")}
+    certainty, best, sets = found.selection.certainty, str(found.level), found.set_probabilities
+    criteria = {f.level: found.criteria(f.level) for f in found.levels.fits}
+    lowest = {name: min(criteria, key=lambda k: criteria[k][name]) for name in ("AIC", "BIC")}
+
+    def model_chance(k: Level) -> Shown:
+        if k is Level.PARTLY:
+            return share(sets[found.of(k).grouped.free])
+        return chance(found.certainty.probabilities[str(k)], found.certainty.stderr[str(k)])
+
     rows = [
         (
             str(k),
             number(found.log_lik(k)),
             str(found.dimension(k)),
-            *(starred(told[k][name], lowest[name] == k) for name in lowest),
+            *(starred(criteria[k][name], lowest[name] == k) for name in lowest),
             number(found.log_evidence(k)),
             factor_words(certainty.bayes_factor(str(k), best)),
-            _chance_of_model(found, k),
+            model_chance(k),
         )
-        for k in told
+        for k in criteria
     ]
-    if found.levels.others:
-        left = math.fsum(found.set_probabilities[one.names] for one in found.levels.others)
-        name = f"{len(found.levels.others)} other sets of free items"
-        rows.append((name, *["–"] * 6, share(left)))
-    header = ("profiles", "log L", "d", "AIC", "BIC", "log evidence", "log BF", "p")
+    if others := found.levels.others:
+        left = math.fsum(sets[names] for names in others)
+        rows.append((f"{len(others)} other sets of free items", *["–"] * 6, share(left)))
     greatest = all(f.fitted.likeliest is not None for f in found.levels.fits)
     where = "its maximum" if greatest else "the MAP, for it has no maximum"
     notes = [
@@ -90,78 +96,48 @@ def _models(found: GroupComparison) -> Grid:
         f"log BF: log Bayes factor against {best}, in nats, by {TITLES[certainty.by]}.",
     ]
     if found.levels.partly is not None:
-        notes.append(_weights(found))
-    return Grid(
-        f"Are the classes the same by {found.group}?", header, tuple(rows), notes=tuple(notes)
-    )
+        items, named = len(found.equal.grouped.items), " (the named set: 1)" * found.levels.named
+        notes.append(
+            "p: over all models that were fitted. Before the data, equal and free weigh 1 each, "
+            f"and a set of m of the {items} items 1/(2^m C({items}, m)){named}."
+        )
+    header = ("profiles", "log L", "d", "AIC", "BIC", "log evidence", "log BF", "p")
+    title = f"Are the classes the same by {found.group}?"
+    return Grid(title, header, tuple(rows), notes=tuple(notes))
 
 
-def _chance_of_model(found: GroupComparison, level: Level) -> Shown:
-    """Probability of one model among all that were fitted."""
-    if level is Level.PARTLY:
-        return share(found.set_probabilities[found.of(level).grouped.free])
-    certainty = found.certainty
-    return chance(certainty.probabilities[str(level)], certainty.stderr[str(level)])
-
-
-def _weights(found: GroupComparison) -> str:
-    """What the models weigh before the data."""
-    items = len(found.equal.grouped.items)
-    named = " (the named set: 1)" if found.levels.named else ""
-    return (
-        "p: over all models that were fitted. Before the data, equal and free weigh 1 each, and a "
-        f"set of m of the {items} items 1/(2^m C({items}, m)){named}."
-    )
+def _ratio(ratio: LikelihoodRatio | None) -> tuple[str, ...]:
+    if ratio is None:
+        return ("–", "–", "–")
+    return number(ratio.statistic), str(ratio.df), share(ratio.p_value)
 
 
 def _tests(found: GroupComparison) -> Grid:
-    rows = tuple(
-        (
-            f"{t.narrow} against {t.wide}",
-            number(t.ratio.statistic),
-            str(t.ratio.df),
-            share(t.ratio.p_value),
-        )
-        for t in found.tests
-    )
+    rows = tuple((f"{t.narrow} against {t.wide}", *_ratio(t.ratio)) for t in found.tests)
     notes = ["A small p speaks against the first of the two."]
-    edges = max(t.ratio.at_edge for t in found.tests)
-    if edges:
+    if edges := max(t.ratio.at_edge for t in found.tests):
         notes.append(AT_EDGE.format(number=edges))
-    table = found.selection.table
-    if table.survey is not None:
+    if found.selection.table.survey is not None:
         notes.append("Weights of a survey are scaled to their effective cases: p is approximate.")
-    header = ("likelihood-ratio test", "2 log ratio", "df", "p(χ²)")
+    header = ("likelihood-ratio test", *RATIO)
     return Grid("Likelihood-ratio tests", header, rows, notes=tuple(notes))
 
 
 def _items(found: GroupComparison) -> Grid:
-    partly = found.levels.partly
-    rows = []
-    for trial in found.items:
-        name, ratio = trial.edge[1], trial.ratio
-        test: tuple[str, ...] = ("–", "–", "–")
-        if ratio is not None:
-            test = (number(ratio.statistic), str(ratio.df), share(ratio.p_value))
-        kept = () if partly is None else ("free" if name in partly.grouped.free else "equal",)
-        rows.append(
-            (
-                name,
-                *test,
-                number(found.log_factor([name])),
-                *kept,
-                share(found.item_probability(name)),
-            )
-        )
-    last = () if partly is None else (str(Level.PARTLY),)
-    header = ("item", "2 log ratio", "df", "p(χ²)", "log BF", *last, "p(free)")
+    partly, names = found.levels.partly, [trial.edge[1] for trial in found.items]
+    columns = {"item": names, **transposed(RATIO, (_ratio(t.ratio) for t in found.items))}
+    columns["log BF"] = [number(found.log_factor([name])) for name in names]
+    if partly is not None:
+        free = partly.grouped.free
+        columns[str(Level.PARTLY)] = ["free" if name in free else "equal" for name in names]
+    columns["p(free)"] = [share(found.item_probability(name)) for name in names]
     notes = (
         "Each by itself, against all items equal. log BF: as in the first table.",
         "p(free): posterior probability that the item is free, summed over all models.",
-        f"Of {len(rows)} tests, {0.05 * len(rows):.2g} have p < 0.05 by chance alone.",
+        f"Of {len(names)} tests, {0.05 * len(names):.2g} have p < 0.05 by chance alone.",
     )
     title = f"Which items differ by {found.group}? One at a time"
-    return Grid(title, header, tuple(rows), frozenset({0, 5}), notes)
+    return Grid.by_columns(title, columns, frozenset({0, 5}), notes)
 
 
 def _heads(found: GroupComparison) -> list[str]:
@@ -194,12 +170,8 @@ def _profiles(found: GroupComparison) -> Grid:
             for lines in zip(*each, strict=True)
             for name, line in zip(found.groups, lines, strict=True)
         ]
+    shown = (network.variables[i] for i in network.shown)
+    notes = tuple(worded(f"{v.name}: {v.title}") for v in shown if v.title)
     header = ("", found.group, *_heads(found))
     title = f"Class profiles: p(answer | class), {found.level}"
-    return Grid(title, header, tuple(rows), frozenset({0, 1}), tuple(_titles(found)))
-
-
-def _titles(found: GroupComparison) -> Iterator[str]:
-    network = found.model.network
-    shown = (network.variables[i] for i in network.shown)
-    yield from (worded(f"{v.name}: {v.title}") for v in shown if v.title)
+    return Grid(title, header, tuple(rows), frozenset({0, 1}), notes)

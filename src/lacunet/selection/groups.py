@@ -1,14 +1,13 @@
-"""Which class of one group is which of another: those whose answers resemble each other most.
+"""Latent classes in groups: answers that are equal in all groups, partly equal, or free.
 
-Answers that are equal in all groups, in part, or free: each fitted, classes in one order.
+Each model is fitted, and its classes are numbered so that those of all groups match.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -136,27 +135,25 @@ class LevelFit:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeItems:
-    """A model in which some items are free, fitted from a narrower one."""
-
-    names: tuple[str, ...]
-    fitted: Fitted
-
-
-@dataclass(frozen=True, eq=False)
 class Levels:
-    """The models, and what was tried on the way to them."""
+    """The models, and the other sets of free items that were fitted on the way to them."""
 
     fits: tuple[LevelFit, ...]  # the narrowest first
-    trials: tuple[Trial, ...]  # answers that were set free, one at a time
+    sets: Mapping[tuple[str, ...], Fitted]  # every set of free items that was fitted
+    trials: tuple[Trial, ...]  # items that were set free, one at a time
     alignment: Alignment  # of the free model
-    others: tuple[FreeItems, ...]  # sets of free items that were fitted besides that of `fits`
     named: bool  # whether the user named the free items of the partly equal model
 
     @property
     def partly(self) -> LevelFit | None:
         """The partly equal model that is shown; None where there is a single item."""
         return next((f for f in self.fits if f.level is Level.PARTLY), None)
+
+    @property
+    def others(self) -> list[tuple[str, ...]]:
+        """Sets of free items that were fitted besides those of `fits`."""
+        shown = {f.grouped.free for f in self.fits}
+        return [names for names in self.sets if names not in shown]
 
     @property
     def prior(self) -> dict[Label, float] | None:
@@ -166,34 +163,31 @@ class Levels:
         """
         if self.named or self.partly is None:
             return None
-        weight = math.exp(log_weight(len(self.partly.grouped.free), self._items))
+        weight = self._weight(self.partly.grouped.free)
         return {str(f.level): weight if f.level is Level.PARTLY else 1.0 for f in self.fits}
 
     @cached_property
     def set_weights(self) -> dict[tuple[str, ...], float]:
-        """Sum over labelled sets: prior times likelihood of each set that was fitted.
+        """Prior times likelihood of each partly equal model that was fitted.
 
-        Relative to the likelihood of the partly equal model that is shown.
+        Relative to the likelihood of the one that is shown.
         """
         if self.partly is None:
             return {}
-        weights = self.prior or {}
-        found = {self.partly.grouped.free: weights.get(str(Level.PARTLY), 1.0)}
-        shown = self.partly.fitted.log_evidence
+        names = self.partly.grouped.free
+        found = {names: 1.0 if self.named else self._weight(names)}
         for other in self.others:
-            factor = other.fitted.log_evidence - shown
+            factor = self.sets[other].log_evidence - self.partly.fitted.log_evidence
             if math.isfinite(factor):
-                found[other.names] = math.exp(factor + log_weight(len(other.names), self._items))
+                found[other] = math.exp(factor + log_weight(len(other), self._items))
         return found
-
-    def fitted(self, names: tuple[str, ...]) -> Fitted:
-        """Give the fit of a set of free items."""
-        every = [FreeItems(f.grouped.free, f.fitted) for f in self.fits]
-        return next(one.fitted for one in (*every, *self.others) if one.names == names)
 
     def names(self, fitted: Fitted) -> tuple[str, ...]:
         """Give the free items of a fit, in the order of the table."""
         return Grouped(fitted.network, self.fits[0].grouped.group).free
+
+    def _weight(self, names: tuple[str, ...]) -> float:
+        return math.exp(log_weight(len(names), self._items))
 
     @property
     def _items(self) -> int:
@@ -205,54 +199,55 @@ def fit_levels(workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
 
     In part: those that are named are free; None: the most probable set that a search finds.
     """
-    executor, edges = workshop.executor, _edges(grouped)
-    equal = replace(workshop, executor=executor.part(0.0, 0.3)).searched(grouped.network)
+    executor, network = workshop.executor, grouped.network
+    edges = [(grouped.variable.name, network.variables[i].name) for i in grouped.items]
+    equal = replace(workshop, executor=executor.part(0.0, 0.3)).searched(network)
     one_by_one = replace(workshop, executor=executor.part(0.3, 0.6, "items"))
     if named is None:
         _, trials = add_while_it_pays(one_by_one, equal, partial(_not_free, edges), len(edges))
     else:
         trials = trials_of(one_by_one, equal, edges, len(edges))
+    sets = _best_of_each_set(grouped, trials)
     fits = [LevelFit(Level.EQUAL, grouped, equal)]
-    sets = _sets(grouped, trials)
-    shown = tuple(named) if named is not None else _most_probable(sets, len(edges))
+    shown = _most_probable(sets, len(edges)) if named is None else named
     executor.say(Level.PARTLY, 0.6)
     if 0 < len(shown) < len(edges):
-        some = [edge for edge in edges if edge[1] in shown]
-        known = [fitted for names, fitted in sets.items() if set(names) == set(shown)]
-        partly = _partly(workshop, grouped, some, [equal, *known])
-        fits.append(partly)
-        sets[partly.grouped.free] = partly.fitted
+        some = Grouped(with_edges(network, [e for e in edges if e[1] in shown]), grouped.group)
+        known = [sets[some.free]] if some.free in sets else []
+        partly = workshop.searched(some.network, [equal, *known])
+        fit = matched_fit(partly.fit, _widened(equal.fit, partly.fit.problem))
+        fits.append(LevelFit(Level.PARTLY, some, replace(partly, fit=fit)))
     executor.say(Level.FREE, 0.8)
-    whole = Grouped(with_edges(grouped.network, edges), grouped.group)
-    near = [f.fitted for f in fits]
-    free = workshop.searched(whole.network, near, partial(_apart, whole))
-    fit, alignment = aligned(free.fit, whole, _like(equal.fit, free.fit.problem))
+    whole = Grouped(with_edges(network, edges), grouped.group)
+    free = workshop.searched(
+        whole.network, [f.fitted for f in fits], partial(_fit_each_group, whole)
+    )
+    fit, alignment = aligned(free.fit, whole, _widened(equal.fit, free.fit.problem))
     fits.append(LevelFit(Level.FREE, whole, replace(free, fit=fit)))
     executor.say("", 1.0)
     sets |= {f.grouped.free: f.fitted for f in fits}
-    others = [
-        FreeItems(*one) for one in sets.items() if one[0] not in {f.grouped.free for f in fits}
+    same = [  # tables show one fit of a model, whatever trial it was made in
+        replace(t, before=sets[_free(grouped, t.before)], after=sets[_free(grouped, t.after)])
+        for t in trials
     ]
-    same = [_with_one_fit(grouped, sets, trial) for trial in trials]
-    return Levels(tuple(fits), tuple(same), alignment, tuple(others), named is not None)
+    return Levels(tuple(fits), sets, tuple(same), alignment, named is not None)
 
 
-Sets: TypeAlias = dict[tuple[str, ...], Fitted]  # the fit of each set of free items
+def _free(grouped: Grouped, fitted: Fitted) -> tuple[str, ...]:
+    return Grouped(fitted.network, grouped.group).free
 
 
-def _sets(grouped: Grouped, trials: Sequence[Trial]) -> Sets:
+def _best_of_each_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], Fitted]:
     """Give every set of free items that was tried its best fit."""
-    found: Sets = {}
-    for trial in trials:
-        for fitted in (trial.before, trial.after):
-            names = Grouped(fitted.network, grouped.group).free
-            before = found.get(names)
-            if before is None or fitted.log_evidence > before.log_evidence:
-                found[names] = fitted
+    found: dict[tuple[str, ...], Fitted] = {}
+    for fitted in (f for trial in trials for f in (trial.before, trial.after)):
+        names = _free(grouped, fitted)
+        if names not in found or fitted.log_evidence > found[names].log_evidence:
+            found[names] = fitted
     return found
 
 
-def _most_probable(sets: Sets, items: int) -> tuple[str, ...]:
+def _most_probable(sets: Mapping[tuple[str, ...], Fitted], items: int) -> tuple[str, ...]:
     """Find the most probable set of some items, but not all; none where none was tried."""
     some = {
         names: fitted.log_evidence + log_weight(len(names), items)
@@ -262,68 +257,41 @@ def _most_probable(sets: Sets, items: int) -> tuple[str, ...]:
     return max(some, key=lambda names: some[names], default=())
 
 
-def _partly(
-    workshop: Workshop, grouped: Grouped, edges: Sequence[Edge], near: Sequence[Fitted]
-) -> LevelFit:
-    """Search for the best parameters where some items are free; classes as where none is."""
-    network = with_edges(grouped.network, edges)
-    found = workshop.searched(network, near)
-    like = _like(near[0].fit, found.fit.problem)
-    found = replace(found, fit=matched_fit(found.fit, like))
-    return LevelFit(Level.PARTLY, Grouped(network, grouped.group), found)
-
-
-def _with_one_fit(grouped: Grouped, sets: Sets, trial: Trial) -> Trial:
-    """Let a trial have the fits that all tables have of its two models."""
-    before, after = (
-        sets[Grouped(fitted.network, grouped.group).free] for fitted in (trial.before, trial.after)
-    )
-    return replace(trial, before=before, after=after)
-
-
-def _edges(grouped: Grouped) -> list[Edge]:
-    variables = grouped.network.variables
-    return [(grouped.variable.name, variables[i].name) for i in grouped.items]
-
-
 def _not_free(edges: Sequence[Edge], now: Fitted) -> list[Edge]:
     """Edges that a network does not have."""
     network = now.network
-    return [
-        (one, other)
-        for one, other in edges
-        if network.index(one) not in network.parents[network.index(other)]
-    ]
+    return [e for e in edges if network.index(e[0]) not in network.parents[network.index(e[1])]]
 
 
-def _like(fit: Fit, problem: Problem) -> Model:
-    """The parameters of a narrower model, as one with more edges has them."""
+def _widened(fit: Fit, problem: Problem) -> Model:
+    """The parameters of a narrower model, in a network with more edges."""
     theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
     return Model(problem.network, theta, problem.alpha)
 
 
-def _apart(grouped: Grouped, problem: Problem, options: Options, executor: Executor) -> Fit:
-    """Fit every group by itself, and put what was found together: nothing is shared."""
-    groups = range(len(grouped.variable.states))
+def _fit_each_group(
+    grouped: Grouped, problem: Problem, options: Options, executor: Executor
+) -> Fit:
+    """Fit every group by itself and join the parameters, because nothing is shared."""
     silent = executor.silent()
     each = [
-        learn(one_group(grouped, problem, g), options, executor=silent, ranks=BOTH) for g in groups
+        learn(_one_group(grouped, problem, g), options, executor=silent, ranks=BOTH)
+        for g in range(len(grouped.variable.states))
     ]
-    own = mean(problem.prior, problem.layout)  # of which the sizes of the groups are taken
+    sizes = mean(problem.prior, problem.layout)  # the sizes of the groups are taken from these
 
     def joined(fits: Sequence[Fit]) -> Fit:
-        theta = grouped.joined([fit.model.theta for fit in fits], own)
+        theta = grouped.joined([fit.model.theta for fit in fits], sizes)
         return climbed_from(problem, options, theta, fits, executor)
 
     modes = joined([fit.for_scores for fit in each])
     return replace(joined(each), heaviest=modes)
 
 
-def one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:
+def _one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:
     """The cases of one group, and its latent class model with the prior that it has there."""
     column = problem.network.observed.index(grouped.group)
     own = problem.codes[:, column] == g
-    others = [j for j in range(problem.codes.shape[1]) if j != column]
-    codes = problem.codes[own][:, others]
+    codes = np.delete(problem.codes[own], column, axis=1)
     alpha = grouped.of_group(problem.alpha, g)
-    return problem_of_codes(codes.copy(), problem.counts[own], grouped.alone, alpha)
+    return problem_of_codes(codes, problem.counts[own], grouped.alone, alpha)

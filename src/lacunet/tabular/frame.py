@@ -120,6 +120,18 @@ class Grid:
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", tuple(map(worded, self.notes)))
 
+    @classmethod
+    def by_columns(
+        cls,
+        title: str,
+        columns: Mapping[str, Iterable[str]],
+        left: frozenset[int] = frozenset({0}),
+        notes: Iterable[str] = (),
+    ) -> Self:
+        """Make a table of columns, by their heads."""
+        rows = tuple(zip(*columns.values(), strict=True))
+        return cls(title, tuple(columns), rows, left, tuple(notes))
+
     def text(self) -> str:
         """Give aligned plain text.
 
