@@ -17,7 +17,7 @@ from lacunet.api import select
 from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.selection.candidates import Selection
-from lacunet.selection.grids import limits
+from lacunet.selection.sentences import limits
 from studies.calibration.cell import How, timed
 
 Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing

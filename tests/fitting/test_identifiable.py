@@ -11,7 +11,8 @@ from lacunet.flags import Kind
 from lacunet.inference.queries.most_probable import identified_parameters, three_groups
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Network, Variable
-from lacunet.selection.grids import limits, remarks
+from lacunet.selection.grids import remarks
+from lacunet.selection.sentences import limits
 
 HOW = {"quick": True, "starts": 2, "threads": 1, "scores": "csl-occupied"}
 

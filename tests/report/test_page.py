@@ -21,7 +21,8 @@ from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning
 from lacunet.report.page.chart import near, whole
 from lacunet.report.page.evidence_view import agreement
-from lacunet.selection.grids import TITLES, answer
+from lacunet.selection.grids import TITLES
+from lacunet.selection.sentences import answer
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 NAMES = (

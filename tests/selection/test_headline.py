@@ -9,8 +9,8 @@ import pytest
 import lacunet
 from lacunet.flags import Flag, Kind
 from lacunet.scores import SCORES
-from lacunet.selection.grids import answer, limits
-from lacunet.selection.other_answers import why_not_bic
+from lacunet.selection.explanations import why_not_bic
+from lacunet.selection.sentences import answer, limits
 from lacunet.wording import ON_COMMAND_LINE
 
 

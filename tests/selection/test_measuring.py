@@ -114,7 +114,7 @@ def test_a_walk_that_measures_differences_only(small):
     values = np.array([-7.0, -8.5])
     both, replicates = frozenset({2, 3}), values + (common + own) / 15
     walk = Walk((2, 3), values, replicates, both, anchored=False, verdict=Verdict.RELIABLE, used={})
-    told = joint_evidence.told_by(walk, found)
+    told = joint_evidence.record_walk(walk, found)
     scores = joint_evidence.guesses(found)
     assert told.values("evidence")[2] == pytest.approx(scores[2])
     assert told.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
@@ -137,7 +137,7 @@ def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     walk = Walk(
         (1, 2, 3), values, replicates, some, anchored=True, verdict=Verdict.RELIABLE, used={}
     )
-    told = joint_evidence.told_by(walk, found)
+    told = joint_evidence.record_walk(walk, found)
     assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
     assert told.certainty.measured == some
     assert told.bayes_factor(1, 3).stderr > 0
@@ -217,7 +217,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     notes = (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 2.0}),)
     bound = Verdict.LOWER_BOUND
     walk = Walk((2, 3), values, replicates, frozenset({2, 3}), True, bound, {}, notes=notes)
-    certainty = joint_evidence.told_by(walk, found).certainty
+    certainty = joint_evidence.record_walk(walk, found).certainty
     assert certainty.how is How.UNSETTLED
     assert not certainty.reliable
     assert certainty.probabilities[certainty.choice] == max(certainty.probabilities.values()) <= 0.9
@@ -226,7 +226,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert scores[3] < certainty.values[3] < values[1]
     assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
     assert certainty.notes == notes
-    text = str(joint_evidence.told_by(walk, found))
+    text = str(joint_evidence.record_walk(walk, found))
     assert str(How.UNSETTLED) in text.splitlines()[0]
     assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 

@@ -23,8 +23,8 @@ from lacunet.models.latent_class import over_leaves
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import dirichlet
 from lacunet.report.documents import selection_document
-from lacunet.selection.grids import limits
 from lacunet.selection.misfit import Departure
+from lacunet.selection.sentences import limits
 from lacunet.summaries.predictive_checks import failed, predictive_checks
 from lacunet.summaries.residuals import PairTables
 

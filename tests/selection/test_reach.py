@@ -10,9 +10,8 @@ import pytest
 
 import lacunet
 from lacunet.report.documents import selection_document
-from lacunet.selection.average import NamedPrior, named_prior
-from lacunet.selection.grids import answer, limits
-from lacunet.selection.reach import ENOUGH, probability_of_more
+from lacunet.selection.average import ENOUGH, NamedPrior, named_prior, probability_of_more
+from lacunet.selection.sentences import answer, limits
 
 QUICK = {"quick": True, "starts": 1, "threads": 1, "scores": "csl-occupied"}
 

@@ -10,7 +10,7 @@ import pytest
 import lacunet
 from lacunet.report.documents import selection_document
 from lacunet.selection.average import named_prior
-from lacunet.selection.grids import limits
+from lacunet.selection.sentences import limits
 
 ALPHA = 1.0
 HOW = {"starts": 2, "threads": 1, "scores": "csl-occupied,vb"}

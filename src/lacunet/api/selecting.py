@@ -58,7 +58,7 @@ from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
-from lacunet.selection.average import PriorLike, understood_prior
+from lacunet.selection.average import FIRST, FURTHER, PriorLike, understood_prior
 from lacunet.selection.beside_classes import misfit_of
 from lacunet.selection.candidates import Proposal, Selection
 from lacunet.selection.evaluating import (
@@ -70,11 +70,10 @@ from lacunet.selection.evaluating import (
     lengthened,
     sizes_of_hidden,
 )
+from lacunet.selection.explanations import best_few, ratio_tests
+from lacunet.selection.joint_evidence import with_priors
 from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
-from lacunet.selection.other_answers import best_few, ratio_tests
 from lacunet.selection.paper_tables import FitTable, PaperTables, selection_criteria
-from lacunet.selection.reach import FIRST, FURTHER
-from lacunet.selection.sensitivity import with_priors
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.intervals import Intervals, check_intervals, hessian_intervals, no_intervals
 from lacunet.summaries.profiles import ItemTable, check_items, item_table

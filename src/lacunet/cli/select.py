@@ -12,8 +12,7 @@ from lacunet.cli.outcome import finish, show_forecast
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
-from lacunet.selection.average import Label, PriorLike, named_prior
-from lacunet.selection.reach import FIRST
+from lacunet.selection.average import FIRST, Label, PriorLike, named_prior
 
 
 @command

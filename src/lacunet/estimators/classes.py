@@ -29,7 +29,7 @@ from lacunet.selection.average import PriorLike
 from lacunet.selection.candidates import Selection
 from lacunet.selection.certainty import Certainty
 from lacunet.selection.mixing import Mixture, mix
-from lacunet.selection.reach import at_the_end
+from lacunet.selection.sentences import at_the_end
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.statistics import criteria
 from lacunet.tabular import frame_of, library_of

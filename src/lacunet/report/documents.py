@@ -22,13 +22,12 @@ from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag
 from lacunet.models.network import Network
 from lacunet.scores import Evidence
-from lacunet.selection.average import Labellings
+from lacunet.selection.average import ENOUGH, Labellings
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Certainty, Factor
 from lacunet.selection.ensembles import Stack
+from lacunet.selection.explanations import calibration
 from lacunet.selection.hidden_comparison import HiddenFound
-from lacunet.selection.other_answers import calibration
-from lacunet.selection.reach import ENOUGH
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree
 from lacunet.structure.learned import Learned

@@ -1,4 +1,4 @@
-"""From evidence to probability: the posterior over candidates."""
+"""From log evidence to probability: the posterior over candidates, and priors of them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, logsumexp
 
 from lacunet.errors import OptionError
+from lacunet.models.prior import PriorGrid, log_of
 from lacunet.runtime.arrays import FloatArray
+from lacunet.wording import worded
 
 
 class Labellings(StrEnum):
@@ -31,12 +33,12 @@ def posterior(
     >>> posterior({1: -10.0, 2: -10.0})
     {1: 0.5, 2: 0.5}
     """
-    logs = list(_weighed(values, prior).values())
-    top = max(logs, default=-math.inf)
+    logs = np.array(list(_weighed(values, prior).values()))
+    top = logs.max(initial=-math.inf)
     if top == -math.inf:
         return dict.fromkeys(values, math.nan)
-    weights = np.exp(np.array(logs) - top)
-    return {k: float(w) for k, w in zip(values, weights / weights.sum(), strict=True)}
+    weights = np.exp(logs - top)
+    return dict(zip(values, (weights / weights.sum()).tolist(), strict=True))
 
 
 def choose(
@@ -55,11 +57,41 @@ def _weighed(
     values: Mapping[Label, float], prior: Mapping[Label, float] | None
 ) -> dict[Label, float]:
     """Give score + log p(k); −inf where there is no score or no prior probability."""
-    weights = dict.fromkeys(values, 1.0) if prior is None else prior
     return {
-        k: v + math.log(weights[k]) if math.isfinite(v) and weights[k] > 0 else -math.inf
-        for k, v in values.items()
+        k: v + log_weight_of(prior, k) if math.isfinite(v) else -math.inf for k, v in values.items()
     }
+
+
+def log_weight_of(prior: Mapping[Label, float] | None, label: Label) -> float:
+    """Log prior weight of a candidate; −inf of 0."""
+    weight = 1.0 if prior is None else prior[label]
+    return math.log(weight) if weight > 0 else -math.inf
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The posterior over the candidates with another prior."""
+
+    what: str  # "strength" of the prior, or "scale": variances that classes are expected to have
+    factor: float
+    probabilities: dict[Label, float]
+
+    @property
+    def choice(self) -> Label:
+        """The most probable candidate."""
+        return max(self.probabilities, key=lambda label: self.probabilities[label])
+
+
+def sensitivities(
+    by_prior: Mapping[Label, FloatArray], grid: PriorGrid, prior: Mapping[Label, float] | None
+) -> tuple[Sensitivity, ...]:
+    """Give the posterior over the candidates with each shift of the grid."""
+    found = []
+    for shift in grid.shifts:
+        values = {k: float(logsumexp(v + log_of(shift.weights))) for k, v in by_prior.items()}
+        if any(map(math.isfinite, values.values())):
+            found.append(Sensitivity(shift.what, shift.factor, posterior(values, prior)))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -103,13 +135,13 @@ def named_prior(text: str) -> NamedPrior:
 parameters=(0.5,)))
     """
     family, colon, rest = text.strip().partition(":")
-    usual = NAMED.get(family)
+    usual = NAMED.get(family, ())
     try:
         given = tuple(map(float, rest.split(","))) if colon else usual
     except ValueError:
-        given = None
-    positive = usual is not None and given is not None and all(0 < x < math.inf for x in given)
-    if not positive or usual is None or given is None or len(given) != len(usual):
+        given = (math.nan,)
+    valid = family in NAMED and len(given) == len(usual) and all(0 < x < math.inf for x in given)
+    if not valid:
         raise OptionError(
             f"--prior '{text}' is not known. Give uniform, bnb (or bnb:1,4,3), geometric:0.1, or "
             "one weight for each number of classes."
@@ -140,13 +172,80 @@ def check_prior(prior: Mapping[Label, float] | None, labels: Sequence[Label]) ->
     if prior is None:
         return
     for k in labels:
+        name = f"'{k}'" if isinstance(k, str) else f"{k} states"
         if k not in prior:
-            raise OptionError(f"the prior says nothing of {_name(k)}. Give one weight for each.")
+            raise OptionError(f"the prior says nothing of {name}. Give one weight for each.")
         if not (math.isfinite(prior[k]) and prior[k] >= 0):
-            raise OptionError(f"the prior of {_name(k)} is {prior[k]}. Weights must be 0 or more.")
+            raise OptionError(f"the prior of {name} is {prior[k]}. Weights must be 0 or more.")
     if not any(prior[k] > 0 for k in labels):
         raise OptionError("the prior gives every candidate weight 0. At least one must be above 0.")
 
 
-def _name(label: Label) -> str:
-    return f"'{label}'" if isinstance(label, str) else f"{label} states"
+# Ranges of numbers of classes
+
+FIRST = 8  # classes that are tried where no range is given;
+FURTHER = (12, 16, 24, 32)  # and how far they are followed while more are probable
+ENOUGH = 0.05  # probability of more than were tried, below which a range is long enough
+FALLING = 0.9  # of its probability that each further class has at most, where nothing else says so
+TERMS = 10_000  # of a series: numbers beyond the last
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A range was left where the evidence had fallen far, and went on falling."""
+
+    best: int  # states, of those that were looked at
+    last: int  # the most that were tried
+    asked: int  # the most that were asked for
+    fall: float  # nats of log evidence from the best to the last
+
+    def __str__(self) -> str:
+        return worded(
+            f"{self.last + 1} to {self.asked} were left out: at {self.last} the evidence is about "
+            f"{self.fall:.0f} nats below that of {self.best}, and beyond it goes on falling. "
+            "With --whole-range they are tried too"
+        )
+
+
+def probability_of_more(
+    values: Mapping[Label, float],
+    probabilities: Mapping[Label, float],
+    prior: NamedPrior | None = None,
+) -> float:
+    """Give the probability of more than the largest number, beside those that were tried.
+
+    What was not tried has no evidence. Beyond the largest number the evidence is therefore taken to
+    go on falling by the same factor with every further class (a geometric series, like the tail of
+    p(k) where classes stay empty). Where it does not fall yet, more may be right, however probable
+    the last number is among those that were tried.
+
+    Parameters
+    ----------
+    values
+        Log evidence of each number.
+    probabilities
+        Their posterior, as if there were no others.
+    prior
+        Of the number of classes; None: the same for all.
+
+    >>> values = {1: -20.0, 2: -10.0, 3: -12.0, 4: -14.0}
+    >>> round(probability_of_more(values, {1: 0.0, 2: 0.87, 3: 0.12, 4: 0.01}), 4)
+    0.0016
+    """
+    known = sorted(k for k, v in values.items() if isinstance(k, int) and math.isfinite(v))
+    if len(known) < 2:
+        return 0.0
+    best, last = max(known, key=lambda k: (probabilities[k], -k)), known[-1]
+    if best == last:
+        return 1.0
+    before = max(best, known[-3]) if len(known) > 2 else best  # two steps: errors count for less
+    slope = (values[last] - values[before]) / (last - before)
+    if prior is None:
+        slope = min(slope, math.log(FALLING))
+        tail = math.exp(slope) / -math.expm1(slope)
+    else:
+        more = np.arange(1, TERMS + 1)
+        weights = prior.log_weight((last + more).tolist()) - prior.log_weight([last])
+        tail = float(np.exp(weights + min(slope, 0.0) * more).sum())
+    beyond = probabilities[last] * tail
+    return beyond / (1.0 + beyond)

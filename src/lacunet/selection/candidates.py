@@ -1,4 +1,4 @@
-"""Candidates for one table: fit and score each, then choose and average."""
+"""Candidates for one table, with their scores, and what the comparison of them chooses."""
 
 import math
 import os
@@ -21,11 +21,19 @@ from lacunet.models.network import Model, Network
 from lacunet.models.prior import Alpha, PriorGrid
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
-from lacunet.selection.average import Label, Labellings, NamedPrior, choose
+from lacunet.selection.average import (
+    ENOUGH,
+    Label,
+    Labellings,
+    NamedPrior,
+    Reach,
+    Sensitivity,
+    choose,
+    probability_of_more,
+    sensitivities,
+)
 from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
 from lacunet.selection.misfit import Misfit
-from lacunet.selection.reach import ENOUGH, Reach, largest_sizes, probability_of_more
-from lacunet.selection.sensitivity import Sensitivity, sensitivities
 from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
@@ -75,10 +83,7 @@ class Candidate(Framed):
         """What tells it from the others: a number of hidden states, or a name."""
         return self.proposal.label
 
-    @property
-    def states(self) -> Label:
-        """The label, where that is a number of states."""
-        return self.proposal.label
+    states = label
 
     @property
     def title(self) -> str:
@@ -110,9 +115,7 @@ class Candidate(Framed):
         return replace(self, scores={**self.scores, TRUTH.name: evidence})
 
     def brief(self) -> str:
-        """Say what it is, and its scores."""
-        scores = (f"{name} {e.value:.2f}" for name, e in self.scores.items())
-        return ", ".join([self.title, *scores])
+        return ", ".join([self.title, *(f"{n} {e.value:.2f}" for n, e in self.scores.items())])
 
     def tidy(self) -> Columns:
         """Give a row for each score."""
@@ -243,7 +246,9 @@ class Selection(Printable):
     @property
     def trusted(self) -> Score:
         """The score to go by where nothing is measured: an exact one, or the best recommended."""
-        return min((s for s in self.scores if s is not TRUTH), key=_distrust)
+        own = [s for s in self.scores if s is not TRUTH]
+        exact = [s for s in own if s.only_exact and s not in RECOMMENDED]
+        return next(iter((*exact, *(s for s in RECOMMENDED if s in own), *own)))
 
     @property
     def headline(self) -> str:
@@ -252,13 +257,10 @@ class Selection(Printable):
 
     @property
     def label(self) -> Label | None:
-        """The answer: the label of the chosen candidate."""
+        """The answer: the label of the chosen candidate, a number of hidden states or a name."""
         return self.certainty.choice
 
-    @property
-    def states(self) -> Label | None:
-        """The same, where candidates are numbers of hidden states."""
-        return self.label
+    states = label
 
     @cached_property
     def more(self) -> float | None:
@@ -298,7 +300,9 @@ class Selection(Printable):
         """Hidden variables of which the answer has as many states as were tried at most."""
         if self.label is None or (self.prior is not None and self.named_prior is None):
             return ()
-        return largest_sizes([c.proposal.sizes for c in self.candidates], self.best.proposal.sizes)
+        chosen, tried = self.best.proposal.sizes, [c.proposal.sizes for c in self.candidates]
+        numbers = {name: {sizes.get(name, k) for sizes in tried} for name, k in chosen.items()}
+        return tuple(n for n, k in chosen.items() if k == max(numbers[n]) > min(numbers[n]))
 
     @property
     def best(self) -> Candidate:
@@ -311,19 +315,26 @@ class Selection(Printable):
         return self.best.model
 
     def brief(self) -> str:
-        """Say the answer."""
-        from lacunet.selection.grids import answer
+        from lacunet.selection.sentences import answer
 
         return answer(self)
 
     def tidy(self) -> Columns:
         """Give a row for each candidate: its size, its probability and its scores."""
-        from lacunet.selection.grids import candidate_columns
-
-        return candidate_columns(self)
+        certainty, best = self.certainty, self.certainty.choice
+        labels = [c.label for c in self.candidates]
+        factors = [] if best is None else [certainty.bayes_factor(k, best).log for k in labels]
+        return {
+            "states" if isinstance(labels[0], int) else "network": labels,
+            "dimension": [c.dimension for c in self.candidates],
+            "log_likelihood": [c.fit.log_lik for c in self.candidates],
+            "probability": [certainty.probabilities[k] for k in labels],
+            "probability_stderr": [certainty.stderr[k] for k in labels],
+            **({"log_bayes_factor": factors} if factors else {}),
+            **{s.name: list(self.values(s.name).values()) for s in self.scores},
+        }
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
         from lacunet.selection.grids import selection_grids
 
         return selection_grids(self)
@@ -334,9 +345,3 @@ class Selection(Printable):
         from lacunet.report.page import write_report
 
         return write_report(self, path)
-
-
-def _distrust(score: Score) -> int:
-    if score in RECOMMENDED:
-        return 1 + RECOMMENDED.index(score)
-    return 0 if score.only_exact else 1 + len(RECOMMENDED)

@@ -1,12 +1,9 @@
-"""Where sampling did not settle: what it told together with the score, and widened.
+"""How probable each candidate is, and how sure that is: the posterior with its errors.
 
-Chains that do not mix, and lower bounds, still tell more than nothing, often more than the score.
-So both are taken, each by what it may be wrong by; where they contradict each other, the error
-grows until they do not (Birge's ratio). Probabilities are averages over these errors, and a part
-of them is shared out evenly to all that can matter: for what nobody foresaw.
-
-How probable each candidate is, and how sure that is itself: the one place that says so.
-The measured evidence as a score among the others, for candidates that have it.
+Where sampling did not settle, its values are combined with the score, each weighted by how wrong it
+may be; where the two contradict each other, the error grows until they do not (Birge's ratio).
+Probabilities are then averages over these errors, and a part of them is shared out evenly to all
+candidates that can matter.
 """
 
 import math
@@ -35,8 +32,8 @@ DRAWS = 2048  # of errors, and as many with the opposite signs
 
 
 @dataclass(frozen=True)
-class Told:
-    """What sampling told of a candidate."""
+class SampledValue:
+    """Log evidence of a candidate by sampling that did not settle."""
 
     value: float  # nats
     error: float  # by which it may be wrong
@@ -49,29 +46,32 @@ def doubted(stderr: float) -> float:
 
 
 def together(
-    told: Mapping[Label, Told], scored: Mapping[Label, float]
+    sampled: Mapping[Label, SampledValue], scored: Mapping[Label, float]
 ) -> tuple[dict[Label, float], dict[Label, float]]:
-    """Combine what sampling told with the score: values, and what they may be wrong by.
+    """Combine sampled values with the score: values, and what they may be wrong by.
 
-    >>> values, doubts = together({1: Told(-10.0, 3.0), 2: Told(-12.0, 0.0)}, {1: -10.0, 2: -15.0})
+    >>> sampled = {1: SampledValue(-10.0, 3.0), 2: SampledValue(-12.0, 0.0)}
+    >>> values, doubts = together(sampled, {1: -10.0, 2: -15.0})
     >>> values, {k: round(x, 2) for k, x in doubts.items()}
     ({1: -10.0, 2: -12.0}, {1: 2.12, 2: 0.0})
     """
-    both = {k: _combined(one, scored.get(k, math.nan)) for k, one in told.items()}
-    values = dict(scored) | {k: one.value for k, one in both.items()}
-    return values, {k: one.error for k, one in both.items()}
+    both = {k: _combined(one, scored.get(k, math.nan)) for k, one in sampled.items()}
+    values = {k: value for k, (value, _) in both.items()}
+    return dict(scored) | values, {k: error for k, (_, error) in both.items()}
 
 
-def _combined(told: Told, score: float) -> Told:
-    if told.error == 0.0 or not math.isfinite(score):
-        return told
-    if not math.isfinite(told.value + told.error):
-        return Told(score, SCORED)
-    trust = SCORED**2 / (SCORED**2 + told.error**2)  # in what was sampled
-    value = trust * told.value + (1.0 - trust) * score
-    apart = abs(told.value - score) / math.hypot(told.error, SCORED)
-    error = max(1.0, apart) * math.sqrt(trust) * told.error
-    return Told(max(value, told.value) if told.bound else value, error, told.bound)
+def _combined(sampled: SampledValue, score: float) -> tuple[float, float]:
+    """A value and what it may be wrong by; nearer to whichever of the two is surer."""
+    value, error = sampled.value, sampled.error
+    if error == 0.0 or not math.isfinite(score):
+        return value, error
+    if not math.isfinite(value + error):
+        return score, SCORED
+    trust = SCORED**2 / (SCORED**2 + error**2)  # in what was sampled
+    mean = trust * value + (1.0 - trust) * score
+    apart = abs(value - score) / math.hypot(error, SCORED)
+    error = max(1.0, apart) * math.sqrt(trust) * error
+    return max(mean, value) if sampled.bound else mean, error
 
 
 def widened(
@@ -96,7 +96,7 @@ def widened(
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     mean = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
     before = np.array(list(posterior(dict.fromkeys(values, 0.0), prior).values()))
-    # To whoever can matter at all: two at least, or one would get everything.
+    # Candidates that can matter share it: two at least, or one would get everything.
     matters = (mean >= WORTH) & np.array([k in doubts for k in values])
     matters[np.argsort(-mean, kind="stable")[:2]] = True
     share = before * matters
@@ -168,7 +168,6 @@ class Certainty(Framed):
         return posterior(self.values, self.prior)
 
     def brief(self) -> str:
-        """Say the most probable candidate."""
         best = self.choice
         much = "" if best is None else f", probability {self.probabilities[best]:.3f}"
         return f"{best}{much} by {self.by}, {self.how}"
@@ -236,9 +235,8 @@ class Certainty(Framed):
 
     def _has_error(self, label: Label) -> bool:
         """Whether a candidate's error is known: those that stand at a score have none."""
-        place = self._place(label)
-        known = self.covariance is not None and self.covariance[place, place] > 0
-        return known or label in self.measured
+        place, C = self._place(label), self.covariance
+        return label in self.measured or (C is not None and C[place, place] > 0)
 
     def _place(self, label: Label) -> int:
         labels = list(self.values)

@@ -1,8 +1,7 @@
 """Fit and score candidates: each with its problem, all of the same data.
 
-How many hidden states: candidates that differ in the sizes of hidden variables.
-A long range of numbers of states is followed as far as the evidence says that it is worth it.
-Candidates whose fits are there already.
+Candidates may be numbers of hidden states; a long range of these is followed as far as the evidence
+says that it is worth it.
 """
 
 import itertools
@@ -10,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, TypeVar
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError, OptionError
@@ -28,17 +26,21 @@ from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
-from lacunet.scores.evaluation import ScoreRequest, Unfitted, score_at, score_fits
-from lacunet.selection.average import Label, check_prior
+from lacunet.scores.evaluation import ScoreRequest, ScoredFit, Unfitted, score_at, score_fits
+from lacunet.selection.average import ENOUGH, FIRST, FURTHER, Label, Reach, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
-from lacunet.selection.reach import ENOUGH, FEWEST_ROWS, FIRST, FURTHER, MOST_WORK, Reach
 from lacunet.wording import range_words
 
-T = TypeVar("T")
+USUAL = NumberPrior()
+SHORT = 24  # numbers that are tried whatever comes of it
+FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
+LOOKED = 0.3  # of the likely time; the rest is for those that are tried
+FEWEST_ROWS = 10  # of data for each class of one more stretch: fewer rows tell no classes apart
+MOST_WORK = 1e8  # cells times classes that one more stretch may have: some minutes on one core
 
 
-def candidates_of(
+def fit_candidates(
     proposals: Sequence[Proposal],
     problems: Sequence[Problem],
     *,
@@ -47,63 +49,44 @@ def candidates_of(
     rank: bool = False,
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
-) -> list[Candidate]:
-    """Fit and score networks, each with its problem; the data of all are the same.
-
-    The first that cannot be fitted ends it.
-    """
-    found = _tried(proposals, problems, scores, Fitter(options, rank, executor, kept))
-    return _fitted(found)
-
-
-class Fitter(NamedTuple):
-    """How candidates are fitted."""
-
-    options: Options
-    rank: bool = False
-    executor: Executor = SERIAL
-    kept: Kept = FORGETFUL
-
-
-def _tried(
-    proposals: Sequence[Proposal],
-    problems: Sequence[Problem],
-    scores: Sequence[Score],
-    by: Fitter,
 ) -> list[Candidate | Unfitted]:
-    """Fit and score networks; those that cannot be fitted are among the results."""
+    """Fit and score networks, each with its problem; one that cannot be fitted says why."""
     asked = [
-        ScoreRequest(
-            Fitting(problem, by.options, by.rank),
-            tuple(applicable(scores, problem)),
-            proposal.title,
-        )
+        ScoreRequest(Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title)
         for proposal, problem in zip(proposals, problems, strict=True)
     ]
-    each = zip(proposals, score_fits(asked, by.executor, by.kept), strict=True)
+    found = score_fits(asked, executor, kept)
     return [
-        s
-        if isinstance(s, Unfitted)
-        else Candidate(
-            proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count
-        )
-        for proposal, s in each
+        _candidate(proposal, s) if isinstance(s, ScoredFit) else s
+        for proposal, s in zip(proposals, found, strict=True)
     ]
 
 
-def _fitted(found: Sequence[T | Unfitted]) -> list[T]:
-    """Give what there is, or raise the error of the first that could not be fitted."""
-    fitted: list[T] = []
-    for each in found:
-        if isinstance(each, Unfitted):
-            if isinstance(each.error, LacunetError):
-                raise each.error
-            raise ModelError(
-                f"{each.title} could not be fitted: {each.reason}. Other options of the prior "
-                "(--alpha, --number-prior), or columns in another unit, may help."
-            ) from each.error
-        fitted.append(each)
-    return fitted
+def _candidate(proposal: Proposal, s: ScoredFit) -> Candidate:
+    labellings = symmetries_of(s.fit.problem).log_count
+    return Candidate(proposal, s.fit, s.dimension, s.evidence, labellings)
+
+
+def candidate_at(
+    proposal: Proposal, fit: Fit, scores: Sequence[Score], executor: Executor = SERIAL
+) -> Candidate:
+    """Take the scores of a fit, and give it its posterior."""
+    at = Fitting(fit.problem, fit.options).input_at(fit, executor)
+    found = score_at(at, applicable(scores, fit.problem))
+    fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
+    return _candidate(proposal, ScoredFit(fit, at.dimension, found))
+
+
+def or_raise(found: Candidate | Unfitted) -> Candidate:
+    """Give a candidate, or raise the error of one that could not be fitted."""
+    if isinstance(found, Candidate):
+        return found
+    if isinstance(found.error, LacunetError):
+        raise found.error
+    raise ModelError(
+        f"{found.title} could not be fitted: {found.reason}. Other options of the prior "
+        "(--alpha, --number-prior), or columns in another unit, may help."
+    ) from found.error
 
 
 def evaluate(
@@ -122,22 +105,28 @@ def evaluate(
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
     built = executor.map(partial(_problem, table, alpha), list(proposals))
-    problems = {n: p for n, p in enumerate(built) if isinstance(p, Problem)}
-    by = Fitter(options, rank, executor, kept)
-    tried = _tried([proposals[n] for n in problems], list(problems.values()), scores, by)
-    found: dict[int, Candidate | Problem | Unfitted] = {
-        **dict(enumerate(built)),
-        **dict(zip(problems, tried, strict=True)),
-    }
-    candidates = [c for c in found.values() if isinstance(c, Candidate)]
-    failed = [
-        Failed(proposals[n].label, proposals[n].title, each.reason)
-        for n, each in found.items()
-        if isinstance(each, Unfitted)
-    ]
+    pairs = [(p, b) for p, b in zip(proposals, built, strict=True) if isinstance(b, Problem)]
+    tried = iter(
+        fit_candidates(
+            [proposal for proposal, _ in pairs],
+            [problem for _, problem in pairs],
+            scores=scores,
+            options=options,
+            rank=rank,
+            executor=executor,
+            kept=kept,
+        )
+    )
+    found = [b if isinstance(b, Unfitted) else next(tried) for b in built]
+    candidates = tuple(c for c in found if isinstance(c, Candidate))
     if not candidates:
-        _fitted(list(found.values()))
-    return Selection(table, tuple(candidates), options, alpha, prior, failed=tuple(failed))
+        found = list(map(or_raise, found))
+    failed = tuple(
+        Failed(p.label, p.title, each.reason)
+        for p, each in zip(proposals, found, strict=True)
+        if isinstance(each, Unfitted)
+    )
+    return Selection(table, candidates, options, alpha, prior, failed=failed)
 
 
 def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
@@ -145,9 +134,6 @@ def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitt
         return build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     except FAILURES as error:
         return Unfitted(proposal.title, error)
-
-
-USUAL = NumberPrior()
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
@@ -197,11 +183,6 @@ def sizes_of_hidden(
             (label,) = combination
         proposals.append(Proposal(label, with_hidden(network, chosen), chosen))
     return proposals
-
-
-SHORT = 24  # numbers that are tried whatever comes of it
-FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
-LOOKED = 0.3  # of the likely time; the rest is for those that are tried
 
 
 @dataclass(frozen=True)
@@ -256,9 +237,10 @@ def _log_evidence(
     problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     score = applicable(RECOMMENDED, problem)[0]
     try:
-        (found,) = candidates_of(
+        (found,) = fit_candidates(
             [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
         )
+        found = or_raise(found)
     except FAILURES:  # why is said where it is asked for
         return -math.inf
     value = found.scores[score.name].value
@@ -280,7 +262,8 @@ def lengthened(
     ends = ends_worth(table, len(proposals))
     for last in ends:
         found = fit(proposals[:last])
-        last_of_all = last == ends[-1] or not _identifiable(proposals[last - 1])
+        unidentified = identified_parameters(proposals[last - 1].network) is not None
+        last_of_all = last == ends[-1] or unidentified
         if not last_of_all and _rising(found):
             continue
         found = measure(found)
@@ -314,22 +297,7 @@ def ends_worth(table: Table, most: int) -> list[int]:
     return ends
 
 
-def _identifiable(proposal: Proposal) -> bool:
-    return identified_parameters(proposal.network) is None
-
-
 def _rising(found: Selection) -> bool:
     """Whether the last number is so far ahead by its score that more must be tried."""
     values = [v if math.isfinite(v) else -math.inf for v in guesses(found).values()]
     return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE
-
-
-def candidate_at(
-    proposal: Proposal, fit: Fit, scores: Sequence[Score], executor: Executor = SERIAL
-) -> Candidate:
-    """Take the scores of a fit, and give it its posterior."""
-    at = Fitting(fit.problem, fit.options).input_at(fit, executor)
-    found = score_at(at, applicable(scores, fit.problem))
-    fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
-    labellings = symmetries_of(fit.problem).log_count
-    return Candidate(proposal, fit, at.dimension, found, labellings)

@@ -19,7 +19,7 @@ from lacunet.inference.problem import Problem
 from lacunet.models.conjugacy import random_theta
 from lacunet.runtime.processes import in_bytes
 from lacunet.selection.average import Label
-from lacunet.selection.measuring import Measuring
+from lacunet.selection.measuring import MeasuringForecast
 from lacunet.tabular import Columns, Grid, Printable
 
 # Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
@@ -64,7 +64,7 @@ class Forecast(Printable):
     fits: tuple[FitForecast, ...]
     engine: str  # who would do it, in words
     workers: int  # that would work side by side
-    measuring: Measuring | None = None  # what is sampled after fits and scores; None: no such
+    measuring: MeasuringForecast | None = None  # what is sampled at the end, if anything
     reading: float | None = None  # seconds that reading the table took; None: it was read before
     drawn: int = 0  # fits of drawn data at most, for bootstrap tests
 

@@ -1,234 +1,127 @@
-"""A selection as grids: the answer, every candidate, what to know, and the chosen classes."""
+"""A selection as tables: every candidate, scores, tests, what to know, and the chosen classes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.models.display import model_grids
-from lacunet.models.latent_class import has_classes
 from lacunet.scores import SCORES
 from lacunet.selection.average import Labellings
-from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
+from lacunet.selection.certainty import TRUTH, Factor, How
+from lacunet.selection.explanations import STOP_AFTER, calibration, why_not_bic
 from lacunet.selection.misfit import misfit_grid
-from lacunet.selection.other_answers import calibration_grid, ratio_grid, why_not_bic
-from lacunet.selection.reach import at_the_end, beyond, followed, used_note, used_sentence
-from lacunet.selection.sensitivity import sensitivity_sentences
-from lacunet.tabular import Columns, Grid, Shown, chance, number, probability, share
+from lacunet.selection.sentences import ONCE, WORTH_A_WORD, answer, labellings_matter, limits
+from lacunet.summaries.ratio_tests import RatioTest
+from lacunet.tabular import Grid, Shown, chance, number, probability, share
 
 if TYPE_CHECKING:
     from lacunet.selection.candidates import Selection
 
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}
-RIVALS = 3  # other candidates that the answer names
-WORTH_A_WORD = 0.005  # probability from which on it does
 COLUMNS = {score.name: score.column or score.title for score in KNOWN}
-ONCE = (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS)
+TESTS = "Bootstrap likelihood-ratio tests (ML fits)"
 
 
-def answer(selection: Selection) -> str:
-    """Say the answer in one sentence."""
-    certainty = selection.certainty
-    if certainty.choice is None:
-        return "No score has a value for any candidate: nothing can be chosen."
-    if len(selection.candidates) == 1:
-        return f"{_what(selection)} (the only candidate)."
-    if selection.at_least:
-        return f"{_at_least(selection)}, {certainty.how}."
-    if cannot_tell(selection):
-        return f"{_what(selection)} (how probable that is cannot be told: the search is unstable)."
-    chances = "; ".join(
-        [
-            _chance_words(selection),
-            *_rivals(certainty),
-            *beyond(selection),
-            *_labelled_words(selection),
-        ]
-    )
-    return f"{_what(selection)} ({chances}), {certainty.how}."
-
-
-def cannot_tell(selection: Selection) -> bool:
-    """Whether no probability can be told: the search for the answer is unstable.
-
-    Its evidence is that of a fit that may not be the best one: any number would be too sure.
-    """
-    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
-    return doubted and not selection.best.fit.for_scores.stable
-
-
-def limits(selection: Selection) -> list[str]:
-    """Say in sentences what limits the certainty of the answer."""
-    survey = selection.table.survey
-    weighed = [] if survey is None else [f"rows have {survey}"]
-    failed = [f"warning: not fitted, and left out: {each}" for each in selection.failed]
-    left = [] if selection.reach is None else [str(selection.reach)]
-    noted = map(str, selection.certainty.notes)
-    ends = at_the_end(selection)
-    if selection.label is not None:
-        about = [flag for flag in selection.best.flags if flag.kind in ONCE]
-        ends += [f"{selection.best.title}: {flag}" for flag in about]
-    further = [followed(selection)] if selection.extended else []
-    sentences = [
-        *(f"warning: {text}" for text in sensitivity_sentences(selection, differ=True)),
-        *_misfit_words(selection),
-        *used_sentence(selection),
-        *failed,
-        *(f"warning: {end}" for end in ends),
-        *further,
-        *sensitivity_sentences(selection, differ=False),
-        *left,
-        *noted,
-        *weighed,
+def selection_grids(selection: Selection) -> list[Grid]:
+    """Everything, in the order in which a person wants it."""
+    why, flags = why_not_bic(selection), remarks(selection)
+    tests = selection.ratio_tests
+    grids = [
+        Grid(answer(selection), notes=tuple(limits(selection))),
+        candidate_grid(selection),
+        score_grid(selection),
+        ratio_grid(tests, selection.unit) if tests else None,
+        Grid(why.title, notes=why.sentences) if why is not None else None,
+        calibration_grid(selection),
+        beside_classes(selection),
+        Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)) if flags else None,
     ]
-    return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
-
-
-def beside_classes(selection: Selection) -> Grid | None:
-    """Show models in place of classes, and checks, where they are worth a word."""
-    found = selection.misfit
-    if found is None or found.chosen != selection.label:
-        return None
-    near = any(a.probability >= WORTH_A_WORD for a in found.alternatives)
-    return misfit_grid(found, selection.best.title) if near or found.failed else None
-
-
-def _misfit_words(selection: Selection) -> list[str]:
-    """Say what the chosen classes probably stand for, if that is not classes."""
-    found = selection.misfit
-    if found is None or found.chosen != selection.label:
-        return []
-    said = found.warning(selection.best.title)
-    return [f"warning: {said}"] if said else []
-
-
-def _at_least(selection: Selection) -> str:
-    """Say the answer where it is the largest number tried, so that none is known to be right."""
-    what, labels = _what(selection), [c.label for c in selection.candidates]
-    if isinstance(selection.label, str):
-        return f"At least {what} ({_all(selection.at_edge)} at the largest number that was tried)"
-    certainty, (_, *others) = selection.certainty, [selection.label, *_rivals(selection.certainty)]
-    k = selection.best.label
-    p = chance(certainty.probabilities[k], certainty.stderr[k])
-    among = [f"among {_tried(selection)}, {k}: {p}", *others] if others else []
-    if cannot_tell(selection):
-        among = ["how probable that is cannot be told: the search is unstable"]
-    most = f"{max(k for k in labels if isinstance(k, int))} is the most that was tried"
-    return f"At least {what} ({'; '.join([f'{most}, and more may be right', *among])})"
-
-
-def _all(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
-
-
-def _chance_words(selection: Selection) -> str:
-    """How probable the answer is, and among what."""
-    certainty, k = selection.certainty, selection.best.label
-    chances = chance(certainty.probabilities[k], certainty.stderr[k])
-    what = k if isinstance(k, int) else "it"
-    return f"probability {chances} that {what} is right, among {_tried(selection)}"
-
-
-def _tried(selection: Selection) -> str:
-    """Say what was tried: 1 to 8, or 2, 4 and 8, or 3 networks."""
-    labels = [c.label for c in selection.candidates]
-    numbers = [k for k in labels if isinstance(k, int)]
-    if len(numbers) < len(labels):
-        return f"{len(labels)} {selection.unit}"
-    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{numbers[0]} to {numbers[-1]}"
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-
-def _rivals(certainty: Certainty) -> list[str]:
-    """Write the other candidates that are worth a word."""
-    p, errors = certainty.probabilities, certainty.stderr
-    others = [k for k in certainty.ranking[1:] if p[k] >= WORTH_A_WORD]
-    words = [f"{k}: {chance(p[k], errors[k]).split(' ±')[0]}" for k in others[:RIVALS]]
-    return [*words, "others less"] if len(others) > RIVALS else words
-
-
-def _labelled_words(selection: Selection) -> list[str]:
-    """What all labellings together would say, where the score counts one."""
-    if not _labelled(selection):
-        return []
-    chances = selection.posterior(labellings=Labellings.ALL)
-    best = max(chances, key=lambda k: chances[k])
-    return [f"counting all equal labellings, {best}: {probability(chances[best], exact=False)}"]
-
-
-def _what(selection: Selection) -> str:
-    k = selection.label
-    if isinstance(k, int) and has_classes(selection.best.proposal.network):
-        return selection.best.title
-    if isinstance(k, int):
-        (name,) = selection.best.proposal.sizes
-        return f"{selection.best.title} of {name}"
-    return str(k)
-
-
-def _labelled(selection: Selection) -> bool:
-    """Whether equal labellings can move the answer; all structures may have the same number."""
-    alone = len(selection.candidates) == 1
-    if alone or selection.score(selection.headline).every_labelling:
-        return False
-    numbers = {c.log_labellings for c in selection.candidates}
-    return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
+    model = [] if selection.label is None else model_grids(selection.best.fit.model)
+    return [*(grid for grid in grids if grid is not None), *model]
 
 
 def candidate_grid(selection: Selection) -> Grid:
     """One row per candidate: its size, its fit, and its probability."""
-    certainty, both = selection.certainty, _labelled(selection)
+    certainty, both = selection.certainty, labellings_matter(selection)
     alone, best = len(selection.candidates) == 1, certainty.choice
-    labelled = selection.posterior(labellings=Labellings.ALL)
     used = None if alone else selection.used
+    candidates, labels = selection.candidates, [c.label for c in selection.candidates]
+    p, errors = certainty.probabilities, certainty.stderr
     first, words = first_column(selection)
     symbol = "S" if words else "k"
-    rows = tuple(
-        (
-            str(c.label),
-            str(c.dimension),
-            number(c.fit.log_lik),
-            chance(certainty.probabilities[c.label], certainty.stderr[c.label], exact=alone),
-            *([probability(labelled[c.label], exact=alone)] if both else []),
-            *([] if used is None else [share(used.get(int(c.label), 0.0))]),
-            *([] if best is None else [factor_words(certainty.bayes_factor(c.label, best))]),
-            f"{c.fit.reached}/{c.fit.finalists}",
-            number(sum(c.seconds.values())),
-        )
-        for c in selection.candidates
-    )
-    rows += _dashes(selection, len(rows[0]))
-    chances = [f"p({symbol})", *([f"p({symbol}), k!"] if both else [])]
-    chances += [] if used is None else ["used"]
-    factors = [] if best is None else ["log BF"]
-    header = (first, "d", "log p(D|θ)", *chances, *factors, "starts", "seconds")
+    columns: dict[str, Iterable[str]] = {
+        first: map(str, labels),
+        "d": [str(c.dimension) for c in candidates],
+        "log p(D|θ)": [number(c.fit.log_lik) for c in candidates],
+        f"p({symbol})": [chance(p[k], errors[k], exact=alone) for k in labels],
+    }
+    if both:
+        labelled = selection.posterior(labellings=Labellings.ALL)
+        columns[f"p({symbol}), k!"] = [probability(labelled[k], exact=alone) for k in labels]
+    if used is not None:
+        columns["used"] = [share(used.get(int(k), 0.0)) for k in labels]
+    if best is not None:
+        columns["log BF"] = [factor_words(certainty.bayes_factor(k, best)) for k in labels]
+    columns["starts"] = [f"{c.fit.reached}/{c.fit.finalists}" for c in candidates]
+    columns["seconds"] = [number(sum(c.seconds.values())) for c in candidates]
+    # A row of dashes for each candidate that could not be fitted: the reason is said above.
+    failed = [str(each.label) for each in selection.failed]
+    nothing = [number(math.nan)] * len(failed)
+    columns = {
+        name: [*cells, *(failed if name == first else nothing)] for name, cells in columns.items()
+    }
     ways = ", plain and with log k!" if both else ""
     with_score = f" and {selection.trusted.title}, widened"
     widened = with_score if certainty.how is How.UNSETTLED else ""
+    named = "" if selection.named_prior is None else f", prior {selection.named_prior}"
+    tried = ", among those that were tried" * selection.at_least
     notes = (
-        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}{_under(selection)}.",
-        *used_note(selection),
+        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}{named}{tried}.",
+        *_used_note(selection),
         *([] if best is None else [f"log BF: log Bayes factor against {best}, in nats."]),
         "starts: final starts that reached the best optimum.",
     )
-    return Grid("Candidates", header, rows, words, notes)
+    return Grid.by_columns("Candidates", columns, words, notes)
 
 
-def _under(selection: Selection) -> str:
-    """Name the prior of the number of classes, where it has a name, and what was not tried."""
-    prior = selection.named_prior
-    words = "" if prior is None else f", prior {prior}"
-    return f"{words}, among those that were tried" if selection.at_least else words
+def _used_note(selection: Selection) -> list[str]:
+    """Say what the column of used classes is, or why there is none."""
+    if not isinstance(selection.candidates[0].label, int) or len(selection.candidates) == 1:
+        return []
+    if selection.used is not None:
+        return ["used: posterior of the number of classes that have a case."]
+    unknown = "How many classes have a case is not known, because that was not measured."
+    return [unknown] if selection.unit == "classes" else []
 
 
-def _dashes(selection: Selection, width: int) -> tuple[tuple[str, ...], ...]:
-    """A row of dashes for each candidate that could not be fitted: the reason is said above."""
-    nothing = number(math.nan)
-    return tuple((str(each.label), *[nothing] * (width - 1)) for each in selection.failed)
+def score_grid(selection: Selection) -> Grid:
+    """One row per candidate, one column per score; a star marks what each score chooses."""
+    names, labels = [s.name for s in selection.scores], [c.label for c in selection.candidates]
+    first, words = first_column(selection)
+    columns: dict[str, Iterable[str]] = {first: map(str, labels)}
+    sampled, others = [], []
+    for n in names:
+        values, best = selection.values(n), selection.chosen[n]
+        columns[COLUMNS[n]] = [starred(values[k], best == k) for k in labels]
+        errors = [c.scores[n].stderr for c in selection.candidates if n in c.scores]
+        if known := [e for e in errors if e is not None]:
+            sampled.append(f"{COLUMNS[n]}: standard errors up to {max(known):.2g}.")
+    for c in selection.candidates:  # scores of some candidates compare nothing: BD of one state
+        own = [(n, e.value) for n, e in c.scores.items() if n not in names]
+        others += [f"{TITLES[n]} of {c.title}: {number(value)}." for n, value in own]
+    short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
+    notes = (" ".join(["* the choice of each score.", *short]), *sampled, *others)
+    return Grid.by_columns("Scores: log marginal likelihoods in nats", columns, words, notes)
+
+
+def first_column(selection: Selection) -> tuple[str, frozenset[int]]:
+    """Head of the first column, and whether that is of words."""
+    numbers = isinstance(selection.candidates[0].label, int)
+    return (selection.unit, frozenset()) if numbers else ("network", frozenset({0}))
 
 
 def factor_words(factor: Factor) -> Shown:
@@ -238,79 +131,72 @@ def factor_words(factor: Factor) -> Shown:
     return Shown(f"{plain}{error}", factor.log)
 
 
-def candidate_columns(selection: Selection) -> Columns:
-    """One row per candidate, for a dataframe."""
-    certainty, best = selection.certainty, selection.certainty.choice
-    candidates, labels = selection.candidates, [c.label for c in selection.candidates]
-    factors = [] if best is None else [certainty.bayes_factor(k, best).log for k in labels]
-    return {
-        tidy_name(selection): labels,
-        "dimension": [c.dimension for c in candidates],
-        "log_likelihood": [c.fit.log_lik for c in candidates],
-        "probability": [certainty.probabilities[k] for k in labels],
-        "probability_stderr": [certainty.stderr[k] for k in labels],
-        **({"log_bayes_factor": factors} if factors else {}),
-        **{s.name: list(selection.values(s.name).values()) for s in selection.scores},
-    }
-
-
-def score_grid(selection: Selection) -> Grid:
-    """One row per candidate, one column per score; a star marks what each score chooses."""
-    names = [s.name for s in selection.scores]
-    values = {n: selection.values(n) for n in names}
-    first, words = first_column(selection)
-    rows = tuple(
-        (
-            str(c.label),
-            *(starred(values[n][c.label], selection.chosen[n] == c.label) for n in names),
-        )
-        for c in selection.candidates
-    )
-    short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
-    notes = (
-        " ".join(["* the choice of each score.", *short]),
-        *_sampled(selection),
-        *_only_some(selection),
-    )
-    header = (first, *(COLUMNS[n] for n in names))
-    return Grid("Scores: log marginal likelihoods in nats", header, rows, words, notes)
-
-
-def first_column(selection: Selection) -> tuple[str, frozenset[int]]:
-    """Head of the first column, and whether that is of words."""
-    numbers = isinstance(selection.candidates[0].label, int)
-    return (selection.unit, frozenset()) if numbers else ("network", frozenset({0}))
-
-
-def tidy_name(selection: Selection) -> str:
-    """Name of that column in a dataframe: the same, whatever the states are called."""
-    return "states" if isinstance(selection.candidates[0].label, int) else "network"
-
-
-def _sampled(selection: Selection) -> list[str]:
-    """How sure the scores are that come from sampling."""
-    lines = []
-    for score in selection.scores:
-        scores = [c.scores[score.name] for c in selection.candidates if score.name in c.scores]
-        if known := [e.stderr for e in scores if e.stderr is not None]:
-            lines.append(f"{COLUMNS[score.name]}: standard errors up to {max(known):.2g}.")
-    return lines
-
-
-def _only_some(selection: Selection) -> list[str]:
-    """Scores that not every candidate has, so that they compare nothing: BD of one state."""
-    common = [s.name for s in selection.scores]
-    return [
-        f"{TITLES[name]} of {c.title}: {number(e.value)}."
-        for c in selection.candidates
-        for name, e in c.scores.items()
-        if name not in common
-    ]
-
-
 def starred(x: float, chosen: bool) -> Shown:
     """Write a number, with a star where it is the one that is chosen."""
     return Shown(f"*{number(x)}", x) if chosen else number(x)
+
+
+def drawn_p(test: RatioTest) -> Shown:
+    """Write a p-value with its Monte Carlo error; the smallest that the draws can show has none."""
+    return chance(test.p_value, test.stderr if test.exceeding else None)
+
+
+def how_drawn(tests: Mapping[int, RatioTest]) -> str:
+    """Say how many draws there were, and what that means for p."""
+    asked = max(test.asked for test in tests.values())
+    stopped = any(test.stopped for test in tests.values())
+    early = f" (fewer, where {STOP_AFTER} of them gain as much before)" * stopped
+    least = number(1 / (1 + asked), 3)
+    return (
+        f"by {asked} data sets drawn from the smaller fit{early}; ± Monte Carlo standard error; "
+        f"no p can be below {least}."
+    )
+
+
+def ratio_grid(tests: Mapping[int, RatioTest], unit: str) -> Grid:
+    """One row for each test of a number of classes against one less."""
+    each = {f"{k} against {k - 1}": test for k, test in tests.items()}
+    columns = {
+        unit: each,
+        "2 log ratio": [number(test.statistic) for test in each.values()],
+        "draws": [str(len(test.replicates)) for test in each.values()],
+        "gain as much": [str(test.exceeding) for test in each.values()],
+        "p": list(map(drawn_p, each.values())),
+    }
+    worse = [
+        f"- {name}: {flag}"
+        for name, test in each.items()
+        for flag in test.flags
+        if flag.kind is Kind.MORE_STATES_FIT_WORSE
+    ]
+    small = f"A small p speaks against the smaller number of {unit}."
+    return Grid.by_columns(TESTS, columns, notes=(f"p: {how_drawn(tests)}", small, *worse))
+
+
+def calibration_grid(selection: Selection) -> Grid | None:
+    """Scores against measured evidence, candidate by candidate."""
+    held = calibration(selection)
+    if held is None:
+        return None
+    columns: dict[str, Iterable[str]] = {
+        "score": [*(TITLES[name] for name in held.errors), "standard error"]
+    }
+    for k, e in held.stderr.items():
+        own = [number(x[k]) if k in x else "–" for x in held.errors.values()]
+        columns[str(k)] = [*own, "lower bound" if e is None else number(e)]
+    notes = ["A score at one mode is held against one labelling, the others against them all."]
+    if held.nearest:
+        notes.append(f"Nearest here: {TITLES[held.nearest]}.")
+    return Grid.by_columns("Score − measured evidence, in nats", columns, notes=notes)
+
+
+def beside_classes(selection: Selection) -> Grid | None:
+    """Show models in place of classes, and checks, where they are worth a word."""
+    found = selection.misfit
+    if found is None or found.chosen != selection.label:
+        return None
+    near = any(a.probability >= WORTH_A_WORD for a in found.alternatives)
+    return misfit_grid(found, selection.best.title) if near or found.failed else None
 
 
 def remarks(selection: Selection) -> list[str]:
@@ -337,22 +223,3 @@ def _said_once(selection: Selection) -> list[str]:
             fits = Sizes(labels, "" if isinstance(labels[0], str) else selection.unit)
             lines.append(str(Flag(kind, detail=ends, fits=fits)))
     return lines
-
-
-def selection_grids(selection: Selection) -> list[Grid]:
-    """Everything, in the order in which a person wants it."""
-    first = Grid(answer(selection), notes=tuple(limits(selection)))
-    grids = [first, candidate_grid(selection), score_grid(selection)]
-    if selection.ratio_tests:
-        grids.append(ratio_grid(selection.ratio_tests, selection.unit))
-    if (why := why_not_bic(selection)) is not None:
-        grids.append(Grid(why.title, notes=why.sentences))
-    if (calibrated := calibration_grid(selection)) is not None:
-        grids.append(calibrated)
-    if (beside := beside_classes(selection)) is not None:
-        grids.append(beside)
-    if flags := remarks(selection):
-        grids.append(Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)))
-    if selection.label is not None:
-        grids += model_grids(selection.best.fit.model)
-    return grids

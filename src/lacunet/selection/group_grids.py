@@ -7,9 +7,10 @@ import numpy as np
 
 from lacunet.models.display import profile_lines
 from lacunet.models.surgery import table_of
-from lacunet.selection.grids import TITLES, WORTH_A_WORD, factor_words, limits, starred
+from lacunet.selection.grids import TITLES, factor_words, starred
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import Level
+from lacunet.selection.sentences import WORTH_A_WORD, limits
 from lacunet.summaries.ratio_tests import AT_EDGE, LikelihoodRatio
 from lacunet.tabular import Grid, Shown, chance, number, probability, share, transposed
 from lacunet.wording import worded

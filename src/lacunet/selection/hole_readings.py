@@ -32,7 +32,7 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
-from lacunet.selection.evaluating import candidates_of
+from lacunet.selection.evaluating import fit_candidates, or_raise
 from lacunet.tabular import Columns, Grid, Printable, number
 
 AT_RANDOM = "missing at random"
@@ -241,10 +241,10 @@ def _reading(
     prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
     problem = build_problem(masked, structure, prior)
     proposal = Proposal(label, structure, {})
-    (candidate,) = candidates_of(
+    (candidate,) = fit_candidates(
         [proposal], [problem], scores=scores, options=options, executor=executor
     )
-    return candidate
+    return or_raise(candidate)
 
 
 def the_hidden(network: Network) -> int:

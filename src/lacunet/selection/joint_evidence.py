@@ -1,38 +1,47 @@
-"""Which candidates can matter, by their scores: the others need not be measured.
+"""Joint evidence of all numbers of classes, by one walk over partitions; and other priors of it.
 
-A recommended score is VB, which is a true lower bound of the evidence, and what the score adds to
-it. That addition is a guess, and a guess is taken to be wrong by no more than its own size, by what
-an unstable search may have missed, and by a few nats besides. Whoever is so far behind that even
-such an error cannot bring it to a probability worth naming is left at its score.
+Scores screen first. A recommended score is a true lower bound (VB) and what the score adds to it,
+which is a guess. The guess is taken to be wrong by at most its own size, by what an unstable search
+may have missed, and by a few nats. A candidate that even such an error cannot bring to a
+probability worth naming stays at its score.
 
-All numbers of classes measured at once, by a walk over partitions.
+A walk measures every prior of a grid. A candidate that is not walked moves by as much as its
+variational bound, from its fit, without fitting again; where nothing is hidden that is exact.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
+from scipy.special import logsumexp
 
 from lacunet.evidence.consistency import ERRORS
 from lacunet.evidence.estimate import Verdict, jackknife_covariance
-from lacunet.evidence.partitions.levels import WalkedPriors
+from lacunet.evidence.partitions.cases import shown_rows
+from lacunet.evidence.partitions.levels import Occupancy, WalkedPriors, guess_levels
 from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers
+from lacunet.fitting.diagnose import at_theta, vary
 from lacunet.flags import Flag, Kind
-from lacunet.inference.problem import Problem
+from lacunet.inference.classes import FAILURES, exchangeable
+from lacunet.models.latent_class import classes_of
+from lacunet.models.prior import PriorGrid, log_of
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import RECOMMENDED, VB, Evidence
-from lacunet.selection.average import Label
+from lacunet.selection.average import Label, log_weight_of
 from lacunet.selection.candidates import Candidate, Selection
-from lacunet.selection.certainty import TRUTH, Certainty, How, Told, doubted, together
-from lacunet.selection.sensitivity import averaged, shifts_by_bounds
+from lacunet.selection.certainty import TRUTH, Certainty, How, SampledValue, doubted, together
 
 NEGLIGIBLE = 7.0  # nats behind the best: about one in a thousand
 NOTHING: Mapping[Label, float] = {}
 SMALL = 5.0  # nats by which a score may be wrong though it adds nothing to the bound
+SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
+TOLERANCE = 1e-2  # nats gained by a step, below which a bound is near enough
+STEPS = 50  # at most
 
 
 def guesses(selection: Selection) -> dict[Label, float]:
@@ -49,54 +58,37 @@ def known_exactly(selection: Selection) -> frozenset[Label]:
     return frozenset(c.label for c in selection.candidates if c.problem.exact)
 
 
-def generous_error(candidate: Candidate, guess: float) -> float:
-    """Nats by which a guess may be too low; infinite where nothing tells."""
-    doubt = candidate.fit.for_scores.doubt
-    return SMALL + abs(_added(candidate, guess) - candidate.log_labellings) + doubt
+def _errors(candidate: Candidate, guess: float) -> tuple[float, float]:
+    """Nats by which a guess may be too low, and wrong either way; infinite where nothing tells.
 
-
-def error_either_way(candidate: Candidate, guess: float) -> float:
-    """Nats by which a guess may be wrong: too high also by labellings that are hardly apart."""
-    too_high = SMALL + _added(candidate, guess) + candidate.fit.for_scores.doubt
-    return max(too_high, generous_error(candidate, guess))
-
-
-def _added(candidate: Candidate, guess: float) -> float:
-    """Nats that a guess adds to the bound of one labelling."""
+    It may be too high also by labellings that are hardly apart.
+    """
     bound = candidate.scores.get(VB.name)
     known = bound is not None and math.isfinite(bound.value + guess)
-    return guess - bound.value if known and bound is not None else math.inf
+    added = guess - bound.value if known and bound is not None else math.inf
+    unsure = SMALL + candidate.fit.for_scores.doubt
+    too_low = unsure + abs(added - candidate.log_labellings)
+    return too_low, max(unsure + added, too_low)
 
 
 def may_matter(selection: Selection, measured: Mapping[Label, float] = NOTHING) -> list[Label]:
     """The candidates to measure, in the order given: all but those that are hopelessly behind.
 
-    Whose evidence is measured already matters, and the others are held against the best of these.
+    A candidate that is measured already matters, and the others are held against the best of these.
     """
     known, prior = guesses(selection), selection.prior
     if selection.trusted not in RECOMMENDED:
-        known = dict.fromkeys(known, 0.0)  # a score that screens nobody
-    weighed = {k: v + _log_weight(prior, k) for k, v in (measured or known).items()}
-    top = max((v for v in weighed.values() if math.isfinite(v)), default=0.0)
-    return [
-        c.label
-        for c in selection.candidates
-        for weight in [_log_weight(prior, c.label)]
-        if weight > -math.inf
-        and (
-            c.label in measured
-            or not weight + known[c.label] + generous_error(c, known[c.label]) < top - NEGLIGIBLE
-        )
-    ]
+        known = dict.fromkeys(known, 0.0)  # such a score screens no candidate
+    weights = {k: log_weight_of(prior, k) for k in known}
+    weighed = [v + weights[k] for k, v in (measured or known).items()]
+    least = max((v for v in weighed if math.isfinite(v)), default=0.0) - NEGLIGIBLE
 
+    def hopeless(c: Candidate) -> bool:
+        guess = known[c.label]
+        return weights[c.label] + guess + _errors(c, guess)[0] < least
 
-def _log_weight(prior: Mapping[Label, float] | None, label: Label) -> float:
-    if prior is None:
-        return 0.0
-    return math.log(prior[label]) if prior[label] > 0 else -math.inf
-
-
-SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
+    possible = [c for c in selection.candidates if weights[c.label] > -math.inf]
+    return [c.label for c in possible if c.label in measured or not hopeless(c)]
 
 
 def by_walk(
@@ -107,158 +99,192 @@ def by_walk(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Selection:
-    """Measure numbers of classes all at once."""
+    """Measure numbers of classes all at once, under every prior of the grid."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
-    cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
-    problem = known[max(numbers)].problem
+    scored, problem, grid = guesses(selection), known[max(numbers)].problem, selection.grid
+    priors = None
+    if grid is not None:
+        alphas = grid.of(problem.network, problem.alpha)
+        priors = WalkedPriors(alphas, np.array(grid.weights), grid.base)
     walk = walk_numbers(
         problem,
         numbers,
         fits={k: c.fit.for_scores.model.theta for k, c in known.items()},
-        guesses={k: cheap[k] for k in known if k in cheap},
+        guesses={k: scored[k] for k in known if math.isfinite(scored[k])},
         seed=selection.options.seed,
         executor=executor,
         goal=goal,
         kept=kept,
-        several=_several(selection, problem),
+        several=priors,
     )
-    return told_by(walk, selection)
+    return record_walk(walk, selection)
 
 
-def _several(selection: Selection, problem: Problem) -> WalkedPriors | None:
-    """The priors that chains move among."""
-    grid = selection.grid
-    if grid is None:
-        return None
-    alphas = grid.of(problem.network, problem.alpha)
-    return WalkedPriors(alphas, np.array(grid.weights), grid.base)
-
-
-def told_by(walk: Walk, selection: Selection) -> Selection:
-    """Write down what a walk found: in the answer, and as the evidence of each candidate."""
+def record_walk(walk: Walk, selection: Selection) -> Selection:
+    """Write down what a walk measured: in the answer, and as the evidence of each candidate."""
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
-    cheap, by_prior = _by_prior(walk, selection)
-    level = _Level.of(walk, selection, cheap)
-    exactly = known_exactly(selection) if level.anchor is None else frozenset()
-    terms = {k: level.terms(v) for k, v in zip(walk.numbers, walk.values.tolist(), strict=True)}
+    scores, by_prior = _scores_by_prior(walk, selection)
+    exactly = known_exactly(selection) if walk.anchored else frozenset()
+    terms, replicates, flags = _terms(walk, selection, scores)
     values: dict[Label, float] = {
-        k: math.fsum(addends.values()) for k, addends in terms.items() if k not in exactly
+        k: math.fsum(terms[k].values()) for k in walk.numbers if k not in exactly
     }
     covariance = np.zeros((len(labels), len(labels)))
-    covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
+    covariance[np.ix_(places, places)] = jackknife_covariance(replicates)
     for k in values.keys() - walk.measured:
         place = labels.index(k)
-        covariance[place, place] += max(SURVEYED, abs(values[k] - cheap[k])) ** 2
-    own = {k: v for k, v in _under_alpha(walk, selection).items() if k in values}
-    below = _below_bounds(own, covariance, selection) if level.anchor is None else {}
+        covariance[place, place] += max(SURVEYED, abs(values[k] - scores[k])) ** 2
+    below = _below_bounds(walk, values, covariance, selection) if walk.anchored else {}
+    flags |= below
     sure = walk.verdict is not Verdict.LOWER_BOUND and not below
-    errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
-    evidence: dict[Label, Evidence] = {
-        k: Evidence(TRUTH.name, terms[k], (*level.flags(k), *below.get(k, ())), errors.get(k))
-        for k in walk.measured
-    }
-    told_values: dict[Label, float] = cheap | values
+    errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True))
     doubts: dict[Label, float] = {}
-    if not sure:
-        told = {
-            k: _told(v, covariance[labels.index(k), labels.index(k)]) for k, v in values.items()
-        }
-        told |= {k: Told(cheap[k], 0.0) for k in exactly}
-        told_values, doubts = together(told, cheap)
-    found = Certainty(
-        TRUTH.name,
-        told_values,
-        selection.prior,
-        How.MEASURED if sure else How.UNSETTLED,
-        covariance if sure else None,
-        walk.measured | exactly,
-        walk.notes,
-        doubts,
-    )
-    used: dict[Label, dict[int, float] | None]
-    used = {label: walk.used_of.get(label) for label in labels if isinstance(label, int)}
-    candidates = tuple(
-        replace(
-            c.with_evidence(evidence[c.label]) if c.label in evidence else c,
-            walked=used.get(c.label),
-        )
-        for c in selection.candidates
-    )
+    if sure:
+        values = scores | values
+    else:
+        sampled = {k: SampledValue(v, doubted(errors[k])) for k, v in values.items()}
+        sampled |= {k: SampledValue(scores[k], 0.0) for k in exactly}
+        values, doubts = together(sampled, scores)
+    how = How.MEASURED if sure else How.UNSETTLED
+    known = covariance if sure else None
+    measured = walk.measured | exactly
+    found = Certainty(TRUTH.name, values, selection.prior, how, known, measured, walk.notes, doubts)
     if walk.by_prior is not None:
-        apart = walk.by_prior - walk.values[:, None]
-        by_prior |= {k: told_values[k] + apart[n] for n, k in enumerate(walk.numbers)}
+        moved = walk.by_prior - walk.values[:, None]
+        by_prior |= {k: values[k] + moved[n] for n, k in enumerate(walk.numbers)}
+
+    def recorded(c: Candidate) -> Candidate:
+        used = walk.used_of.get(c.label) if isinstance(c.label, int) else None
+        if c.label in walk.measured:
+            own, error = flags.get(c.label, ()), errors[c.label] if sure else None
+            c = c.with_evidence(Evidence(TRUTH.name, terms[c.label], own, error))
+        return replace(c, walked=used)
+
+    candidates = tuple(map(recorded, selection.candidates))
     return replace(selection, candidates=candidates, found=found, by_prior=by_prior)
 
 
-def _by_prior(
-    walk: Walk, selection: Selection
-) -> tuple[dict[Label, float], dict[Label, FloatArray]]:
-    """Scores, averaged over the priors as the walk is; and under each prior by itself."""
-    cheap, grid = guesses(selection), selection.grid
-    if grid is None or walk.by_prior is None:
-        return cheap, {}
-    shifts = shifts_by_bounds(selection, grid)
+Flags: TypeAlias = dict[Label, tuple[Flag, ...]]
+
+
+def _terms(
+    walk: Walk, selection: Selection, scores: Mapping[Label, float]
+) -> tuple[dict[Label, dict[str, float]], FloatArray, Flags]:
+    """Terms of each value, replicates of the values, and flags of the level.
+
+    A walk that did not come down to one class measures differences only. Its values then stand
+    beside the score that is surest, and an error that all of them have in common does not count.
+    """
+    if walk.anchored:
+        values = zip(walk.numbers, walk.values.tolist(), strict=True)
+        return {k: {"log p(D|k)": v} for k, v in values}, walk.replicates, {}
+    title, scored = selection.trusted.title, guesses(selection)
+    errors = {c.label: _errors(c, scored[c.label])[1] for c in selection.candidates}
+    surest = min(walk.measured or walk.numbers, key=lambda k: errors[k])
+    place, name = walk.numbers.index(surest), f"{title} of {surest}"
+    apart = zip(walk.numbers, (walk.values - walk.values[place]).tolist(), strict=True)
+    level = Flag(Kind.LEVEL_NOT_MEASURED, detail={"score": title})
     return (
-        {k: averaged(v, shifts[k], grid.weights) for k, v in cheap.items()},
-        {k: v + shifts[k] for k, v in cheap.items()},
+        {k: {name: scores[surest], "walk": v} for k, v in apart},
+        walk.replicates - walk.replicates[:, [place]],
+        {surest: (level,)},
     )
 
 
-def _under_alpha(walk: Walk, selection: Selection) -> dict[Label, float]:
-    """What the walk found under the prior that bounds are for."""
-    if walk.by_prior is None or selection.grid is None:
-        return dict(zip(walk.numbers, walk.values.tolist(), strict=True))
-    return dict(zip(walk.numbers, walk.by_prior[:, selection.grid.base].tolist(), strict=True))
-
-
 def _below_bounds(
-    values: Mapping[Label, float], covariance: FloatArray, selection: Selection
+    walk: Walk, values: Mapping[Label, float], covariance: FloatArray, selection: Selection
 ) -> dict[Label, tuple[Flag, ...]]:
-    """Candidates whose value is further below a lower bound of theirs than its error allows."""
-    found: dict[Label, tuple[Flag, ...]] = {}
+    """Flag candidates that are further below a lower bound than their error allows.
+
+    Bounds hold under the prior that models are fitted with.
+    """
+    measured = walk.values
+    if walk.by_prior is not None and selection.grid is not None:
+        measured = walk.by_prior[:, selection.grid.base]
+    own: dict[Label, float] = dict(zip(walk.numbers, measured.tolist(), strict=True))
+    found: Flags = {}
     for place, c in enumerate(selection.candidates):
         slack = ERRORS * math.sqrt(covariance[place, place])
-        if c.label in values and values[c.label] < c.lower_bound - slack:
+        if c.label in values and own[c.label] < c.lower_bound - slack:
             found[c.label] = (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": c.lower_bound}),)
     return found
 
 
-def _told(value: float, variance: float) -> Told:
-    return Told(value, doubted(math.sqrt(variance)))
+def _scores_by_prior(
+    walk: Walk, selection: Selection
+) -> tuple[dict[Label, float], dict[Label, FloatArray]]:
+    """Scores, averaged over the priors as the walk is; and under each prior by itself."""
+    scored, grid = guesses(selection), selection.grid
+    if grid is None or walk.by_prior is None:
+        return scored, {}
+    shifts = shifts_by_bounds(selection, grid)
+    return (
+        {k: _averaged(v, shifts[k], grid) for k, v in scored.items()},
+        {k: v + shifts[k] for k, v in scored.items()},
+    )
 
 
-@dataclass(frozen=True)
-class _Level:
-    """Where values of a walk stand: by themselves, or beside the score that is surest."""
+def with_priors(selection: Selection, executor: Executor = SERIAL) -> Selection:
+    """Average what is known under one prior over the grid, and keep it under every other prior."""
+    grid = selection.grid
+    if grid is None or selection.by_prior:
+        return selection
+    shifts, known = shifts_by_bounds(selection, grid, executor), selection.certainty
+    by_prior = {k: v + shifts[k] for k, v in known.values.items()}
+    found = selection.found
+    if grid.averages:
+        values = {k: _averaged(v, shifts[k], grid) for k, v in known.values.items()}
+        found = replace(known, values=values)
+    return replace(selection, found=found, by_prior=by_prior)
 
-    anchor: int | None  # the number of classes whose score gives the level; None: it is measured
-    place: int  # of the anchor in the walk
-    walked: float  # the anchor's value in the walk
-    guess: float  # its score
-    title: str  # what that score is called
 
-    @classmethod
-    def of(cls, walk: Walk, selection: Selection, known: Mapping[Label, float]) -> Self:
-        """A walk that did not come down to one class measures differences only."""
-        score, scored = selection.trusted, guesses(selection)
-        each = {c.label: error_either_way(c, scored[c.label]) for c in selection.candidates}
-        surest = min(walk.measured or walk.numbers, key=lambda k: each[k])
-        place = walk.numbers.index(surest)
-        anchor = None if walk.anchored else surest
-        return cls(anchor, place, float(walk.values[place]), known[surest], score.title)
+def _averaged(value: float, shift: FloatArray, grid: PriorGrid) -> float:
+    """Log of the average of exp(value + shift) by weights; the value where no shift is known."""
+    found = float(logsumexp(value + shift + log_of(grid.weights)))
+    return found if math.isfinite(found) else value
 
-    def without(self, replicates: FloatArray) -> FloatArray:
-        """Take from values, (R, K), what they have in common, where the level is not measured."""
-        return replicates if self.anchor is None else replicates - replicates[:, [self.place]]
 
-    def terms(self, value: float) -> dict[str, float]:
-        """Write a value of the walk as addends."""
-        if self.anchor is None:
-            return {"log p(D|k)": value}
-        return {f"{self.title} of {self.anchor}": self.guess, "walk": value - self.walked}
+def shifts_by_bounds(
+    selection: Selection, grid: PriorGrid, executor: Executor = SERIAL
+) -> dict[Label, FloatArray]:
+    """Nats by which each candidate's evidence moves with each prior, (S,); NaN: not known.
 
-    def flags(self, number: int) -> tuple[Flag, ...]:
-        """Say once, of the anchor, that the level is not measured."""
-        level = Flag(Kind.LEVEL_NOT_MEASURED, detail={"score": self.title})
-        return (level,) if number == self.anchor else ()
+    A bound is that of one mode, with every class in use; a part of p(D|k) has some empty. What the
+    evidence of k classes has of fewer used ones moves as theirs does.
+    """
+    each = executor.silent().map(partial(_shifts, grid), selection.candidates)
+    shifts = {c.label: shift for c, shift in zip(selection.candidates, each, strict=True)}
+    scored = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
+    known = sorted(k for k in scored if isinstance(k, int) and np.isfinite(shifts[k]).all())
+    problems = [c.problem for c in selection.candidates]
+    if len(known) < len(problems) or not all(map(exchangeable, problems)):
+        return shifts
+    largest, last = max(problems, key=lambda p: classes_of(p.network).number), known[-1]
+    cases, root = float(shown_rows(largest)[1].sum()), classes_of(largest.network).root
+    occupancies = [
+        Occupancy(tuple(known), float(largest.layout.table(a, root)[0]), cases, 1, last)
+        for a in grid.of(largest.network, largest.alpha)
+    ]
+    all_used = [np.diag(one.of_every_number().log_factors()) for one in occupancies]
+    levels = guess_levels(occupancies[grid.base], {k: scored[k] for k in known})
+    part = levels + all_used[grid.base]
+    values = [
+        one.log_evidence(part + np.interp(one.blocks, known, moved) - used)
+        for one, used, moved in zip(
+            occupancies, all_used, np.array([shifts[k] for k in known]).T, strict=True
+        )
+    ]
+    return dict(zip(known, (np.array(values) - values[grid.base]).T, strict=True))
+
+
+def _shifts(grid: PriorGrid, candidate: Candidate) -> FloatArray:
+    """Nats by which the variational bound of a candidate moves with each prior, (S,)."""
+    problem, theta = candidate.problem, candidate.fit.for_scores.model.theta
+    try:
+        alphas = grid.of(problem.network, problem.alpha)
+        starts = (at_theta(replace(problem, alpha=a), theta) for a in alphas)
+        bounds = [vary(start, tolerance=TOLERANCE, max_steps=STEPS).bound for start in starts]
+    except FAILURES:
+        return np.full(len(grid.variants), np.nan)
+    return np.array(bounds) - bounds[grid.base]

@@ -1,128 +1,27 @@
-"""Fit statistics of every candidate, in the convention of other programs: lower is better.
+"""Tables of all candidates for papers: criteria of fit, classes and evidence; items of the answer.
 
-The two tables of a paper about classes: how well each number of them fits, and what they are.
+Criteria follow the convention of other programs: lower is better.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import isnan, nan
+from typing import Any, NamedTuple
 
 from lacunet.fitting.objective import Estimate
 from lacunet.models.latent_class import find_classes
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import TRUTH
-from lacunet.selection.grids import TITLES, first_column, limits, starred, tidy_name
-from lacunet.selection.other_answers import drawn_p, how_drawn
+from lacunet.selection.grids import TITLES, drawn_p, first_column, how_drawn, starred
+from lacunet.selection.sentences import limits
 from lacunet.summaries.profiles import ItemTable, sizes_of
-from lacunet.summaries.ratio_tests import RatioTest, VuongTest, vuong_test
+from lacunet.summaries.ratio_tests import VuongTest, vuong_test
 from lacunet.summaries.statistics import FORMULAS, LOWER, Classification, classify, criteria
-from lacunet.tabular import (
-    Columns,
-    Grid,
-    Printable,
-    Shown,
-    chance,
-    number,
-    probability,
-    share,
-    transposed,
-)
+from lacunet.tabular import Columns, Grid, Printable, chance, number, probability, share
 from lacunet.tabular.export import csv_table
 from lacunet.wording import worded
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateStatistics:
-    """The criteria of one candidate, and how well it tells rows apart."""
-
-    candidate: Candidate
-    criteria: Mapping[str, float]  # lower is better
-    classification: tuple[Classification, ...]  # one for each hidden variable
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Criteria(Printable):
-    """AIC and its kin of every candidate of a selection. Lower is better, unlike any score."""
-
-    selection: Selection
-    candidates: tuple[CandidateStatistics, ...]
-
-    @property
-    def chosen(self) -> dict[str, Label]:
-        """The candidate with the lowest value of each criterion."""
-        return {
-            name: min(self.candidates, key=lambda c, n=name: c.criteria[n]).candidate.label  # type: ignore[misc]
-            for name in FORMULAS
-        }
-
-    def tidy(self) -> Columns:
-        """Give a row for each candidate."""
-        names = (tidy_name(self.selection), "dimension", "log_likelihood", *FORMULAS)
-        rows = (
-            (
-                c.candidate.label,
-                c.candidate.fit.model.network.dimension,
-                c.candidate.fit.log_lik,
-                *(c.criteria[n] for n in FORMULAS),
-            )
-            for c in self.candidates
-        )
-        return transposed(names, rows)
-
-    def where_taken(self) -> list[str]:
-        """Say at which parameters log L is taken, where that is not its maximum."""
-        estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
-        if Estimate.ML in estimates:
-            return []
-        taken = " or ".join(estimate.words for estimate in estimates)
-        at = f"log L is taken at the {taken} parameters"
-        return [worded(f"{at}; other programs take its maximum: --estimate ml.")]
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        chosen = self.chosen
-        hidden = list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
-
-        def classes(c: CandidateStatistics) -> Iterator[str]:
-            by_name = {v.name: v for v in c.classification}
-            for name in hidden:
-                told = by_name.get(name)
-                yield number(told.entropy_r2, 3) if told else "–"
-                yield share(told.error) if told else "–"
-
-        rows = tuple(
-            (
-                str(c.candidate.label),
-                str(c.candidate.fit.model.network.dimension),
-                number(c.candidate.fit.log_lik),
-                *(starred(c.criteria[n], chosen[n] == c.candidate.label) for n in FORMULAS),
-                *classes(c),
-            )
-            for c in self.candidates
-        )
-        first, words = first_column(self.selection)
-        of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
-        counted = "They count d parameters, whatever --dimension says."
-        notes = [f"* the lowest of each. {worded(counted)}"]
-        notes += self.where_taken()
-        apart = [text for o in of for text in (f"entropy R²{o}", f"error{o}")]
-        header = (first, "d", "log L", *FORMULAS, *apart)
-        return [Grid(f"Fit statistics ({LOWER})", header, rows, words, tuple(notes))]
-
-
-def selection_criteria(selection: Selection) -> Criteria:
-    """Work out the criteria of every candidate, at its fitted parameters."""
-    return Criteria(selection, tuple(_statistics(c) for c in selection.candidates))
-
-
-def _statistics(candidate: Candidate) -> CandidateStatistics:
-    fit, data = candidate.fit, candidate.problem
-    network = fit.model.network
-    values = criteria(fit.log_lik, network.dimension, data.cases)
-    return CandidateStatistics(candidate, values, classify(data, fit.model.theta))
-
 
 SHOWN = ("AIC", "BIC", "SABIC")  # what papers print of the criteria
 RATIOS = (
@@ -134,8 +33,130 @@ NO_ITEMS = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class CandidateStatistics:
+    """The criteria of one candidate, and how well it tells rows apart."""
+
+    candidate: Candidate
+    criteria: Mapping[str, float]  # lower is better
+    classification: tuple[Classification, ...]  # one for each hidden variable
+
+    def of_hidden(self, name: str) -> Classification | None:
+        """How well one hidden variable is told; None if the candidate does not have it."""
+        return next((v for v in self.classification if v.name == name), None)
+
+
+class TableColumn(NamedTuple):
+    """A column of a table: what people read, and what a dataframe has."""
+
+    head: str | None  # None: of a dataframe alone
+    name: str | None  # None: of what people read alone
+    values: list[Any]
+    cells: list[str]
+
+
+def _column(
+    head: str | None, name: str | None, values: Iterable[Any], show: Callable[[Any], str] = str
+) -> TableColumn:
+    every = list(values)
+    return TableColumn(head, name, every, list(map(show, every)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class FitTable(Printable):
+class CandidateTable(Printable):
+    """A table with a row for each candidate."""
+
+    @property
+    def columns(self) -> list[TableColumn]:
+        """Its columns."""
+        raise NotImplementedError
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        return {c.name: c.values for c in self.columns if c.name is not None}
+
+    def grid(self, title: str, selection: Selection, notes: Iterable[str]) -> Grid:
+        """Give what people read."""
+        shown = {c.head: c.cells for c in self.columns if c.head is not None}
+        return Grid.by_columns(title, shown, first_column(selection)[1], notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Criteria(CandidateTable):
+    """AIC and its kin of every candidate of a selection. Lower is better, unlike any score."""
+
+    selection: Selection
+    candidates: tuple[CandidateStatistics, ...]
+
+    @property
+    def chosen(self) -> dict[str, Label]:
+        """The candidate with the lowest value of each criterion."""
+        best = {n: min(self.candidates, key=lambda c, n=n: c.criteria[n]) for n in FORMULAS}  # type: ignore[misc]
+        return {name: c.candidate.label for name, c in best.items()}
+
+    @property
+    def hidden(self) -> list[str]:
+        """Names of hidden variables that some candidate has."""
+        return list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
+
+    @property
+    def sizes(self) -> dict[str, TableColumn]:
+        """The columns that say which candidates there are, by what they say."""
+        each, selection = [c.candidate for c in self.candidates], self.selection
+        first, words = first_column(selection)
+        name = "network" if words else "states"
+        dimensions = [c.fit.model.network.dimension for c in each]
+        return {
+            "label": _column(first, name, [c.label for c in each]),
+            "d": _column("d", "dimension", dimensions),
+            "log L": _column("log L", "log_likelihood", [c.fit.log_lik for c in each], number),
+        }
+
+    def criterion(self, name: str, *, star: bool = True) -> TableColumn:
+        """Give the column of a criterion; the lowest has a star."""
+        values, best = [c.criteria[name] for c in self.candidates], self.chosen[name]
+        lowest = [star and c.candidate.label == best for c in self.candidates]
+        return TableColumn(name, name, values, list(map(starred, values, lowest)))
+
+    @property
+    def columns(self) -> list[TableColumn]:
+        found = [*self.sizes.values(), *map(self.criterion, FORMULAS)]
+        for name in self.hidden:
+            of = f" of {name}" * (len(self.hidden) > 1)
+            own = [c.of_hidden(name) for c in self.candidates]
+            r2 = [number(v.entropy_r2, 3) if v else "–" for v in own]
+            error = [share(v.error) if v else "–" for v in own]
+            found += [_column(f"entropy R²{of}", None, r2), _column(f"error{of}", None, error)]
+        return found
+
+    def where_taken(self) -> list[str]:
+        """Say at which parameters log L is taken, where that is not its maximum."""
+        estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
+        if Estimate.ML in estimates:
+            return []
+        taken = " or ".join(estimate.words for estimate in estimates)
+        at = f"log L is taken at the {taken} parameters"
+        return [worded(f"{at}; other programs take its maximum: --estimate ml.")]
+
+    def grids(self) -> Sequence[Grid]:
+        counted = worded("They count d parameters, whatever --dimension says.")
+        notes = [f"* the lowest of each. {counted}", *self.where_taken()]
+        return [self.grid(f"Fit statistics ({LOWER})", self.selection, notes)]
+
+
+def selection_criteria(selection: Selection) -> Criteria:
+    """Work out the criteria of every candidate, at its fitted parameters."""
+    return Criteria(selection, tuple(map(_statistics, selection.candidates)))
+
+
+def _statistics(candidate: Candidate) -> CandidateStatistics:
+    fit, data = candidate.fit, candidate.problem
+    values = criteria(fit.log_lik, fit.model.network.dimension, data.cases)
+    return CandidateStatistics(candidate, values, classify(data, fit.model.theta))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitTable(CandidateTable):
     """Every candidate of a selection: its fit, its criteria, its classes and its evidence."""
 
     criteria: Criteria
@@ -154,128 +175,82 @@ class FitTable(Printable):
         return found
 
     @property
-    def _hidden(self) -> list[str]:
-        """Names of hidden variables that some candidate has."""
-        each = self.criteria.candidates
-        return list(dict.fromkeys(told.name for c in each for told in c.classification))
-
-    def tidy(self) -> Columns:
-        """Give a row for each candidate."""
-        certainty, hidden = self.criteria.selection.certainty, self._hidden
-        of = [f"_{name}" if len(hidden) > 1 else "" for name in hidden]
-        names = (
-            *(tidy_name(self.criteria.selection), "log_likelihood", "dimension", *SHOWN),
-            *(name for o in of for name in (f"entropy_r2{o}", f"smallest_class{o}")),
-            *(("blrt_p", "blrt_p_stderr", "blrt_draws") if self._drawn else ()),
-            *(("vlmr_p", "lmr_p") if self._ratio_tests else ()),
-            *("log_evidence", "probability"),
-        )
-        rows = (
-            (
-                c.candidate.label,
-                c.candidate.fit.log_lik,
-                c.candidate.fit.model.network.dimension,
-                *(c.criteria[name] for name in SHOWN),
-                *(x for name in hidden for x in _told(c, name)),
-                *self._drawn_columns(c.candidate.label),
-                *self._ratio_p(c.candidate.label),
-                certainty.values[c.candidate.label],
-                certainty.probabilities[c.candidate.label],
-            )
-            for c in self.criteria.candidates
-        )
-        return transposed(names, rows)
+    def columns(self) -> list[TableColumn]:
+        table, selection = self.criteria, self.criteria.selection
+        labels, each = [c.label for c in selection.candidates], table.candidates
+        certainty, alone = selection.certainty, len(labels) == 1
+        one = "class" if selection.unit == "classes" else "state"
+        symbol = "S" if first_column(selection)[1] else "k"
+        found = [table.sizes[name] for name in ("label", "log L", "d")]
+        found += [table.criterion(n, star=not alone) for n in SHOWN]
+        for name in table.hidden:
+            of, tidy = (f"{join}{name}" * (len(table.hidden) > 1) for join in (" of ", "_"))
+            own = [c.of_hidden(name) for c in each]
+            r2 = [nan if v is None else v.entropy_r2 for v in own]
+            least = [_smallest(c, name) for c in each]
+            found += [
+                _column(f"entropy R²{of}", f"entropy_r2{tidy}", r2, partial(number, digits=3)),
+                _column(f"smallest {one}{of}", f"smallest_class{tidy}", least, probability),
+            ]
+        if drawn := selection.ratio_tests:
+            tests = [drawn.get(k) if isinstance(k, int) else None for k in labels]
+            p = [nan if t is None else t.p_value for t in tests]
+            cells = [number(nan) if t is None else drawn_p(t) for t in tests]
+            errors = [nan if t is None else t.stderr for t in tests]
+            draws = [None if t is None else len(t.replicates) for t in tests]
+            found += [
+                TableColumn("BLRT p", "blrt_p", p, list(cells)),
+                _column(None, "blrt_p_stderr", errors),
+                _column(None, "blrt_draws", draws),
+            ]
+        if ratios := self._ratio_tests:
+            pairs = [ratios.get(k) for k in labels]
+            vlmr = [nan if t is None else t.p_value for t in pairs]
+            lmr = [nan if t is None else t.adjusted_p for t in pairs]
+            found += [
+                _column("VLMR p", "vlmr_p", vlmr, _p_value),
+                _column("LMR p", "lmr_p", lmr, _p_value),
+            ]
+        p, stderr = [certainty.probabilities[k] for k in labels], certainty.stderr
+        shown = [chance(x, stderr[k], exact=alone) for x, k in zip(p, labels, strict=True)]
+        values = [certainty.values[k] for k in labels]
+        return [
+            *found,
+            _column(f"log p(D|{symbol})", "log_evidence", values, number),
+            TableColumn(f"p({symbol})", "probability", p, list(shown)),
+        ]
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        selection, chosen, hidden = self.criteria.selection, self.criteria.chosen, self._hidden
-        certainty, alone = selection.certainty, len(selection.candidates) == 1
-
-        def row(c: CandidateStatistics) -> tuple[str, ...]:
-            label, fit = c.candidate.label, c.candidate.fit
-            told = [_told(c, name) for name in hidden]
-            return (
-                str(label),
-                number(fit.log_lik),
-                str(fit.model.network.dimension),
-                *(starred(c.criteria[n], chosen[n] == label and not alone) for n in SHOWN),
-                *(text for r2, least in told for text in (number(r2, 3), probability(least))),
-                *self._drawn_cell(label),
-                *(number(p, 3) if isnan(p) else probability(p) for p in self._ratio_p(label)),
-                number(certainty.values[label]),
-                chance(certainty.probabilities[label], certainty.stderr[label], exact=alone),
-            )
-
-        first, words = first_column(selection)
-        symbol = "S" if words else "k"
-        of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
-        one = "class" if selection.unit == "classes" else "state"
-        apart = [text for o in of for text in (f"entropy R²{o}", f"smallest {one}{o}")]
-        evidence = (f"log p(D|{symbol})", f"p({symbol})")
-        ratios = ("VLMR p", "LMR p") if self._ratio_tests else ()
-        drawn = ("BLRT p",) if self._drawn else ()
-        header = (first, "log L", "d", *SHOWN, *apart, *drawn, *ratios, *evidence)
-        rows = tuple(row(c) for c in self.criteria.candidates)
-        return [Grid(self._title(), header, rows, words, tuple(self._notes(alone)))]
-
-    @property
-    def _drawn(self) -> Mapping[int, RatioTest]:
-        """Each number of classes against one less, by the bootstrap, where that was asked for."""
-        return self.criteria.selection.ratio_tests
-
-    def _drawn_columns(self, label: Label) -> tuple[float | None, ...]:
-        """P of the bootstrap, its Monte Carlo error and its draws; nothing where none has any."""
-        if not self._drawn:
-            return ()
-        test = self._drawn.get(label) if isinstance(label, int) else None
-        return (
-            (nan, nan, None) if test is None else (test.p_value, test.stderr, len(test.replicates))
-        )
-
-    def _drawn_cell(self, label: Label) -> tuple[Shown, ...]:
-        if not self._drawn:
-            return ()
-        test = self._drawn.get(label) if isinstance(label, int) else None
-        return (number(nan),) if test is None else (drawn_p(test),)
-
-    def _ratio_p(self, label: Label) -> tuple[float, ...]:
-        """P-values of a number of classes against one less; nothing where no number has any."""
-        if not self._ratio_tests:
-            return ()
-        test = self._ratio_tests.get(label)
-        return (nan, nan) if test is None else (test.p_value, test.adjusted_p)
-
-    def _title(self) -> str:
-        names = isinstance(self.criteria.candidates[0].candidate.label, str)
-        return (
-            "Fit of the networks" if names else f"Fit by number of {self.criteria.selection.unit}"
-        )
-
-    def _notes(self, alone: bool) -> list[str]:
         selection = self.criteria.selection
         certainty, cases = selection.certainty, selection.candidates[0].problem.cases
-        stars = "" if alone else " * the lowest."
-        notes = [
-            f"N = {round(cases, 1):,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}"
-        ]
-        notes += self.criteria.where_taken()
-        notes.append(f"Evidence by {TITLES[certainty.by]}: {certainty.how}.")
-        if self._drawn:
-            notes.append(f"BLRT p: k {selection.unit} against k − 1, {how_drawn(self._drawn)}")
-        if self._ratio_tests:
-            notes.append(RATIOS.format("BLRT" if self._drawn else worded("--blrt 99")))
+        stars = "" if len(selection.candidates) == 1 else " * the lowest."
         far = [str(k) for k in certainty.values if k not in certainty.measured]
+        drawn, unit = selection.ratio_tests, selection.unit
+        notes = [
+            f"N = {round(cases, 1):,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}",
+            *self.criteria.where_taken(),
+            f"Evidence by {TITLES[certainty.by]}: {certainty.how}.",
+        ]
+        if drawn:
+            notes.append(f"BLRT p: k {unit} against k − 1, {how_drawn(drawn)}")
+        if self._ratio_tests:
+            notes.append(RATIOS.format("BLRT" if drawn else worded("--blrt 99")))
         if certainty.by == TRUTH.name and far:
             notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")
-        return [*notes, *limits(selection)]
+        networks = isinstance(selection.candidates[0].label, str)
+        title = "Fit of the networks" if networks else f"Fit by number of {unit}"
+        return [self.grid(title, selection, [*notes, *limits(selection)])]
 
 
-def _told(c: CandidateStatistics, name: str) -> tuple[float, float]:
-    """Entropy R² and the smallest size of one hidden variable; NaN if a candidate has it not."""
+def _p_value(p: float) -> str:
+    return number(p, 3) if isnan(p) else probability(p)
+
+
+def _smallest(c: CandidateStatistics, name: str) -> float:
+    """The smallest size of the states of a hidden variable; NaN if a candidate has it not."""
     model = c.candidate.model
-    r2 = next((told.entropy_r2 for told in c.classification if told.name == name), float("nan"))
     h = next((h for h in model.network.hidden if model.network.variables[h].name == name), None)
-    return r2, float("nan") if h is None else float(sizes_of(model, h).min())
+    return nan if h is None else float(sizes_of(model, h).min())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,7 +272,6 @@ class PaperTables(Printable):
         return self._tables[0].tidy()
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
         grids = [grid for table in self._tables for grid in table.grids()]
         return grids if self.items is not None else [*grids, Grid("", notes=(NO_ITEMS,))]
 

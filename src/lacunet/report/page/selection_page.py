@@ -22,15 +22,9 @@ from lacunet.report.page.render import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import TRUTH, How
-from lacunet.selection.grids import (
-    TITLES,
-    answer,
-    beside_classes,
-    cannot_tell,
-    factor_words,
-    limits,
-)
-from lacunet.selection.other_answers import calibration_grid, why_not_bic
+from lacunet.selection.explanations import why_not_bic
+from lacunet.selection.grids import TITLES, beside_classes, calibration_grid, factor_words
+from lacunet.selection.sentences import answer, cannot_tell, limits
 from lacunet.tabular import chance
 
 

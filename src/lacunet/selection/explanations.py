@@ -1,8 +1,4 @@
-"""Each number of hidden states against one less, by the bootstrap: what papers print beside BIC.
-
-Why BIC chooses another candidate than the evidence: from the numbers of the data at hand.
-How far each cheap score is from the measured evidence, for candidates that have it.
-"""
+"""Why scores differ: BIC against the evidence, scores against measurements, bootstrap tests."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.fitting.diagnose import state_sizes
 from lacunet.fitting.fit import Fit, Options, learn
-from lacunet.flags import Kind
 from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import find_classes
 from lacunet.models.network import Network
@@ -25,15 +20,14 @@ from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES
 from lacunet.selection.average import Label
-from lacunet.selection.candidates import Selection
 from lacunet.summaries.ratio_tests import RatioTest, ratio_of_fits
-from lacunet.tabular import Grid, Shown, chance, number
 
 if TYPE_CHECKING:
     from lacunet.selection.candidates import Candidate, Selection
 
 STOP_AFTER = 20  # draws that gain as much as the data: p is far from small then, and soon known
-TITLE = "Bootstrap likelihood-ratio tests (ML fits)"
+EDGE = 0.01  # a probability this near to 0 or 1 is at the edge
+BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 
 
 def ratio_tests(
@@ -45,7 +39,7 @@ def ratio_tests(
     executor: Executor,
     kept: Kept,
 ) -> dict[int, RatioTest]:
-    """Test numbers of states against one less; `networks` has those too."""
+    """Test each number of states against one less, by the bootstrap; `networks` has those too."""
     numbers = [k for k in tested if k - 1 in networks]
     fits: dict[int, Fit] = {}
     for k in sorted({n for pair in numbers for n in (pair - 1, pair)}):
@@ -60,52 +54,6 @@ def ratio_tests(
             fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, kept=kept
         )
     return found
-
-
-def drawn_p(test: RatioTest) -> Shown:
-    """Write a p-value with its Monte Carlo error; the smallest that the draws can show has none."""
-    return chance(test.p_value, test.stderr if test.exceeding else None)
-
-
-def how_drawn(tests: Mapping[int, RatioTest]) -> str:
-    """Say how many draws there were, and what that means for p."""
-    asked = max(test.asked for test in tests.values())
-    stopped = any(test.stopped for test in tests.values())
-    early = f" (fewer, where {STOP_AFTER} of them gain as much before)" * stopped
-    least = number(1 / (1 + asked), 3)
-    return (
-        f"by {asked} data sets drawn from the smaller fit{early}; ± Monte Carlo standard error; "
-        f"no p can be below {least}."
-    )
-
-
-def ratio_grid(tests: Mapping[int, RatioTest], unit: str) -> Grid:
-    """One row for each test."""
-    rows = tuple(
-        (
-            f"{k} against {k - 1}",
-            number(test.statistic),
-            str(len(test.replicates)),
-            str(test.exceeding),
-            drawn_p(test),
-        )
-        for k, test in tests.items()
-    )
-    notes = (
-        f"p: {how_drawn(tests)}",
-        f"A small p speaks against the smaller number of {unit}.",
-        *(
-            f"- {k} against {k - 1}: {flag}"
-            for k, test in tests.items()
-            for flag in test.flags
-            if flag.kind is Kind.MORE_STATES_FIT_WORSE
-        ),
-    )
-    header = (unit, "2 log ratio", "draws", "gain as much", "p")
-    return Grid(TITLE, header, rows, frozenset({0}), notes)
-
-
-EDGE = 0.01  # a probability this near to 0 or 1 is at the edge
 
 
 @dataclass(frozen=True)
@@ -123,7 +71,7 @@ def why_not_bic(selection: Selection) -> OtherChoice | None:
     """Explain why BIC chooses another candidate; None if it does not, or nothing is chosen."""
     if selection.label is None or len(selection.candidates) < 2:
         return None
-    other = max(selection.candidates, key=_bic)
+    other = max(selection.candidates, key=lambda c: c.fit.log_lik - _bic_charge(c))
     best = selection.best
     if other.label == best.label:
         return None
@@ -134,36 +82,25 @@ def why_not_bic(selection: Selection) -> OtherChoice | None:
         return None
     gain = large.fit.log_lik - small.fit.log_lik
     charged, cost = _bic_charge(large) - _bic_charge(small), gain - factor
-    own, ways = _why(large, cost < charged), _ways(selection, small, large)
+    ways, numbered = "", large.log_labellings - small.log_labellings
+    if numbered > 0 and selection.score(selection.headline).every_labelling:
+        ways = (
+            f" {numbered:.1f} nats are off already, for {large.title} can be numbered in more ways."
+        )
     cases = large.problem.cases
+    why = _why(large, cost < charged)
     sentences = (
         f"{large.title} fit {gain:.1f} nats better than {small.title}, by {more} more parameters.",
         f"BIC takes {charged:.1f} nats for them, ½ log {cases:,.6g} each, as if all cases told.",
-        f"The evidence, an average over the parameters, takes {cost:.1f} nats.{own}{ways}",
+        f"The evidence, an average over the parameters, takes {cost:.1f} nats.{why}{ways}",
     )
     says = "the evidence" if selection.certainty.reliable else "the answer above"
-    title = f"Why BIC says {_short(other)}, and {says} {_short(best)}"
+    title = f"Why BIC says {other.label}, and {says} {best.label}"
     return OtherChoice(title, sentences, gain, charged, cost)
-
-
-def _short(candidate: Candidate) -> str:
-    return str(candidate.label)
 
 
 def _bic_charge(candidate: Candidate) -> float:
     return 0.5 * candidate.dimension * math.log(candidate.problem.cases)
-
-
-def _bic(candidate: Candidate) -> float:
-    return candidate.fit.log_lik - _bic_charge(candidate)
-
-
-def _ways(selection: Selection, small: Candidate, large: Candidate) -> str:
-    """What it is worth that more classes can be numbered in more ways, where that is counted."""
-    more = large.log_labellings - small.log_labellings
-    if not (more > 0 and selection.score(selection.headline).every_labelling):
-        return ""
-    return f" {more:.1f} nats are off already, for {large.title} can be numbered in more ways."
 
 
 def _why(large: Candidate, cheap: bool) -> str:
@@ -187,14 +124,11 @@ def _why(large: Candidate, cheap: bool) -> str:
     )
 
 
-BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
-
-
 def best_few(selection: Selection) -> list[Label]:
     """The most probable candidates by the headline, in the order of the selection."""
-    chances = {k: p if math.isfinite(p) else -1.0 for k, p in selection.posterior().items()}
-    ranked = sorted(chances, key=lambda label: -chances[label])
-    return [c.label for c in selection.candidates if c.label in ranked[:BEST_FEW]]
+    p = {k: p if math.isfinite(p) else -1.0 for k, p in selection.posterior().items()}
+    best = sorted(p, key=lambda label: -p[label])[:BEST_FEW]
+    return [c.label for c in selection.candidates if c.label in best]
 
 
 @dataclass(frozen=True)
@@ -208,9 +142,9 @@ class Calibration:
     def nearest(self) -> str | None:
         """The score with the smallest mean absolute error, of those that all of them have."""
         means = {
-            name: math.fsum(abs(e) for e in errors.values()) / len(errors)
+            name: math.fsum(map(abs, errors.values())) / len(errors)
             for name, errors in self.errors.items()
-            if len(errors) == len(self.stderr) and all(math.isfinite(e) for e in errors.values())
+            if len(errors) == len(self.stderr) and all(map(math.isfinite, errors.values()))
         }
         return min(means, key=lambda name: means[name], default=None)
 
@@ -224,36 +158,10 @@ def calibration(selection: Selection) -> Calibration | None:
     measured = [(c, c.measured) for c in selection.candidates if c.measured is not None]
     if not measured:
         return None
-    errors = {
-        score.name: {
-            c.label: c.scores[score.name].value
-            - (m.value if score.every_labelling else m.one_labelling)
-            for c, m in measured
-            if score.name in c.scores
-        }
-        for score in SCORES
-    }
-    known = {name: of_candidates for name, of_candidates in errors.items() if of_candidates}
-    return Calibration(known, {c.label: m.stderr for c, m in measured})
-
-
-def calibration_grid(selection: Selection) -> Grid | None:
-    """Score by score, candidate by candidate."""
-    held = calibration(selection)
-    if held is None:
-        return None
-    names = {s.name: s.title for s in SCORES}
-    labels = list(held.stderr)
-    rows = tuple(
-        (names[name], *(number(errors[label]) if label in errors else "–" for label in labels))
-        for name, errors in held.errors.items()
-    )
-    last = (
-        "standard error",
-        *("lower bound" if e is None else number(e) for e in held.stderr.values()),
-    )
-    notes = ["A score at one mode is held against one labelling, the others against them all."]
-    if held.nearest:
-        notes.append(f"Nearest here: {names[held.nearest]}.")
-    header, title = ("score", *map(str, labels)), "Score − measured evidence, in nats"
-    return Grid(title, header, (*rows, last), notes=tuple(notes))
+    errors: dict[str, dict[Label, float]] = {}
+    for score in SCORES:
+        for c, m in measured:
+            if score.name in c.scores:
+                truth = m.value if score.every_labelling else m.one_labelling
+                errors.setdefault(score.name, {})[c.label] = c.scores[score.name].value - truth
+    return Calibration(errors, {c.label: m.stderr for c, m in measured})

@@ -1,0 +1,207 @@
+"""A selection in sentences: the answer, what limits it, and what to know of its candidates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lacunet.flags import Kind
+from lacunet.models.latent_class import has_classes
+from lacunet.selection.average import ENOUGH, FIRST, Labellings
+from lacunet.selection.certainty import Certainty
+from lacunet.tabular import chance, probability
+from lacunet.wording import range_words
+
+if TYPE_CHECKING:
+    from lacunet.selection.candidates import Selection
+
+RIVALS = 3  # other candidates that the answer names
+WORTH_A_WORD = 0.005  # probability of a candidate, or of a number of used classes, that is named
+NAMED = 4  # such numbers at most
+ONCE = (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS)
+FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
+WHAT = {
+    "strength": "the prior strength",
+    "scale": "the variances that classes are expected to have",
+}
+
+
+def answer(selection: Selection) -> str:
+    """Say the answer in one sentence."""
+    certainty = selection.certainty
+    if certainty.choice is None:
+        return "No score has a value for any candidate: nothing can be chosen."
+    what = _what(selection)
+    if len(selection.candidates) == 1:
+        return f"{what} (the only candidate)."
+    if selection.at_least:
+        return f"At least {what} ({_largest(selection)}), {certainty.how}."
+    if cannot_tell(selection):
+        return f"{what} (how probable that is cannot be told: the search is unstable)."
+    k = certainty.choice
+    p, it = (
+        chance(certainty.probabilities[k], certainty.stderr[k]),
+        k if isinstance(k, int) else "it",
+    )
+    chances = [f"probability {p} that {it} is right, among {_tried(selection)}"]
+    chances += _rivals(certainty)
+    if selection.more is not None and selection.more > ENOUGH:
+        chances.append(f"more than {_most(selection)}, not tried: up to about {selection.more:.2f}")
+    if labellings_matter(selection):
+        every = selection.posterior(labellings=Labellings.ALL)
+        best = max(every, key=lambda k: every[k])
+        words = probability(every[best], exact=False)
+        chances.append(f"counting all equal labellings, {best}: {words}")
+    return f"{what} ({'; '.join(chances)}), {certainty.how}."
+
+
+def cannot_tell(selection: Selection) -> bool:
+    """Whether no probability can be told: the search for the answer is unstable.
+
+    Its evidence is that of a fit that may not be the best one: any number would be too sure.
+    """
+    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
+    return doubted and not selection.best.fit.for_scores.stable
+
+
+def labellings_matter(selection: Selection) -> bool:
+    """Whether equal labellings can move the answer; all structures may have the same number."""
+    alone = len(selection.candidates) == 1
+    if alone or selection.score(selection.headline).every_labelling:
+        return False
+    numbers = {c.log_labellings for c in selection.candidates}
+    return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
+
+
+def _most(selection: Selection) -> int:
+    return max(c.label for c in selection.candidates if isinstance(c.label, int))
+
+
+def _largest(selection: Selection) -> str:
+    """Say that the answer is the largest number tried, so that none is known to be right."""
+    if isinstance(selection.label, str):
+        are = "is" if len(selection.at_edge) == 1 else "are"
+        return f"{' and '.join(selection.at_edge)} {are} at the largest number that was tried"
+    certainty, k = selection.certainty, selection.best.label
+    most = f"{_most(selection)} is the most that was tried, and more may be right"
+    if cannot_tell(selection):
+        return f"{most}; how probable that is cannot be told: the search is unstable"
+    others = _rivals(certainty)
+    p = chance(certainty.probabilities[k], certainty.stderr[k])
+    among = [f"among {_tried(selection)}, {k}: {p}", *others] if others else []
+    return "; ".join([most, *among])
+
+
+def _tried(selection: Selection) -> str:
+    """Say what was tried: 1 to 8, or 2, 4 and 8, or 3 networks."""
+    labels = [c.label for c in selection.candidates]
+    numbers = [k for k in labels if isinstance(k, int)]
+    if len(numbers) < len(labels):
+        return f"{len(labels)} {selection.unit}"
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _rivals(certainty: Certainty) -> list[str]:
+    """Write the other candidates that are worth a word."""
+    p, errors = certainty.probabilities, certainty.stderr
+    others = [k for k in certainty.ranking[1:] if p[k] >= WORTH_A_WORD]
+    words = [f"{k}: {chance(p[k], errors[k]).split(' ±')[0]}" for k in others[:RIVALS]]
+    return [*words, "others less"] if len(others) > RIVALS else words
+
+
+def _what(selection: Selection) -> str:
+    k = selection.label
+    if not isinstance(k, int):
+        return str(k)
+    if has_classes(selection.best.proposal.network):
+        return selection.best.title
+    (name,) = selection.best.proposal.sizes
+    return f"{selection.best.title} of {name}"
+
+
+def limits(selection: Selection) -> list[str]:
+    """Say in sentences what limits the certainty of the answer."""
+    survey, misfit, ends = selection.table.survey, selection.misfit, at_the_end(selection)
+    if selection.label is not None:
+        about = [flag for flag in selection.best.flags if flag.kind in ONCE]
+        ends += [f"{selection.best.title}: {flag}" for flag in about]
+    apart = ""
+    if misfit is not None and misfit.chosen == selection.label:
+        apart = misfit.warning(selection.best.title)
+    sentences = [
+        *(f"warning: {text}" for text in _sensitivity(selection, differ=True)),
+        *([f"warning: {apart}"] if apart else []),
+        *_used(selection),
+        *(f"warning: not fitted, and left out: {each}" for each in selection.failed),
+        *(f"warning: {end}" for end in ends),
+        *([_followed(selection)] if selection.extended else []),
+        *_sensitivity(selection, differ=False),
+        *([] if selection.reach is None else [str(selection.reach)]),
+        *map(str, selection.certainty.notes),
+        *([] if survey is None else [f"rows have {survey}"]),
+    ]
+    return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
+
+
+def at_the_end(selection: Selection) -> list[str]:
+    """Warn where better answers may lie beyond what was tried, and say what to try."""
+    k, labels = selection.label, [c.label for c in selection.candidates]
+    known = [n for n in labels if isinstance(n, int)]
+    if isinstance(k, str) and selection.at_edge:
+        sizes = selection.best.proposal.sizes
+        edge = " and ".join(f"{sizes[name]} of {name}" for name in selection.at_edge)
+        most = max(n for c in selection.candidates for n in c.proposal.sizes.values())
+        wider = range_words(1, 2 * most)
+        return [f"{edge} is the largest number that was tried. Try more: {wider}"]
+    if not isinstance(k, int) or len(known) < 2:
+        return []
+    few, many = min(known), max(known)
+    wider = f". Try more: {range_words(few, 2 * many)}"
+    if many in selection.unidentified:
+        wider = ", and these columns cannot tell even so many apart"
+    if k == many:
+        return [f"{k} is the largest number that was tried{wider}"]
+    if selection.more is not None and selection.more > ENOUGH:
+        return [f"more than {many} were not tried{wider}"]
+    if k == few and k > 1:
+        fewer = range_words(1, many)
+        return [f"{k} is the smallest number that was tried. Try fewer: {fewer}"]
+    return []
+
+
+def _sensitivity(selection: Selection, *, differ: bool) -> list[str]:
+    """Say the answers with other priors: those that differ from the answer, or the others."""
+    sentences = []
+    for what, title in WHAT.items():
+        own = [s for s in selection.sensitivity if s.what == what]
+        if len(selection.candidates) < 2 or not own or selection.label is None:
+            continue
+        factors = " and ".join(FACTORS.get(s.factor, f"{s.factor:g} times") for s in own)
+        answers = ", ".join(
+            f"{s.choice} ({probability(s.probabilities[s.choice], exact=False)})" for s in own
+        )
+        if differ == any(s.choice != selection.label for s in own):
+            depends = "the answer depends on the prior: " if differ else ""
+            sentences.append(f"{depends}with {factors} {title}: {answers}")
+    return sentences
+
+
+def _followed(selection: Selection) -> str:
+    """Say that a range was followed by itself, and why no further."""
+    first, most = f"more than {FIRST} {selection.unit} were probable", _most(selection)
+    more = selection.more or 0.0
+    if more > ENOUGH:
+        return f"{first}, so that up to {most} were tried; without a range of yours no more are"
+    p = probability(more, exact=False)
+    return f"{first}, so that up to {most} were tried: more than these have the probability {p}"
+
+
+def _used(selection: Selection) -> list[str]:
+    """Say how many classes have cases, which may be fewer than there are."""
+    if selection.used is None:
+        return []
+    shares = sorted(selection.used.items(), key=lambda share: -share[1])
+    worth = [(m, p) for n, (m, p) in enumerate(shares) if n == 0 or p >= WORTH_A_WORD]
+    words = ", ".join(f"{m} ({chance(p, None)})" for m, p in worth[:NAMED])
+    return [f"classes with at least one case: {words}"]
