@@ -26,7 +26,7 @@ from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.candidates import Proposal
-from lacunet.selection.effects import Workshop, direct_effects
+from lacunet.selection.effects import NestedFitter, direct_effects
 from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.groups import fit_levels
 from lacunet.selection.hole_readings import compare_readings
@@ -248,9 +248,9 @@ def test_classes_in_groups_and_direct_effects():
     table = load_dataset("values")
     grouped = grouped_classes(leaves_of(table, NumberPrior()), "A", 2)
     (classes,) = latent_classes(table, [1])
-    one, *others = both(lambda e: fit_levels(Workshop(table, 1.0, QUICK, e), grouped, None))
+    one, *others = both(lambda e: fit_levels(NestedFitter(table, 1.0, QUICK, e), grouped, None))
     effect, *effects = both(
-        lambda e: direct_effects(Workshop(table, 1.0, QUICK, e), classes.network)
+        lambda e: direct_effects(NestedFitter(table, 1.0, QUICK, e), classes.network)
     )
     assert effect.edges
     for other, same in zip(others, effects, strict=True):

@@ -60,7 +60,7 @@ from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scores.evaluation import score_at
-from lacunet.selection.effects import DirectEffects, Workshop, direct_effects
+from lacunet.selection.effects import DirectEffects, NestedFitter, direct_effects
 from lacunet.selection.evaluating import latent_classes
 from lacunet.selection.regression import ClassRegression, CovariateModels
 from lacunet.settings import DEFAULTS, Settings
@@ -333,8 +333,8 @@ def add_direct_effects(
         table, (structure,) = with_answers(table, structure)
     with at_work(settings, listener) as engine:
         prepare(engine.executor, structure)
-        workshop = Workshop(table, one_alpha(settings), settings.options, engine.executor)
-        return direct_effects(workshop, structure)
+        fitter = NestedFitter(table, one_alpha(settings), settings.options, engine.executor)
+        return direct_effects(fitter, structure)
 
 
 @with_options(*READ, "missing_as_state", "scores", "estimate", "dimension", "threads")

@@ -23,7 +23,7 @@ from lacunet.models.number_prior import Covariance
 from lacunet.runtime.checkpoint import FORGETFUL
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
-from lacunet.selection.effects import Workshop
+from lacunet.selection.effects import NestedFitter
 from lacunet.selection.evaluating import check_states
 from lacunet.selection.group_comparison import GroupComparison, compare_levels
 from lacunet.settings import DEFAULTS
@@ -87,7 +87,7 @@ def compare_groups(
     with at_work(settings, listener) as engine:
         executor = engine.executor
         prepare(executor, grouped.network)
-        fitting = Workshop(table, alpha, settings.options, executor.part(0.0, 0.5))
+        fitting = NestedFitter(table, alpha, settings.options, executor.part(0.0, 0.5))
         levels, found = compare_levels(fitting, grouped, named)
         found = as_sure_as_asked(found, settings, executor.part(0.5, 1.0), FORGETFUL)
     return GroupComparison(levels, found)

@@ -20,7 +20,7 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.scores import HEADLINE, RECOMMENDED, VB
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import Certainty
-from lacunet.selection.effects import Trial, Workshop
+from lacunet.selection.effects import NestedFitter, Trial
 from lacunet.selection.evaluating import candidate_at
 from lacunet.selection.groups import Alignment, Level, LevelFit, Levels, fit_levels
 from lacunet.summaries.intervals import Intervals, drawn_answers
@@ -221,16 +221,16 @@ SCORES = (VB, HEADLINE, RECOMMENDED[0])  # what decides whether to measure, and 
 
 
 def compare_levels(
-    workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
+    fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None
 ) -> tuple[Levels, Selection]:
     """Fit the models, and take their scores."""
-    levels, silent = fit_levels(workshop, grouped, named), workshop.executor.silent()
+    levels, silent = fit_levels(fitter, grouped, named), fitter.executor.silent()
     candidates = [
         candidate_at(Proposal(str(f.level), f.grouped.network, {}), f.fitted.fit, SCORES, silent)
         for f in levels.fits
     ]
-    alpha, options = workshop.alpha, workshop.options
-    return levels, Selection(workshop.table, tuple(candidates), options, alpha, levels.prior)
+    alpha, options = fitter.alpha, fitter.options
+    return levels, Selection(fitter.table, tuple(candidates), options, alpha, levels.prior)
 
 
 @dataclass(frozen=True, eq=False)

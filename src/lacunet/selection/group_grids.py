@@ -7,11 +7,12 @@ import numpy as np
 
 from lacunet.models.display import profile_lines
 from lacunet.models.surgery import table_of
+from lacunet.selection.effects import RATIO, ratio_cells
 from lacunet.selection.grids import TITLES, factor_words, starred
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import Level
 from lacunet.selection.sentences import WORTH_A_WORD, limits
-from lacunet.summaries.ratio_tests import AT_EDGE, LikelihoodRatio
+from lacunet.summaries.ratio_tests import AT_EDGE
 from lacunet.tabular import Grid, Shown, chance, number, probability, share, transposed
 from lacunet.wording import worded
 
@@ -22,7 +23,6 @@ MEANINGS = {
     Level.FREE: "the classes of the groups are different classes (no invariance)",
 }
 ALL = "all"
-RATIO = ("2 log ratio", "df", "p(χ²)")
 
 
 def answer(found: GroupComparison) -> str:
@@ -107,14 +107,8 @@ def _models(found: GroupComparison) -> Grid:
     return Grid(title, header, tuple(rows), notes=tuple(notes))
 
 
-def _ratio(ratio: LikelihoodRatio | None) -> tuple[str, ...]:
-    if ratio is None:
-        return ("–", "–", "–")
-    return number(ratio.statistic), str(ratio.df), share(ratio.p_value)
-
-
 def _tests(found: GroupComparison) -> Grid:
-    rows = tuple((f"{t.narrow} against {t.wide}", *_ratio(t.ratio)) for t in found.tests)
+    rows = tuple((f"{t.narrow} against {t.wide}", *ratio_cells(t.ratio)) for t in found.tests)
     notes = ["A small p speaks against the first of the two."]
     if edges := max(t.ratio.at_edge for t in found.tests):
         notes.append(AT_EDGE.format(number=edges))
@@ -126,7 +120,7 @@ def _tests(found: GroupComparison) -> Grid:
 
 def _items(found: GroupComparison) -> Grid:
     partly, names = found.levels.partly, [trial.edge[1] for trial in found.items]
-    columns = {"item": names, **transposed(RATIO, (_ratio(t.ratio) for t in found.items))}
+    columns = {"item": names, **transposed(RATIO, (ratio_cells(t.ratio) for t in found.items))}
     columns["log BF"] = [number(found.log_factor([name])) for name in names]
     if partly is not None:
         free = partly.grouped.free

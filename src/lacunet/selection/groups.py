@@ -26,9 +26,9 @@ from lacunet.runtime.executor import Executor
 from lacunet.selection.average import Label
 from lacunet.selection.effects import (
     Edge,
-    Fitted,
+    NestedFit,
+    NestedFitter,
     Trial,
-    Workshop,
     add_while_it_pays,
     log_weight,
     trials_of,
@@ -131,7 +131,7 @@ class LevelFit:
 
     level: Level
     grouped: Grouped
-    fitted: Fitted
+    fitted: NestedFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Levels:
     """The models, and the other sets of free items that were fitted on the way to them."""
 
     fits: tuple[LevelFit, ...]  # the narrowest first
-    sets: Mapping[tuple[str, ...], Fitted]  # every set of free items that was fitted
+    sets: Mapping[tuple[str, ...], NestedFit]  # every set of free items that was fitted
     trials: tuple[Trial, ...]  # items that were set free, one at a time
     alignment: Alignment  # of the free model
     named: bool  # whether the user named the free items of the partly equal model
@@ -182,7 +182,7 @@ class Levels:
                 found[other] = math.exp(factor + log_weight(len(other), self._items))
         return found
 
-    def names(self, fitted: Fitted) -> tuple[str, ...]:
+    def names(self, fitted: NestedFit) -> tuple[str, ...]:
         """Give the free items of a fit, in the order of the table."""
         return Grouped(fitted.network, self.fits[0].grouped.group).free
 
@@ -194,34 +194,32 @@ class Levels:
         return len(self.fits[0].grouped.items)
 
 
-def fit_levels(workshop: Workshop, grouped: Grouped, named: Sequence[str] | None) -> Levels:
+def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None) -> Levels:
     """Fit answers that are equal, partly equal and free.
 
     In part: those that are named are free; None: the most probable set that a search finds.
     """
-    executor, network = workshop.executor, grouped.network
+    executor, network = fitter.executor, grouped.network
     edges = [(grouped.variable.name, network.variables[i].name) for i in grouped.items]
-    equal = replace(workshop, executor=executor.part(0.0, 0.3)).searched(network)
-    one_by_one = replace(workshop, executor=executor.part(0.3, 0.6, "items"))
+    equal = replace(fitter, executor=executor.part(0.0, 0.3)).searched(network)
+    one_by_one = replace(fitter, executor=executor.part(0.3, 0.6, "items"))
     if named is None:
         _, trials = add_while_it_pays(one_by_one, equal, partial(_not_free, edges), len(edges))
     else:
         trials = trials_of(one_by_one, equal, edges, len(edges))
-    sets = _best_of_each_set(grouped, trials)
+    sets = _best_by_set(grouped, trials)
     fits = [LevelFit(Level.EQUAL, grouped, equal)]
     shown = _most_probable(sets, len(edges)) if named is None else named
     executor.say(Level.PARTLY, 0.6)
     if 0 < len(shown) < len(edges):
         some = Grouped(with_edges(network, [e for e in edges if e[1] in shown]), grouped.group)
         known = [sets[some.free]] if some.free in sets else []
-        partly = workshop.searched(some.network, [equal, *known])
+        partly = fitter.searched(some.network, [equal, *known])
         fit = matched_fit(partly.fit, _widened(equal.fit, partly.fit.problem))
         fits.append(LevelFit(Level.PARTLY, some, replace(partly, fit=fit)))
     executor.say(Level.FREE, 0.8)
     whole = Grouped(with_edges(network, edges), grouped.group)
-    free = workshop.searched(
-        whole.network, [f.fitted for f in fits], partial(_fit_each_group, whole)
-    )
+    free = fitter.searched(whole.network, [f.fitted for f in fits], partial(_fit_each_group, whole))
     fit, alignment = aligned(free.fit, whole, _widened(equal.fit, free.fit.problem))
     fits.append(LevelFit(Level.FREE, whole, replace(free, fit=fit)))
     executor.say("", 1.0)
@@ -233,13 +231,13 @@ def fit_levels(workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
     return Levels(tuple(fits), sets, tuple(same), alignment, named is not None)
 
 
-def _free(grouped: Grouped, fitted: Fitted) -> tuple[str, ...]:
+def _free(grouped: Grouped, fitted: NestedFit) -> tuple[str, ...]:
     return Grouped(fitted.network, grouped.group).free
 
 
-def _best_of_each_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], Fitted]:
+def _best_by_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], NestedFit]:
     """Give every set of free items that was tried its best fit."""
-    found: dict[tuple[str, ...], Fitted] = {}
+    found: dict[tuple[str, ...], NestedFit] = {}
     for fitted in (f for trial in trials for f in (trial.before, trial.after)):
         names = _free(grouped, fitted)
         if names not in found or fitted.log_evidence > found[names].log_evidence:
@@ -247,7 +245,7 @@ def _best_of_each_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[s
     return found
 
 
-def _most_probable(sets: Mapping[tuple[str, ...], Fitted], items: int) -> tuple[str, ...]:
+def _most_probable(sets: Mapping[tuple[str, ...], NestedFit], items: int) -> tuple[str, ...]:
     """Find the most probable set of some items, but not all; none where none was tried."""
     some = {
         names: fitted.log_evidence + log_weight(len(names), items)
@@ -257,7 +255,7 @@ def _most_probable(sets: Mapping[tuple[str, ...], Fitted], items: int) -> tuple[
     return max(some, key=lambda names: some[names], default=())
 
 
-def _not_free(edges: Sequence[Edge], now: Fitted) -> list[Edge]:
+def _not_free(edges: Sequence[Edge], now: NestedFit) -> list[Edge]:
     """Edges that a network does not have."""
     network = now.network
     return [e for e in edges if network.index(e[0]) not in network.parents[network.index(e[1])]]

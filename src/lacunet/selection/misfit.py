@@ -1,18 +1,63 @@
-"""What chosen classes may stand for: models in place of them, and checks that fail, in words."""
+"""Whether classes stand for something else: other models of the same table, by evidence.
+
+A latent class model explains what it does not allow for (dependent answers, tails, skewness,
+covariances or a continuum) by more classes, and the more of them the better it fits. A chosen
+number of classes is therefore compared with models that allow for one of these and need fewer
+classes, or none. All have proper priors and one scale. Under a class model a Bayes factor above
+20 n has a chance of at most 1 in 20 n, so that one of n models passes it in 1 of 20 tables at most.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from lacunet.summaries.predictive_checks import Check, failed
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.evidence.shaped_classes import merged, shaped_problem
+from lacunet.evidence.trait import trait_of
+from lacunet.fitting.fit import Fit, learn
+from lacunet.fitting.neighbours import climbed_from
+from lacunet.inference.classes import FAILURES
+from lacunet.inference.leaves import leaves_of, widest_block
+from lacunet.inference.problem import at_equal_distances, build_problem
+from lacunet.models.latent_class import find_classes, has_classes, over_leaves, with_edges
+from lacunet.models.network import Network
+from lacunet.models.number_prior import Covariance, NumberPrior
+from lacunet.models.prior import Alpha, dirichlet
+from lacunet.runtime.executor import Executor
+from lacunet.runtime.rows import rows_at
+from lacunet.selection.effects import (
+    Edge,
+    approximate_log_evidence,
+    log_weight,
+    ordered_edge,
+    possible_pairs,
+    start_with_edges,
+)
+from lacunet.summaries.predictive_checks import Check, failed, predictive_checks
+from lacunet.summaries.residuals import bivariate_residuals
+from lacunet.summaries.statistics import few_pairs
 from lacunet.tabular import Grid, probability
 from lacunet.wording import residual_words, worded
 
+if TYPE_CHECKING:
+    from lacunet.selection.candidates import Selection
+
 CLEAR = math.log(20.0)  # nats by which another model must be better, to be said
+MOST_ROWS = 10_000  # distinct rows that are looked at; of more, so many stand for all
+MOST_EDGES = 12  # direct effects that are added to a number of classes
+HOPELESS = 2.0  # times what residuals promise, from which a gap is not worth the work
+NEAR = 6.0  # nats that a pair may seem not to be worth, and be tried all the same
+MOST_CLASSES = 6  # of other models
+STARTS = 6  # of classes with covariances, for each number of them
+WIDEST = 20  # numbers that may have a covariance matrix in this check
+BENT, HEAVY = 0.15, 0.85  # |ε| and δ of a shape from which its column is named
 
 
 class Departure(StrEnum):
@@ -46,18 +91,17 @@ class Alternative:
         """What it is."""
         if self.classes is None:
             return "one continuous trait"
-        classes = f"{self.classes} class{'' if self.classes == 1 else 'es'}"
         if self.departure is Departure.EDGES:
-            return f"{classes} with direct effects {', '.join(self.edges)}"
+            return f"{self._classes} with direct effects {', '.join(self.edges)}"
         if self.departure is Departure.COVARIANCE:
-            return f"{classes} with covariances"
-        return f"{classes} of numbers that are {self._shape}"
+            return f"{self._classes} with covariances"
+        shape = [f"skewed ({', '.join(self.skewed)})"] if self.skewed else []
+        shape += [f"heavy-tailed ({', '.join(self.heavy)})"] if self.heavy else []
+        return f"{self._classes} of numbers that are {' or '.join(shape) or 'not normal'}"
 
     @property
-    def _shape(self) -> str:
-        parts = [f"skewed ({', '.join(self.skewed)})"] if self.skewed else []
-        parts += [f"heavy-tailed ({', '.join(self.heavy)})"] if self.heavy else []
-        return " or ".join(parts) or "not normal"
+    def _classes(self) -> str:
+        return f"{self.classes} class{'' if self.classes == 1 else 'es'}"
 
     def sentence(self, chosen: str) -> str:
         """Say what the chosen classes may be, how probable that is, and what to do."""
@@ -68,21 +112,21 @@ class Alternative:
                 f"{chosen} may be slices of a continuum: {self.title} has {against}. Read them as "
                 "low to high, or use a factor or item response model"
             )
-        other = f"{self.title}: {against}"
-        if self.departure is Departure.EDGES:
-            classes = f"{self.classes} class{'' if self.classes == 1 else 'es'}"
-            return (
-                f"{chosen} may stand for direct dependence between answers. {other}. Try "
-                f"{residual_words()} with {classes}"
-            )
-        if self.departure is Departure.COVARIANCE:
-            return (
-                f"{chosen} may stand for numbers that vary together within classes. {other}. "
-                + worded("Try --covariance full")
-            )
-        return f"{chosen} may stand for skewness or heavy tails within classes. {other}. " + worded(
-            "Try another kind of column (--kinds NAME=lognormal), or logarithms"
-        )
+        what, advice = {
+            Departure.EDGES: (
+                "direct dependence between answers",
+                f"Try {residual_words()} with {self._classes}",
+            ),
+            Departure.COVARIANCE: (
+                "numbers that vary together within classes",
+                worded("Try --covariance full"),
+            ),
+            Departure.SHAPE: (
+                "skewness or heavy tails within classes",
+                worded("Try another kind of column (--kinds NAME=lognormal), or logarithms"),
+            ),
+        }[self.departure]
+        return f"{chosen} may stand for {what}. {self.title}: {against}. {advice}"
 
 
 @dataclass(frozen=True)
@@ -115,37 +159,35 @@ class Misfit:
 
     def document(self, chosen: str) -> dict[str, Any]:
         """Describe it for JSON; `chosen` names the chosen classes."""
-        models = [
-            {
-                "departure": a.departure.value,
-                "title": a.title,
-                "classes": a.classes,
-                "log_bayes_factor": a.log_bayes_factor,
-                "probability": a.probability,
-                "edges": a.edges,
-                "skewed": a.skewed,
-                "heavy": a.heavy,
-                "slopes": dict(a.slopes),
-                "clear": a in self.clear,
-                "sentence": a.sentence(chosen),
-            }
-            for a in self.alternatives
-        ]
-        checks = [
-            {
-                "name": c.name,
-                "columns": c.columns,
-                "p_value": c.p_value,
-                "draws": c.draws,
-                "failed": c in self.failed,
-            }
-            for c in self.checks
-        ]
         return {
             "warning": self.warning(chosen),
             "chosen": self.chosen,
-            "models": models,
-            "checks": checks,
+            "models": [
+                {
+                    "departure": a.departure.value,
+                    "title": a.title,
+                    "classes": a.classes,
+                    "log_bayes_factor": a.log_bayes_factor,
+                    "probability": a.probability,
+                    "edges": a.edges,
+                    "skewed": a.skewed,
+                    "heavy": a.heavy,
+                    "slopes": dict(a.slopes),
+                    "clear": a in self.clear,
+                    "sentence": a.sentence(chosen),
+                }
+                for a in self.alternatives
+            ],
+            "checks": [
+                {
+                    "name": c.name,
+                    "columns": c.columns,
+                    "p_value": c.p_value,
+                    "draws": c.draws,
+                    "failed": c in self.failed,
+                }
+                for c in self.checks
+            ],
         }
 
 
@@ -163,5 +205,170 @@ def misfit_grid(found: Misfit, chosen: str) -> Grid:
     if found.checks:
         each = ", ".join(f"{c.name} {c.p_value:.2g}" for c in found.checks)
         notes.append(f"p-values of {chosen} by tables drawn from the model: {each}.")
-    header = ("model", "log BF", "p")
-    return Grid("In place of classes", header, rows, frozenset({0}), tuple(notes))
+    return Grid("In place of classes", ("model", "log BF", "p"), rows, notes=tuple(notes))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModels:
+    """The latent class models of a table that others are compared with."""
+
+    table: Table
+    alpha: Alpha
+    fits: Mapping[int, Fit]  # by number of classes, none above the chosen one
+    chosen: int
+    to_beat: float  # evidence of the chosen number of classes
+    numbers: NumberPrior
+
+    @property
+    def few(self) -> list[int]:
+        """Numbers of classes that other models may have."""
+        return [k for k in self.fits if k <= MOST_CLASSES]
+
+
+def misfit_of(selection: Selection, numbers: NumberPrior, executor: Executor) -> Misfit | None:
+    """Hold the chosen number of classes against other models; None where they are no classes."""
+    chosen = selection.label
+    if not isinstance(chosen, int) or not has_classes(selection.best.proposal.network):
+        return None
+    checks = predictive_checks(selection.best.fit)
+    try:
+        models = _class_models(selection, chosen, numbers)
+    except FAILURES:
+        models = None
+    if models is None:
+        return Misfit(chosen, (), checks)
+    found = executor.silent().map(partial(_best, models), list(ALTERNATIVES))
+    alternatives = [a for a in found if a is not None and math.isfinite(a.log_bayes_factor)]
+    ordered = sorted(alternatives, key=lambda a: -a.log_bayes_factor)
+    return Misfit(chosen, tuple(ordered), checks)
+
+
+def _class_models(selection: Selection, chosen: int, numbers: NumberPrior) -> ClassModels | None:
+    if find_classes(selection.best.proposal.network) is None:
+        return None
+    few = [c for c in selection.candidates if isinstance(c.label, int) and c.label <= chosen]
+    fits = {c.label: c.fit.for_scores for c in few if isinstance(c.label, int)}
+    if not all(fit.problem.network.plain for fit in fits.values()):
+        return None
+    table, alpha = selection.table, selection.alpha
+    to_beat = selection.under_alpha.get(chosen, math.nan)
+    if len(table.codes) > MOST_ROWS:  # rows at equal distances, as if there were no others
+        taken, times = at_equal_distances(table.counts, MOST_ROWS)
+        codes, counts = rows_at(table.codes, taken), np.asarray(times, dtype=np.float64)
+        table = replace(table, codes=codes, counts=counts, design=None, holder=None)
+        fits = {k: _climbed(table, alpha, fit.problem.network, fit) for k, fit in fits.items()}
+        to_beat = approximate_log_evidence(fits[chosen])
+    if not math.isfinite(to_beat):
+        return None
+    return ClassModels(table, alpha, fits, chosen, to_beat, numbers)
+
+
+def _climbed(table: Table, alpha: Alpha, network: Network, near: Fit) -> Fit:
+    """Climb over a table from the parameters of a fit, with edges more or none."""
+    problem = build_problem(table, network, dirichlet(network, alpha))
+    return climbed_from(problem, near.options, start_with_edges(near, problem), [near])
+
+
+def _best(models: ClassModels, departure: Departure) -> Alternative | None:
+    """The most probable model of a kind; None where there is none, or it cannot be fitted."""
+    best: Alternative | None = None
+    try:
+        for found in ALTERNATIVES[departure](models):
+            if best is None or found.log_bayes_factor > best.log_bayes_factor:
+                best = found
+    except FAILURES:
+        pass
+    return best
+
+
+def _trait(models: ClassModels) -> Iterator[Alternative]:
+    found = trait_of(models.fits[min(models.fits)].problem, models.to_beat)
+    if found is not None:
+        slopes = {name: tuple(b.tolist()) for name, b in found.slopes.items()}
+        factor = found.log_evidence - models.to_beat
+        yield Alternative(Departure.TRAIT, None, factor, slopes=slopes)
+
+
+def _with_effects(models: ClassModels) -> Iterator[Alternative]:
+    """Add direct effects to each number of classes, the pair with the worst residual first."""
+    problem = models.fits[models.chosen].problem
+    possible = possible_pairs(problem.network)
+    if possible < 3 or not few_pairs(problem, latent_class=False):
+        return
+    for k in models.few:
+        fit, edges = models.fits[k], list[Edge]()
+        base, value = fit.problem.network, approximate_log_evidence(fit)
+        for _ in range(min(MOST_EDGES, possible)):
+            worth = _worth(fit, k, models.table.weight, edges)
+            promised = sum(max(gain, 0.0) for gain, _ in worth)
+            near = max((gain for gain, _ in worth), default=-math.inf)
+            if near < -NEAR or models.to_beat - value > HOPELESS * promised + NEAR:
+                break
+            edges.append(max(worth)[1])
+            fit = _climbed(models.table, models.alpha, with_edges(base, edges), fit)
+            grown = approximate_log_evidence(fit) + log_weight(len(edges), possible)
+            if not grown > value:
+                break
+            value, named = grown, tuple(":".join(edge) for edge in edges)
+            yield Alternative(Departure.EDGES, k, value - models.to_beat, edges=named)
+
+
+def _worth(fit: Fit, k: int, cases: float, there: list[Edge]) -> list[tuple[float, Edge]]:
+    """What each pair of answers would gain by an edge, about: half of X², less its price by BIC."""
+    network = fit.problem.network
+    pairs = bivariate_residuals(fit.model, fit.problem.codes, fit.problem.counts)
+    price = 0.5 * k * math.log(max(cases, 2.0))
+    found = [
+        (0.5 * pair.x2 - price * pair.df, ordered_edge(network, pair)) for pair in pairs if pair.df
+    ]
+    return [(gain, e) for gain, e in found if e not in there and math.isfinite(gain)]
+
+
+def _with_covariance(models: ClassModels) -> Iterator[Alternative]:
+    """Let all numbers vary together within few classes."""
+    if models.numbers.covariance != Covariance():
+        return
+    blocks = widest_block(models.table)
+    if not blocks or len(blocks[0]) > WIDEST:
+        return
+    best, numbers = -math.inf, replace(models.numbers, covariance=Covariance(named=blocks))
+    leaves = leaves_of(models.table, numbers)
+    for k in models.few:
+        network = over_leaves(leaves, k)
+        problem = build_problem(models.table, network, dirichlet(network, models.alpha))
+        options = replace(models.fits[k].options, starts=STARTS)
+        value = approximate_log_evidence(learn(problem, options))
+        yield Alternative(Departure.COVARIANCE, k, value - models.to_beat)
+        if value < best:
+            return
+        best = max(best, value)
+
+
+def _with_shape(models: ClassModels) -> Iterator[Alternative]:
+    """Let numbers be skewed and have heavy tails within few classes."""
+    problem = shaped_problem(models.fits[min(models.fits)].problem)
+    if problem is None:
+        return
+    chosen = models.fits[models.chosen]
+    (shares,) = chosen.problem.about_hidden(chosen.model.theta)
+    coarser = {R.shape[1]: R for R in merged(shares, problem, 1)}
+    best = -math.inf
+    for k in models.few:
+        own = models.fits[k]
+        (R,) = own.problem.about_hidden(own.model.theta)
+        found = problem.fitted([R, coarser[k]] if k < models.chosen else [R])
+        if found is None or found.log_evidence < best:
+            return
+        best = found.log_evidence
+        skewed = tuple(name for name, e in found.skewness.items() if abs(e) > BENT)
+        heavy = tuple(name for name, d in found.tails.items() if d < HEAVY)
+        factor = found.log_evidence - models.to_beat
+        yield Alternative(Departure.SHAPE, k, factor, skewed=skewed, heavy=heavy)
+
+
+ALTERNATIVES: dict[Departure, Callable[[ClassModels], Iterator[Alternative]]] = {
+    Departure.EDGES: _with_effects,
+    Departure.COVARIANCE: _with_covariance,
+    Departure.SHAPE: _with_shape,
+    Departure.TRAIT: _trait,
+}
