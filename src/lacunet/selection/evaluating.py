@@ -26,7 +26,7 @@ from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
-from lacunet.scores.evaluation import ScoreRequest, ScoredFit, Unfitted, score_at, score_fits
+from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_at, score_fits
 from lacunet.selection.average import ENOUGH, FIRST, FURTHER, Label, Reach, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
@@ -52,7 +52,9 @@ def fit_candidates(
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks, each with its problem; one that cannot be fitted says why."""
     asked = [
-        ScoreRequest(Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title)
+        ScoreRequest(
+            Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title
+        )
         for proposal, problem in zip(proposals, problems, strict=True)
     ]
     found = score_fits(asked, executor, kept)

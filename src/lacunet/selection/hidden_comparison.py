@@ -1,8 +1,4 @@
-"""Evidence for a hidden variable, averaged over priors of the tables, and what follows from it.
-
-What looking for hidden variables led to, and what speaks for it.
-A latent class model of a table, with as many classes as its evidence asks for.
-"""
+"""The evidence for a hidden variable, averaged over priors of the tables; and classes alone."""
 
 from __future__ import annotations
 
@@ -41,6 +37,8 @@ from lacunet.tabular import Columns, Grid, Printable
 KEPT = 0.5  # probability from which on a hidden variable is kept
 WORTH = 1e-3  # weight of a prior from which on it must be known how graphs compare under it
 HALVED = math.log(2.0)  # of the prior probability, by each state beyond two
+WITHOUT = "no hidden variable"
+FIRST, MOST = 8, 64  # classes that are tried; twice as many, where the most are the best
 
 
 def log_prior(network: Network, columns: int) -> float:
@@ -55,39 +53,37 @@ def log_prior(network: Network, columns: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
+class PriorAverage:
     """Two graphs compared under several priors, which are equally probable before the data."""
 
     pairs: tuple[Selection, ...]  # each with the graph with more hidden variables last
 
-    @property
-    def labels(self) -> list[tuple[Label, Label]]:
-        """The graph with fewer hidden variables and that with more, under each prior."""
-        return [(p.candidates[0].label, p.candidates[-1].label) for p in self.pairs]
+    @cached_property
+    def factors(self) -> list[Factor]:
+        """The Bayes factor of the graph with more hidden variables under each prior."""
+        return [p.bayes_factor(p.candidates[-1].label, p.candidates[0].label) for p in self.pairs]
 
     @cached_property
     def log_evidence(self) -> FloatArray:
-        """Log p(D|S) of both graphs under each prior, (priors, 2)."""
-        values = [p.certainty.values for p in self.pairs]
-        each = [[v[a], v[b]] for v, (a, b) in zip(values, self.labels, strict=True)]
-        return np.array(each, dtype=np.float64)
+        """Log p(D|S) of the graph with fewer hidden variables and that with more, (priors, 2)."""
+        return np.array(
+            [[p.certainty.values[p.candidates[n].label] for n in (0, -1)] for p in self.pairs],
+            dtype=np.float64,
+        )
 
     @cached_property
-    def weights(self) -> FloatArray:
-        """Posterior weights of the priors given each graph, (priors, 2)."""
+    def _weights(self) -> list[float]:
+        """Posterior weight of each prior, given the graph that it matters more for."""
         w = np.exp(self.log_evidence - self.log_evidence.max(axis=0))
-        found: FloatArray = w / w.sum(axis=0)
+        found: list[float] = (w / w.sum(axis=0)).max(axis=1).tolist()
         return found
 
     @cached_property
     def factor(self) -> Factor:
         """The Bayes factor of the graph with more hidden variables, averaged over the priors."""
         fewer, more = (float(np.logaddexp.reduce(column)) for column in self.log_evidence.T)
-        each = [
-            p.bayes_factor(b, a).stderr for p, (a, b) in zip(self.pairs, self.labels, strict=True)
-        ]
-        matter = [(w, e) for w, e in zip(self.weights.max(axis=1), each, strict=True) if w >= WORTH]
-        errors = [None if e is None else float(w * e) for w, e in matter]
+        each = zip(self._weights, self.factors, strict=True)
+        errors = [None if f.stderr is None else w * f.stderr for w, f in each if w >= WORTH]
         stderr = None if None in errors else math.hypot(*(e for e in errors if e is not None))
         return Factor(more - fewer, stderr)
 
@@ -112,24 +108,16 @@ class Averaged:
         return float(np.exp(more - np.logaddexp(fewer, more)))
 
     @property
-    def known(self) -> bool:
-        """Whether more than an approximation tells, under each prior that matters.
-
-        Graphs that are close and too large to be measured are not told apart by approximations.
-        """
-        weights = self.weights.max(axis=1)
-        hows = [pair.certainty.how for pair in self.pairs]
-        return all(
-            w < WORTH or how is not How.APPROXIMATED for w, how in zip(weights, hows, strict=True)
-        )
-
-    @property
     def kept(self) -> bool:
-        """Whether the graph with more hidden variables is the answer."""
-        return self.known and self.probability > KEPT
+        """Whether the graph with more hidden variables is the answer.
 
-
-WITHOUT = "no hidden variable"
+        More than an approximation must tell so, under each prior that matters: graphs that are
+        close and too large to be measured are not told apart by approximations.
+        """
+        hows = [
+            p.certainty.how for p, w in zip(self.pairs, self._weights, strict=True) if w >= WORTH
+        ]
+        return How.APPROXIMATED not in hows and self.probability > KEPT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,14 +153,12 @@ class HiddenFound(Printable):
         graph with a hidden variable was worth a comparison.
         """
         with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
-        if not with_some:
-            return None
-        return self.selection.bayes_factor(with_some[0], WITHOUT)
+        return self.selection.bayes_factor(with_some[0], WITHOUT) if with_some else None
 
     @cached_property
-    def averaged(self) -> Averaged:
+    def averaged(self) -> PriorAverage:
         """The comparison averaged over priors: what decides."""
-        return Averaged((self.selection, *self.others))
+        return PriorAverage((self.selection, *self.others))
 
     @property
     def probability(self) -> float | None:
@@ -182,62 +168,44 @@ class HiddenFound(Printable):
     @property
     def comparison(self) -> str:
         """The Bayes factor and the probability in sentences, or why there are none."""
-        if self.factor is None or self.probability is None:
+        if self.factor is None:
             return "No graph with a hidden variable came near the best one without."
-        odds = f"prior odds {self.averaged.prior_odds:.2g}; kept above {KEPT:g}"
+        average = self.averaged
+        each = [
+            f"{factor} under {_prior_of(pair)}"
+            for pair, factor in zip(average.pairs, average.factors, strict=True)
+        ]
+        over = f"; averaged over both, {average.factor}" if len(each) > 1 else ""
         return (
             f"Log Bayes factor of the best graph with hidden variables and without: "
-            f"{self._factors()}. Probability with hidden variables, of these two: "
-            f"{self.probability:.2g} ({odds})."
+            f"{', '.join(each)}{over}. Probability with hidden variables, of these two: "
+            f"{average.probability:.2g} (prior odds {average.prior_odds:.2g}; kept above {KEPT:g})."
         )
-
-    def _factors(self) -> str:
-        """The Bayes factor under each prior, and averaged over them."""
-        pairs, labels = self.averaged.pairs, self.averaged.labels
-        each = [
-            f"{pair.bayes_factor(more, fewer)} under {_prior_of(pair)}"
-            for pair, (fewer, more) in zip(pairs, labels, strict=True)
-        ]
-        if len(each) == 1:
-            return each[0]
-        return f"{', '.join(each)}; averaged over both, {self.averaged.factor}"
 
     def tidy(self) -> Columns:
         """Give a row for each variable: its states, and its parents."""
         return self.network.tidy()
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        number, how = len(self.hidden), self.selection.certainty.how
+        number, certainty = len(self.hidden), self.selection.certainty
         what = hidden_variables(number) if number else WITHOUT
-        title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
-        close = "It is not kept: they are too close for an approximation to tell."
-        better = self.probability is not None and self.probability > KEPT
-        notes = (
-            self.comparison,
-            *([close] if not number and better else []),
-            *(f"- {note}" for note in self.selection.certainty.notes),
-        )
-        first = hidden_grid(self.model, title, notes) if number else Grid(title, notes=notes)
-        return [first, graph_grid(self.network)]
+        title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f}"
+        title = f"{title} ({certainty.how})"
+        notes = [self.comparison]
+        if not number and self.probability is not None and self.probability > KEPT:
+            notes.append("It is not kept: they are too close for an approximation to tell.")
+        told = (*notes, *(f"- {note}" for note in certainty.notes))
+        first = hidden_grid(self.model, title, told) if number else Grid(title, notes=told)
+        names = [v.name for v in self.network.variables]
+        parents = [", ".join(names[p] for p in pa) or "–" for pa in self.network.parents]
+        graph = {"variable": names, "parents": parents}
+        return [first, Grid.by_columns("Graph", graph, frozenset({0, 1}))]
 
 
 def _prior_of(pair: Selection) -> str:
     """Say the prior of a comparison in words."""
     alpha = pair.alpha
     return describe_alpha(alpha) if isinstance(alpha, str | int | float) else "the prior given"
-
-
-def graph_grid(network: Network) -> Grid:
-    """Say which parents every variable has."""
-    names = [v.name for v in network.variables]
-    rows = [
-        (names[v], ", ".join(names[p] for p in pa) or "–") for v, pa in enumerate(network.parents)
-    ]
-    return Grid("Graph", ("variable", "parents"), tuple(rows), frozenset({0, 1}))
-
-
-FIRST, MOST = 8, 64  # classes that are tried; twice as many, where the most are the best
 
 
 def learn_classes(
@@ -249,10 +217,21 @@ def learn_classes(
     *,
     prior: NumberPrior = USUAL,
 ) -> LatentTree:
-    """Choose the number of classes as `select` does."""
+    """Choose the number of classes as `select` does; twice as many are tried if the most win."""
     check_columns(table)
     prepare(executor, over_leaves(leaves_of(table, prior), 2))
-    tried = _tried(table, alpha, options, executor, prior)
+    most, label = FIRST, None
+    while label is None or (label == most and most < MOST):
+        most = FIRST if label is None else 2 * most
+        tried = evaluate(
+            table,
+            latent_classes(table, range(1, most + 1), prior),
+            scores=(CSL_OCCUPIED, VB),
+            options=options,
+            alpha=alpha,
+            executor=executor,
+        )
+        label = tried.label
     found = measure_posterior(tried, goal=goal, executor=executor)
     certainty, best = found.certainty, found.best
     return LatentTree(
@@ -263,21 +242,3 @@ def learn_classes(
         f"{TITLES[certainty.by]}, {certainty.how}",
         flags=(*few_rows(table), *best.flags, *certainty.notes),
     )
-
-
-def _tried(
-    table: Table, alpha: float | str, options: Options, executor: Executor, prior: NumberPrior
-) -> Selection:
-    most = FIRST
-    while True:
-        found = evaluate(
-            table,
-            latent_classes(table, range(1, most + 1), prior),
-            scores=(CSL_OCCUPIED, VB),
-            options=options,
-            alpha=alpha,
-            executor=executor,
-        )
-        if found.label != most or most == MOST:
-            return found
-        most *= 2

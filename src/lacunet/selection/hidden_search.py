@@ -1,13 +1,13 @@
-"""Graphs with hidden variables as candidates, each at the maximum that its search led to.
+"""Look for hidden variables, one after the other, for as long as the evidence rises.
 
-The search for hidden variables under one prior: the best graphs so far, and their evidence.
-Look for hidden variables, one after the other, for as long as the evidence rises.
+Every graph is searched under the prior that was given and, where the data clearly support another
+one more, under that prior too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -18,18 +18,16 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import Goal
 from lacunet.fitting.diagnose import Variational
-from lacunet.fitting.fit import Options, learn, with_posterior
-from lacunet.inference.symmetry import symmetries_of
+from lacunet.fitting.fit import Options, learn
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
-from lacunet.scores import CSL_OCCUPIED, VB, Score, ScoreInput
-from lacunet.scores.evaluation import score_at
-from lacunet.selection.average import Label
+from lacunet.scores import CSL_OCCUPIED, VB, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import How
-from lacunet.selection.hidden_comparison import WITHOUT, Averaged, HiddenFound
+from lacunet.selection.evaluating import candidate_at
+from lacunet.selection.hidden_comparison import WITHOUT, HiddenFound, PriorAverage
 from lacunet.selection.measuring import (
     approximated,
     by_measurements,
@@ -50,169 +48,14 @@ from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import USUAL, GraphTask, graph_task
 
 SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
-
-
-def candidate_of(
-    label: Label, found: LatentGraphFit, options: Options, executor: Executor
-) -> Candidate:
-    """Climb from what was found, and take the scores there."""
-    network, problem = found.model.network, found.posterior.problem
-    fit = learn(problem, options, executor=executor.silent(), start=found.model)
-    at = ScoreInput(problem, fit.model.theta, options=options, executor=executor.silent())
-    scores = score_at(at, SCORES)
-    return Candidate(
-        Proposal(label, network, network.hidden_sizes),
-        with_posterior(fit, at.softmax_climb.point),
-        at.dimension,
-        scores,
-        symmetries_of(problem).log_count,
-    )
-
-
 STARTS = 8  # of fits with fewer states, which scores need
-
-
-@dataclass(frozen=True, eq=False)
-class Measuring:
-    """How two graphs are compared."""
-
-    options: Options  # of fits; their starts are few
-    goal: Goal  # of evidence that is measured
-    always: bool  # whether it is measured also where scores tell graphs clearly apart
-    close: float  # nats between two graphs, from which on scores are trusted to tell the better
-    executor: Executor
-
-
-@dataclass(eq=False)
-class OnePrior:
-    """A task with its prior, and the best graphs that were found under it."""
-
-    growing: Growing
-    how: Measuring
-    without: Learned  # the best graph without hidden variables
-    now: LatentGraphFit  # the best graph that was kept
-    alone: Candidate  # `without`, with its scores
-    kept: Candidate  # `now`, with its scores
-    rival: Candidate | None = None  # the best graph with hidden variables, kept or not
-    pair: Selection | None = None  # the comparison of `alone` and `rival`, where it was made
-    tried: dict[str, LatentGraphFit] = field(
-        default_factory=dict
-    )  # graphs with one hidden variable more
-
-    @classmethod
-    def begin(
-        cls, task: GraphTask, seed: int, how: Measuring, executor: Executor, journal: Journal
-    ) -> OnePrior:
-        """Search without hidden variables."""
-        learned = learn_task(task, executor, journal)
-        growing = Growing(task, np.random.default_rng([seed, 2]), journal)
-        now = growing.first(learned)
-        alone = candidate_of(WITHOUT, now, _few_starts(how.options), how.executor)
-        return cls(growing, how, learned, now, alone, alone)
-
-    def propose(self, number: int) -> None:
-        """Look for graphs with one hidden variable more."""
-        found = enumerate(self.growing.one_more(self.now))
-        self.tried = {number_of(number, OTHER.format(k + 1) * (k > 0)): one for k, one in found}
-
-    def take_over(self, number: int, others: Mapping[str, LatentGraphFit]) -> None:
-        """Fit the best of graphs that were found under another prior, too."""
-        if others:
-            best = max(others.values(), key=lambda one: one.value)
-            self.tried[number_of(number, ELSEWHERE)] = self.growing.taken_over(best, number)
-
-    def search_alone_again(self) -> None:
-        """Search without hidden variables again, from the best graph that has one."""
-        if not self.tried:
-            return
-        best = max(self.tried.values(), key=lambda one: one.value)
-        found = self.growing.without_again(self.now, best)
-        if found is not self.now:
-            self.now, self.without = found, _improved(self.without, found.posterior)
-            self.alone = self.kept = self._candidate(WITHOUT, found)
-
-    def best_tried(self) -> Candidate:
-        """Score the graphs that were tried, and give the best."""
-        return max((self._candidate(k, one) for k, one in self.tried.items()), key=score_of)
-
-    def compare(self, other: Candidate, *, close: bool) -> Selection:
-        """Compare the graph that was kept with another; by scores, if nothing depends on it."""
-        if close or self.how.always:
-            return self._compared(self.kept, other)
-        task, both = self.growing.task, (self.kept, other)
-        return approximated(Selection(task.table, both, self.how.options, task.alpha, None))
-
-    def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
-        """Keep a graph that was tried, if it is better."""
-        first = self.kept is self.alone
-        if not (first or better):
-            return
-        known = [c for c in pair.candidates if c.label == label] if pair else []
-        self.rival = known[0] if known else self._candidate(label, self.tried[label])
-        self.pair = pair if first else None
-        if better:
-            self.kept, self.now = self.rival, self.tried[label]
-
-    def against_none(self) -> Selection:
-        """Compare the best graph with hidden variables, if there is one, and that without."""
-        return self.pair or self._compared(self.alone, self.rival or self.alone)
-
-    def _candidate(self, label: str, found: LatentGraphFit) -> Candidate:
-        return candidate_of(label, found, _few_starts(self.how.options), self.how.executor)
-
-    def _compared(self, one: Candidate, other: Candidate) -> Selection:
-        """Compare two graphs; where they are close their evidence is measured."""
-        task, how, both = self.growing.task, self.how, (one,) if one is other else (one, other)
-        found = Selection(task.table, both, how.options, task.alpha, None)
-        if how.always and len(both) > 1:
-            labels = [c.label for c in both]
-            return by_measurements(
-                measure_each(found, labels, goal=how.goal, executor=how.executor)
-            )
-        if len(both) == 1 or abs(score_of(one) - score_of(other)) > how.close:
-            # Each graph was searched for: that one climb ended the search is no sign of doubt.
-            certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
-            return replace(found, found=certainty)
-        return measure_posterior(found, goal=how.goal, executor=how.executor.silent())
-
-
-OTHER, ELSEWHERE = ", graph {}", ", found under another prior"  # in labels
-
-
-def _improved(learned: Learned, q: Variational) -> Learned:
-    """Put a graph with a higher bound in the place of one that was learned."""
-    problem = q.problem
-    families = conjugacy.log_marginal(q.N, problem.alpha, problem.layout) + problem.log_bases
-    return replace(
-        learned,
-        posterior=q,
-        families=tuple(families.tolist()),
-        csl=None,
-        measured=None,
-        bounds=(*learned.bounds, q.bound),
-    )
-
-
-def number_of(number: int, variant: str) -> str:
-    """Label a candidate."""
-    return f"{hidden_variables(number)}{variant}"
-
-
-def _few_starts(options: Options) -> Options:
-    return replace(options, starts=min(STARTS, options.starts))
-
-
-def score_of(candidate: Candidate) -> float:
-    """Log p(D|S) of a candidate by the score to trust."""
-    return candidate.scores[CSL_OCCUPIED.name].value
-
-
 MOST = 3  # hidden variables, if nothing else is asked for
 CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
 FAR = 20.0  # nats behind the other prior, from which on nothing is measured for the decision
 FIRST = 0.3  # of the work, about, is the graph without hidden variables
 EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are held against the one that was given
 WORTH = 1.0  # nats by which data must support one of them more, to search under it too
+OTHER, ELSEWHERE = ", graph {}", ", found under another prior"  # in labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +82,126 @@ class HiddenSearch:
         return {**about, "settings": {**about["settings"], "hidden": own}}
 
 
+def score_of(candidate: Candidate) -> float:
+    """Log p(D|S) of a candidate by the score to trust."""
+    return candidate.scores[CSL_OCCUPIED.name].value
+
+
+def _best(tried: dict[str, LatentGraphFit]) -> LatentGraphFit:
+    return max(tried.values(), key=lambda one: one.value)
+
+
+@dataclass(eq=False)
+class PriorSearch:
+    """A task with its prior, and the best graphs that were found under it."""
+
+    growing: Growing
+    how: HiddenSearch
+    executor: Executor
+    without: Learned  # the best graph without hidden variables
+    now: LatentGraphFit  # the best graph that was kept
+    alone: Candidate  # `without`, with its scores
+    kept: Candidate  # `now`, with its scores
+    rival: Candidate | None = None  # the best graph with hidden variables, kept or not
+    pair: Selection | None = None  # the comparison of `alone` and `rival`, where it was made
+    tried: dict[str, LatentGraphFit] = field(
+        default_factory=dict
+    )  # graphs with one hidden variable more
+
+    @classmethod
+    def begin(
+        cls, task: GraphTask, how: HiddenSearch, first: Executor, rest: Executor, journal: Journal
+    ) -> PriorSearch:
+        """Search without hidden variables."""
+        learned = learn_task(task, first, journal)
+        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
+        now = growing.first(learned)
+        alone = _candidate(WITHOUT, now, how, rest)
+        return cls(growing, how, rest, learned, now, alone, alone)
+
+    def propose(self, number: int) -> None:
+        """Look for graphs with one hidden variable more."""
+        label, found = hidden_variables(number), self.growing.one_more(self.now)
+        self.tried = {label + OTHER.format(k + 1) * (k > 0): one for k, one in enumerate(found)}
+
+    def search_alone_again(self) -> None:
+        """Search without hidden variables again, from the best graph that has one."""
+        if not self.tried:
+            return
+        found = self.growing.without_again(self.now, _best(self.tried))
+        if found is not self.now:
+            self.now, self.without = found, _improved(self.without, found.posterior)
+            self.alone = self.kept = self._scored(WITHOUT, found)
+
+    def best_tried(self) -> Candidate:
+        """Score the graphs that were tried, and give the best."""
+        return max((self._scored(k, one) for k, one in self.tried.items()), key=score_of)
+
+    def compare(self, one: Candidate, other: Candidate) -> Selection:
+        """Compare two graphs; where they are close their evidence is measured."""
+        how, found = self.how, self.unmeasured(one, other)
+        if how.always and one is not other:
+            labels = [c.label for c in found.candidates]
+            return by_measurements(
+                measure_each(found, labels, goal=how.goal, executor=self.executor)
+            )
+        if one is other or abs(score_of(one) - score_of(other)) > CLOSE:
+            # Each graph was searched for: that one climb ended the search is no sign of doubt.
+            certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
+            return replace(found, found=certainty)
+        return measure_posterior(found, goal=how.goal, executor=self.executor.silent())
+
+    def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
+        """Put two graphs together."""
+        task, both = self.growing.task, (one,) if one is other else (one, other)
+        return Selection(task.table, both, self.how.options, task.alpha, None)
+
+    def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
+        """Keep a graph that was tried, if it is better."""
+        first = self.kept is self.alone
+        if not (first or better):
+            return
+        known = [c for c in pair.candidates if c.label == label] if pair else []
+        self.rival = known[0] if known else self._scored(label, self.tried[label])
+        self.pair = pair if first else None
+        if better:
+            self.kept, self.now = self.rival, self.tried[label]
+
+    def against_none(self) -> Selection:
+        """Compare the best graph with hidden variables, if there is one, and that without."""
+        return self.pair or self.compare(self.alone, self.rival or self.alone)
+
+    def _scored(self, label: str, found: LatentGraphFit) -> Candidate:
+        return _candidate(label, found, self.how, self.executor)
+
+
+def _candidate(
+    label: str, found: LatentGraphFit, how: HiddenSearch, executor: Executor
+) -> Candidate:
+    """Climb from what a search led to, and take the scores there."""
+    options, silent = (
+        replace(how.options, starts=min(STARTS, how.options.starts)),
+        executor.silent(),
+    )
+    fit = learn(found.posterior.problem, options, executor=silent, start=found.model)
+    network = found.model.network
+    return candidate_at(Proposal(label, network, network.hidden_sizes), fit, SCORES, silent)
+
+
+def _improved(learned: Learned, q: Variational) -> Learned:
+    """Put a graph with a higher bound in the place of one that was learned."""
+    problem = q.problem
+    families = conjugacy.log_marginal(q.N, problem.alpha, problem.layout) + problem.log_bases
+    return replace(
+        learned,
+        posterior=q,
+        families=tuple(families.tolist()),
+        csl=None,
+        measured=None,
+        bounds=(*learned.bounds, q.bound),
+    )
+
+
 def find_hidden(
     table: Table,
     alpha: float | str,
@@ -254,18 +217,26 @@ def find_hidden(
     `resume` is the file of a search that may be stopped.
     """
     check_columns(table)
-    _check_room(knowledge)
+    if knowledge.max_parents == 0:
+        raise OptionError(
+            "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
+        )
     task = graph_task(table, alpha, how.graphs, knowledge, prior)
     with closing(Journal(resume, how.fingerprint(task) if resume else None)) as journal:
-        half, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
-        measuring = Measuring(how.options, how.goal, how.always, CLOSE, rest)
-        seed = how.graphs.seed
-        priors = [OnePrior.begin(task, seed, measuring, half, journal)]
+        first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
+        priors = [PriorSearch.begin(task, how, first, rest, journal)]
         other = supported_exponent(task, priors[0].without)
         if other is not None:
             wider, chapter = replace(task, alpha=other), journal.chapter("supported prior")
-            priors.append(OnePrior.begin(wider, seed, measuring, half, chapter))
-        return _look(priors, how.most, rest, journal)
+            priors.append(PriorSearch.begin(wider, how, first, rest, chapter))
+        for number in range(1, how.most + 1):
+            rest.say(hidden_piece(number), (number - 1) / how.most)
+            _propose(priors, number)
+            if not priors[0].tried or not _decide(priors, number, journal):
+                break
+        pairs, own = [one.against_none() for one in priors], priors[0]
+        model = by_size(mean_model(own.kept.fit.model))
+        return HiddenFound(own.without, pairs[0], own.kept.label, model, tuple(pairs[1:]))
 
 
 def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
@@ -286,35 +257,22 @@ def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
     return best if values[best] > values[task.alpha] + WORTH else None
 
 
-def _look(
-    priors: Sequence[OnePrior], most: int, executor: Executor, journal: Journal
-) -> HiddenFound:
-    """Add hidden variables for as long as each makes the graph better."""
-    for number in range(1, most + 1):
-        executor.say(hidden_piece(number), (number - 1) / most)
-        _propose(priors, number)
-        if not priors[0].tried or not _decide(priors, number, journal):
-            break
-    pairs, first = [one.against_none() for one in priors], priors[0]
-    model = by_size(mean_model(first.kept.fit.model))
-    return HiddenFound(first.without, pairs[0], first.kept.label, model, tuple(pairs[1:]))
-
-
-def _propose(priors: Sequence[OnePrior], number: int) -> None:
+def _propose(priors: Sequence[PriorSearch], number: int) -> None:
     """Find graphs with one hidden variable more under each prior, and fit them under the other."""
     for one in priors:
         one.propose(number)
     own = [dict(one.tried) for one in priors]
     for one in priors:
         for other, found in zip(priors, own, strict=True):
-            if other is not one:
-                one.take_over(number, found)
+            if other is not one and found:
+                label = hidden_variables(number) + ELSEWHERE
+                one.tried[label] = one.growing.taken_over(_best(found), number)
     if number == 1:
         for one in priors:
             one.search_alone_again()
 
 
-def _decide(priors: Sequence[OnePrior], number: int, journal: Journal) -> bool:
+def _decide(priors: Sequence[PriorSearch], number: int, journal: Journal) -> bool:
     """Decide whether a graph with one hidden variable more is better, if that is not known."""
     piece = f"{hidden_piece(number)}, decision"
     if decided := journal.get(piece):
@@ -326,18 +284,15 @@ def _decide(priors: Sequence[OnePrior], number: int, journal: Journal) -> bool:
         [[score_of(one.kept), score_of(o)] for one, o in zip(priors, others, strict=True)]
     )
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
-    compared = zip(priors, others, near, strict=True)
-    pairs = [one.compare(other, close=close) for one, other, close in compared]
-    better = Averaged(tuple(pairs)).kept
+    pairs = [  # by scores, if nothing depends on it
+        one.compare(one.kept, other)
+        if close or one.how.always
+        else approximated(one.unmeasured(one.kept, other))
+        for one, other, close in zip(priors, others, near, strict=True)
+    ]
+    better = PriorAverage(tuple(pairs)).kept
     for one, other, pair in zip(priors, others, pairs, strict=True):
         measured = pair.certainty.how is not How.APPROXIMATED
         one.decided(str(other.label), pair if measured or not better else None, better=better)
     journal.put(piece, labels=[str(other.label) for other in others], better=better)
     return better
-
-
-def _check_room(knowledge: Knowledge) -> None:
-    if knowledge.max_parents == 0:
-        raise OptionError(
-            "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
-        )
