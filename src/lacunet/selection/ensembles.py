@@ -76,28 +76,25 @@ def stack_weights(log_lik: FloatArray, counts: FloatArray) -> FloatArray:
     return np.asarray(weights)
 
 
-class Learned(NamedTuple):
-    """Models of a recipe learned from one table."""
+class LearnedRecipe(NamedTuple):
+    """Models of a recipe, learned from one table."""
 
     models: tuple[Model, ...]
-    held: FloatArray  # (models, cases) log p(what was held out | what was shown)
+    log_p: FloatArray  # (models, cases) log p(what was held out | what was shown)
     resampled: tuple[tuple[Model, ...], ...] = ()  # of the Bayesian bootstrap, for each model
 
 
-def _learned(seed: int, task: tuple[Recipe, Table | HeldOut]) -> Learned:
-    """Learn a recipe from a table, or from what is left of one, and judge it by the rest."""
+def _learn(seed: int, task: tuple[Recipe, Table | HeldOut]) -> LearnedRecipe:
+    """Learn a recipe from a table, or from what is left of one, and score what was held out."""
     recipe, given = task
     if isinstance(given, Table):
         models = recipe.learn(given, seed)
-        return Learned(models, np.zeros((len(models), 0)), recipe.resampled(given, seed))
+        return LearnedRecipe(models, np.zeros((len(models), 0)), recipe.resampled(given, seed))
     models = recipe.learn(given.table, seed)
-    return Learned(models, np.stack([_predictive(model, given) for model in models]))
-
-
-def _predictive(model: Model, held: HeldOut) -> FloatArray:
-    """Log p(whole | shown) of each case, (cases,)."""
-    whole = row_log_lik(model, held.whole)
-    return whole if held.shown is None else whole - row_log_lik(model, held.shown)
+    log_p = np.stack([row_log_lik(model, given.whole) for model in models])
+    if given.shown is not None:
+        log_p = log_p - np.stack([row_log_lik(model, given.shown) for model in models])
+    return LearnedRecipe(models, log_p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +105,10 @@ class HeldOutScores:
     counts: FloatArray  # (cases,)
 
     @classmethod
-    def of(
-        cls, recipes: Sequence[Recipe], told: Sequence[Learned], held: Sequence[HeldOut]
-    ) -> HeldOutScores:
-        """Join what recipes say, one fold after the other."""
-        nothing = np.zeros((sum(len(recipe.names) for recipe in recipes), 0))
-        log_p = [np.vstack([one.held for one in fold]) for fold in _by_fold(told, len(recipes))]
-        counts = [one.counts for one in held]
-        return cls(np.hstack([nothing, *log_p]), np.concatenate([np.zeros(0), *counts]))
+    def of(cls, folds: Sequence[Sequence[LearnedRecipe]], held: Sequence[HeldOut]) -> HeldOutScores:
+        """Join what the recipes of each fold say."""
+        log_p = [np.vstack([one.log_p for one in fold]) for fold in folds]
+        return cls(np.hstack(log_p), np.concatenate([one.counts for one in held]))
 
     def weights(self, own: Sequence[int]) -> FloatArray:
         """Weights of some of the models, which sum to 1."""
@@ -126,10 +119,6 @@ class HeldOutScores:
         with np.errstate(divide="ignore"):
             found = logsumexp(self.log_p[own] + np.log(weights)[:, None], axis=0)
         return float(self.counts @ found)
-
-
-def _by_fold(told: Sequence[Learned], recipes: int) -> list[Sequence[Learned]]:
-    return [told[first : first + recipes] for first in range(0, len(told), recipes)]
 
 
 # Stacks: rows are held out
@@ -159,10 +148,10 @@ class Stack(Printable):
             for member, value in ranked
             if member.weight >= WEIGHING.shown
         )
-        best = float(self.held_out.max())
         held = "rows that follow each other" if self.in_order else "cases at random"
+        best = number(float(self.held_out.max()))
         notes = (
-            f"Held out: {self.folds} times {held}. The best single model: {number(best)}.",
+            f"Held out: {self.folds} times {held}. The best single model: {best}.",
             "cases / 4: searched as if there were a quarter of the rows; tables: their prior.",
             f"{len(self.ensemble.members)} models in all; those with little weight are not shown.",
         )
@@ -189,32 +178,33 @@ def learn_stack(
     check_seen(table)
     held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
     recipes = stacked(table, only)
-    tasks = [(recipe, given) for given in (*held, table) for recipe in recipes]
-    told = kept.map(partial(_learned, seed), tasks, executor, name="model")
-    scores = HeldOutScores.of(recipes, told[: -len(recipes)], held)
-    everyone = list(range(len(scores.log_p)))
-    weights = scores.weights(everyone)
     names = [name for recipe in recipes for name in recipe.names]
+    tasks = [(recipe, given) for given in (*held, table) for recipe in recipes]
+    learned = kept.map(partial(_learn, seed), tasks, executor, name="model")
+    each = [learned[first : first + len(recipes)] for first in range(0, len(tasks), len(recipes))]
+    scores = HeldOutScores.of(each[:-1], held)
+    everyone = list(range(len(names)))
+    weights = scores.weights(everyone)
     *inside, whole = (
         Ensemble(tuple(map(Member, names, weights.tolist(), [m for r in part for m in r.models])))
-        for part in _by_fold(told, len(recipes))
+        for part in each
     )
-    ends = np.cumsum([len(one.counts) for one in held])[:-1]
-    share = scores.counts / scores.counts.sum()
-    columns = [c.name for c in table.columns], [c.states for c in table.columns]
     if in_order and rows is not None:
         place = np.arange(len(rows))
     elif (asked := own if rows is None else rows) is None:
         place = np.arange(len(table.codes))
     else:
         place = places(table.codes, asked)
+    by_fold = np.split(scores.log_p, np.cumsum([len(one.counts) for one in held])[:-1], axis=1)
+    share = scores.counts / scores.counts.sum()
+    columns = [c.name for c in table.columns], [c.states for c in table.columns]
     return Stack(
         replace(whole, seen=rows_digest(*columns, table.codes)),
         scores.log_p @ share,
         HeldOutScores(scores.log_p, share).total(everyone, weights),
         len(held),
         in_order,
-        HeldOutRows(tuple(inside), tuple(held), tuple(np.split(scores.log_p, ends, axis=1)), place),
+        HeldOutRows(tuple(inside), tuple(held), tuple(by_fold), place),
         tuple(few_rows(table)),
     )
 
@@ -245,7 +235,6 @@ class Pool(Printable):
         return max(self.weights, key=self.weights.__getitem__)
 
     def brief(self) -> str:
-        """Say the weights of the kinds."""
         told = ", ".join(f"{kind} {weight:.2f}" for kind, weight in self.weights.items())
         return f"{len(self.kinds)} models ({told}), {number(self.together, 3)} nats each"
 
@@ -283,29 +272,37 @@ def learn_pool(
     what: str = HIDDEN_CELLS,
 ) -> Pool:
     """Learn every recipe with cells hidden, and those that are worth it from the whole table."""
-    every = [recipe for own in recipes.values() for recipe in own]
-    kind_of = [kind for kind, own in recipes.items() for _ in own]
-    learn = partial(_learned, seed)
-    tasks = [(recipe, given) for given in held for recipe in every]
-    told = executor.count(learn, tasks, "model", first=0, total=len(tasks))
-    scores, hidden = HeldOutScores.of(every, told, held), sum(one.hidden for one in held)
-    of = [r for r, recipe in enumerate(every) for _ in recipe.names]
-    alone: dict[ImputerKind, list[int]] = {}
-    for m, r in enumerate(of):
-        alone.setdefault(kind_of[r], []).append(m)
+    every = [(kind, recipe) for kind, own in recipes.items() for recipe in own]
+    models = [(r, n) for r, (_, recipe) in enumerate(every) for n in range(len(recipe.names))]
+    learn = partial(_learn, seed)
+    tasks = [(recipe, given) for given in held for _, recipe in every]
+    learned = executor.count(learn, tasks, "model", first=0, total=len(tasks))
+    folds = [learned[first : first + len(every)] for first in range(0, len(tasks), len(every))]
+    scores, hidden = HeldOutScores(np.zeros((len(models), 0)), np.zeros(0)), 0.0
+    if held:
+        scores, hidden = HeldOutScores.of(folds, held), sum(one.hidden for one in held)
 
     def mean(own: Sequence[int], weights: FloatArray) -> float:
         return scores.total(own, weights) / hidden if hidden else float("nan")
 
-    everyone = list(range(len(of)))
+    everyone = list(range(len(models)))
     weights = scores.weights(everyone)
     weights = np.where(weights >= min(WEIGHING.least, float(weights.max())), weights, 0.0)
     weights /= weights.sum()
-    wanted = sorted({of[m] for m in np.flatnonzero(weights).tolist()})
-    last = [(every[r], table) for r in wanted]
-    whole = executor.count(learn, last, "model", first=0, total=len(last))
-    members = _members(every, dict(zip(wanted, whole, strict=True)), of, weights)
-    kinds, each = zip(*((kind_of[r], member) for r, member in members), strict=True)
+    wanted = sorted({models[m][0] for m in np.flatnonzero(weights).tolist()})
+    last = [(every[r][1], table) for r in wanted]
+    whole = dict(
+        zip(wanted, executor.count(learn, last, "model", first=0, total=len(last)), strict=True)
+    )
+    members: list[tuple[ImputerKind, Member]] = []
+    for (r, n), weight in zip(models, weights.tolist(), strict=True):
+        if weight:
+            kind, recipe = every[r]
+            members += [(kind, member) for member in _members(recipe.names[n], weight, whole[r], n)]
+    kinds, each = zip(*members, strict=True)
+    alone = {
+        k: [m for m in everyone if every[models[m][0]][0] is k] for k, own in recipes.items() if own
+    }
     return Pool(
         Ensemble(each, fixed=True),
         kinds,
@@ -316,22 +313,13 @@ def learn_pool(
     )
 
 
-def _members(
-    recipes: Sequence[Recipe],
-    learned: Mapping[int, Learned],
-    of: Sequence[int],
-    weights: FloatArray,
-) -> Iterator[tuple[int, Member]]:
-    """Give each model its weight, and some of that to those of its Bayesian bootstrap."""
-    for m in np.flatnonzero(weights).tolist():
-        r, weight = of[m], float(weights[m])
-        which = m - of.index(r)
-        name = recipes[r].names[which]
-        others = learned[r].resampled[which] if learned[r].resampled else ()
-        share = WEIGHING.resampled * weight if others else 0.0
-        yield r, Member(name, weight - share, learned[r].models[which])
-        for other in others:
-            yield r, Member(f"{name}; rows weighed anew", share / len(others), other)
+def _members(name: str, weight: float, learned: LearnedRecipe, n: int) -> Iterator[Member]:
+    """Give a model its weight, and some of that to those of its Bayesian bootstrap."""
+    others = learned.resampled[n] if learned.resampled else ()
+    share = WEIGHING.resampled * weight if others else 0.0
+    yield Member(name, weight - share, learned.models[n])
+    for other in others:
+        yield Member(f"{name}; rows weighed anew", share / len(others), other)
 
 
 def draw_parameters(
@@ -344,15 +332,13 @@ def draw_parameters(
     """
     drawn = [_drawn(member.model, table, number, rng) for member in ensemble.members]
     return tuple(
-        replace(
-            ensemble,
-            members=tuple(
-                replace(one, model=Model(one.model.network, theta, one.model.alpha))
-                for one, theta in zip(ensemble.members, thetas, strict=True)
-            ),
-        )
+        replace(ensemble, members=tuple(map(_with_parameters, ensemble.members, thetas)))
         for thetas in zip(*drawn, strict=True)
     )
+
+
+def _with_parameters(member: Member, theta: FloatArray) -> Member:
+    return replace(member, model=Model(member.model.network, theta, member.model.alpha))
 
 
 def _drawn(model: Model, table: Table, chains: int, rng: np.random.Generator) -> list[FloatArray]:

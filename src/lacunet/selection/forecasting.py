@@ -20,11 +20,14 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.runtime.processes import in_bytes
 from lacunet.selection.average import Label
 from lacunet.selection.measuring import MeasuringForecast
-from lacunet.tabular import Columns, Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable, transposed
 
 # Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
 CLIMB = 60
-OFTEN = "Some fits take ten times the usual number."
+ESTIMATES = (
+    "times are estimates: EM steps were measured, but how many there will be was not. "
+    "Some fits take ten times the usual number."
+)
 FURTHER = 4.0  # times as many where the search goes further, about
 LOOK = 0.2  # seconds for which steps are measured
 ALL_ROWS = 60  # steps over all rows, where a part of them is searched first: the mean of 3 fits
@@ -95,61 +98,44 @@ class Forecast(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each candidate."""
-        told: dict[str, list[str | int | float]] = {
-            "candidate": [fit.label for fit in self.fits],
-            "parameters": [fit.parameters for fit in self.fits],
-            "components": [fit.components for fit in self.fits],
-            "memory": [fit.memory for fit in self.fits],
-            "em_step": [fit.step for fit in self.fits],
-            "steps": [fit.steps for fit in self.fits],
-            "seconds": [fit.seconds for fit in self.fits],
-            "scores": [fit.scores for fit in self.fits],
-        }
-        return told
+        names = ("parameters", "components", "memory", "em_step", "steps", "seconds", "scores")
+        rows = (
+            (f.label, f.parameters, f.components, f.memory, f.step, f.steps, f.seconds, f.scores)
+            for f in self.fits
+        )
+        return transposed(("candidate", *names), rows)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        shown = ("candidate", "parameters", "components", "memory", "EM step", "steps", "fit")
-        header = (*shown, *(["scores"] if self.scoring else []))
-        rows = tuple(
-            (
-                str(fit.label),
-                f"{fit.parameters:,}",
-                f"{fit.components:,}",
-                in_bytes(fit.memory),
-                in_time(fit.step),
-                f"{fit.steps:,}",
-                in_time(fit.seconds),
-                *([in_time(fit.scores)] if self.scoring else []),
-            )
-            for fit in self.fits
-        )
-        return [Grid(self.brief(), header, rows, notes=tuple(self._notes()))]
-
-    def _notes(self) -> list[str]:
+        fits = self.fits
+        columns = {
+            "candidate": [str(fit.label) for fit in fits],
+            "parameters": [f"{fit.parameters:,}" for fit in fits],
+            "components": [f"{fit.components:,}" for fit in fits],
+            "memory": [in_bytes(fit.memory) for fit in fits],
+            "EM step": [in_time(fit.step) for fit in fits],
+            "steps": [f"{fit.steps:,}" for fit in fits],
+            "fit": [in_time(fit.seconds) for fit in fits],
+        }
+        if self.scoring:
+            columns["scores"] = [in_time(fit.scores) for fit in fits]
         whole, table = in_bytes(self.memory), in_bytes(self.table_bytes)
         times = [] if self.reading is None else [f"reading {in_time(self.reading)} (measured)"]
         times.append(f"fits about {in_time(self.seconds)}")
         times += [f"scores about {in_time(self.scoring)}"] if self.scoring else []
-        if self.measuring is not None and self.measuring.seconds:
-            times.append(f"measured evidence at most {in_time(self.measuring.seconds)}")
+        if self.sampling:
+            times.append(f"measured evidence at most {in_time(self.sampling)}")
         if self.drawn:
             times.append(f"bootstrap tests up to {self.drawn:,} fits more, of drawn data")
         notes = [
             f"engine: {self.engine}",
             f"memory: {whole}, of which the table {table}; the program itself comes on top",
             f"time: {', '.join(times)}: {in_time(self.total)} in all",
+            *([] if self.measuring is None else [f"measured: {self.measuring.what}"]),
+            ESTIMATES,
         ]
-        if self.measuring is not None:
-            notes.append(f"measured: {self.measuring.what}")
-        notes.append(
-            "times are estimates: EM steps were measured, but how many there will be was not. "
-            + OFTEN
-        )
-        return notes
+        return [Grid.by_columns(self.brief(), columns, notes=notes)]
 
     def brief(self) -> str:
-        """Say how large it is."""
         return (
             f"{self.source}: {self.rows:,} rows, {self.distinct_rows:,} distinct; "
             f"{self.columns} columns. Nothing was fitted."
@@ -165,12 +151,12 @@ def forecast_fits(
 
 
 def _fit(problem: Problem, label: Label, options: Options, *, scored: bool) -> FitForecast:
-    network, plans = problem.network, problem.components.plans
+    plans = problem.components.plans
     step = em_step(problem, options.estimate)
     starts = options.starts * 2 * NUMBER * problem.layout.size
     return FitForecast(
         label,
-        network.dimension,
+        problem.network.dimension,
         sum(number for plan in plans for number in plan.by_part(_components)),
         step,
         steps_of(problem, options) if plans else 1,
@@ -225,9 +211,8 @@ def em_steps(options: Options) -> int:
     while left > finalists:
         raced += left * iterations
         left, iterations = max(finalists, left // 2), 2 * iterations
-    steps = raced + CLIMB * (finalists + 1)
-    further = options.schedule is Schedule.THOROUGH
-    return round(steps * (FURTHER if further else 1.0))
+    further = FURTHER if options.schedule is Schedule.THOROUGH else 1.0
+    return round((raced + CLIMB * (finalists + 1)) * further)
 
 
 def size_of(thing: Any) -> int:

@@ -39,22 +39,15 @@ AT_RANDOM = "missing at random"
 AN_ANSWER = "missing as an answer"
 # From which log Bayes factor on, and what it is called. Kass & Raftery (1995).
 WORDS = ((5.0, "very strong"), (3.0, "strong"), (1.0, "some"))
-MEANING = (
-    (
-        "- Above 0: which cells are missing tells something of {hidden}. Reading a hole as an "
-        "answer (--missing-as-state) uses that; leaving it open wastes it."
-    ),
-    "- Below 0: holes are as frequent everywhere. Leaving them open, as usual, loses nothing.",
-    "- 1 nat is some evidence, 3 are strong, 5 very strong (Kass & Raftery 1995).",
-    (
-        "- Holes may go with {hidden} only because they depend on answers that are seen. Given "
-        "those they are still missing at random, and leaving them open is no mistake."
-    ),
-    (
-        "- No data can tell whether a cell is missing because of the very value that it hides: "
-        "neither reading covers that."
-    ),
-)
+MEANING = """\
+- Above 0: which cells are missing tells something of {hidden}. Reading a hole as an \
+answer (--missing-as-state) uses that; leaving it open wastes it.
+- Below 0: holes are as frequent everywhere. Leaving them open, as usual, loses nothing.
+- 1 nat is some evidence, 3 are strong, 5 very strong (Kass & Raftery 1995).
+- Holes may go with {hidden} only because they depend on answers that are seen. Given \
+those they are still missing at random, and leaving them open is no mistake.
+- No data can tell whether a cell is missing because of the very value that it hides: \
+neither reading covers that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,62 +97,46 @@ class MissingComparison(Printable):
         }
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        lines = tuple(line.format(hidden=self._what) for line in MEANING)
-        meaning = Grid("What this means", notes=lines)
-        return [Grid(self._answer()), self._table(), *self._flags(), meaning]
-
-    @property
-    def _what(self) -> str:
-        """What holes may go with, in words."""
-        return "the classes" if self.hidden in HIDDEN_NAMES else self.hidden
-
-    def _answer(self) -> str:
-        title = next(s.title for s in self.selection.scores if s.name == self.headline)
-        factor = self.log_bayes_factor
-        signed = "–" if math.isnan(factor) else f"{factor:+.2f}"
-        return (
-            f"All holes together: {words(factor, self._what)}; "
-            f"log Bayes factor {signed} nats, by {title}."
-        )
-
-    def _table(self) -> Grid:
+        what = "the classes" if self.hidden in HIDDEN_NAMES else self.hidden
         titles = {s.name: s.title for s in self.selection.scores}
-        both = any(c.given_others is not None for c in self.columns)
-
-        missing, factors = float(self.table.missing.mean()), self.log_bayes_factors
-        every = ColumnReading("all of them", missing, factors, None)
-        rows = tuple(
-            (
-                c.name,
-                f"{c.missing:.1%}",
-                *(number(c.alone[name]) for name in titles),
-                *([number(c.given_others[self.headline]) if c.given_others else "–"] * both),
-                words(c.alone[self.headline], self._what),
-            )
-            for c in (*self.columns, every)
+        headline, factor = self.headline, self.log_bayes_factor
+        signed = "–" if math.isnan(factor) else f"{factor:+.2f}"
+        answer = (
+            f"All holes together: {words(factor, what)}; "
+            f"log Bayes factor {signed} nats, by {titles[headline]}."
         )
-        others = ["given the others"] * both
-        header = ("holes in", "missing", *titles.values(), *others, "in words")
-        notes = [
-            f"Each column alone: its holes may depend on {self._what}, those of the others may not."
+        missing = float(self.table.missing.mean())
+        every = [
+            *self.columns,
+            ColumnReading("all of them", missing, self.log_bayes_factors, None),
         ]
-        if both:
+        notes = [f"Each column alone: its holes may depend on {what}, those of the others may not."]
+        columns: dict[str, list[str]] = {
+            "holes in": [c.name for c in every],
+            "missing": [f"{c.missing:.1%}" for c in every],
+            **{title: [number(c.alone[n]) for c in every] for n, title in titles.items()},
+        }
+        others = [c.given_others for c in every]
+        if any(x is not None for x in others):
+            columns["given the others"] = [number(x[headline]) if x else "–" for x in others]
+            by = titles[headline]
             notes.append(
-                "Given the others: its holes too, where those of all others do "
-                f"(by {titles[self.headline]})."
+                f"Given the others: its holes too, where those of all others do (by {by})."
             )
+        columns["in words"] = [words(c.alone[headline], what) for c in every]
         title = f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)"
-        words_at = frozenset({0, len(header) - 1})
-        return Grid(title, header, rows, words_at, tuple(notes))
-
-    def _flags(self) -> list[Grid]:
+        left = frozenset({0, len(columns) - 1})
         flags = [
             f"- {c.label}: {flag}"
             for c in self.selection.candidates
             for flag in (*c.flags, *(f for e in c.scores.values() for f in e.flags))
         ]
-        return [Grid("What to know", notes=tuple(flags))] if flags else []
+        return [
+            Grid(answer),
+            Grid.by_columns(title, columns, left, notes),
+            *([Grid("What to know", notes=tuple(flags))] if flags else []),
+            Grid("What this means", notes=tuple(MEANING.format(hidden=what).split("\n"))),
+        ]
 
 
 def words(factor: float, hidden: str) -> str:
@@ -204,9 +181,8 @@ def compare_readings(
         dependent |= {f"alone: {name}": [name] for name in names}
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
-    read = partial(
-        _reading, masked, network, masks, alpha, tuple(scores), options, executor.silent()
-    )
+    how = network, masks, alpha, tuple(scores), options, executor.silent()
+    read = partial(_reading, masked, *how)
     fits = executor.count(read, list(dependent.items()), "holes:", 0, len(dependent))
     readings = dict(zip(dependent, fits, strict=True))
     random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
@@ -240,11 +216,20 @@ def _reading(
     structure = with_mask_variables(network, the_hidden(network), masks, dependent)
     prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
     problem = build_problem(masked, structure, prior)
-    proposal = Proposal(label, structure, {})
     (candidate,) = fit_candidates(
-        [proposal], [problem], scores=scores, options=options, executor=executor
+        [Proposal(label, structure, {})],
+        [problem],
+        scores=scores,
+        options=options,
+        executor=executor,
     )
     return or_raise(candidate)
+
+
+def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:
+    """Log Bayes factor of one reading against another, by score."""
+    names = [s.name for s in selection.scores]
+    return {name: more.scores[name].value - less.scores[name].value for name in names}
 
 
 def the_hidden(network: Network) -> int:
@@ -295,9 +280,3 @@ def mask_prior(
         a = value / (math.prod(shape) * (r + 1)) if is_size else value
         exponents[mask] = np.broadcast_to(np.array([r * a, a]), (*shape, 2))
     return exponents
-
-
-def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:
-    """Log Bayes factor of one reading against another, by score."""
-    names = [s.name for s in selection.scores]
-    return {name: more.scores[name].value - less.scores[name].value for name in names}
