@@ -1,8 +1,4 @@
-"""From lines of the ledger to the paper's tables.
-
-The numbers that CH96 printed.
-The paper's figures: five scores against the number of root states, four experiments each.
-"""
+"""The paper's tables and figures from lines of the ledger, and the numbers that CH96 printed."""
 
 import math
 import statistics
@@ -34,12 +30,10 @@ def by_panel(
     records: Iterable[Record], panels: Sequence[Panel]
 ) -> Iterator[tuple[Record, list[Record]]]:
     """Give each experiment that there are lines of, as the beginning of a row, and these lines."""
-    mine = defaultdict(list)
-    for r in records:
-        mine[r["n"], r["c"], r["N"]].append(r)
+    every = list(records)
     for n, c, N in panels:
-        if (n, c, N) in mine:
-            yield {"n": n, "c": c, "N": N}, mine[n, c, N]
+        if mine := [r for r in every if (r["n"], r["c"], r["N"]) == (n, c, N)]:
+            yield {"n": n, "c": c, "N": N}, mine
 
 
 def by_dataset(records: Iterable[Record]) -> dict[tuple[int, ...], list[Record]]:
@@ -57,15 +51,14 @@ def largest(values: Sequence[float | None]) -> int | None:
 
 
 def chosen(records: Sequence[Record]) -> dict[tuple[int, ...], dict[str, int]]:
-    """States that each score chooses, by (n, c, N, model, dataset)."""
-    return {
-        place: {
-            name: mine[best]["states"]
-            for name in mine[0]["scores"]
-            if (best := largest([r["scores"].get(name) for r in mine])) is not None
-        }
-        for place, mine in by_dataset(records).items()
-    }
+    """States that each score chooses, by (n, c, N, model, dataset), where Laplace chooses any."""
+    found = {}
+    for place, mine in by_dataset(records).items():
+        best = {name: largest([r["scores"].get(name) for r in mine]) for name in mine[0]["scores"]}
+        states = {name: mine[i]["states"] for name, i in best.items() if i is not None}
+        if "laplace" in states:
+            found[place] = states
+    return found
 
 
 def summary(values: Sequence[float]) -> dict[str, float | int | None]:
@@ -87,11 +80,12 @@ def table1(
     """
     rows = []
     for row, mine in by_panel(fits(records, epsilon), design.panels):
-        choices = {p: x for p, x in chosen(mine).items() if "laplace" in x}
+        choices = chosen(mine)
         if not choices:
             continue
         row["datasets"], row["models"] = len(choices), len({p[3] for p in choices})
         row["laplace_states"] = summary([x["laplace"] for x in choices.values()])
+        published = TABLE1.get((row["n"], row["c"], row["N"]), {})
         row["scores"] = {}
         for name in OTHERS:
             by_model = defaultdict(list)
@@ -99,8 +93,7 @@ def table1(
                 if name in x:
                     by_model[p[3]].append(x[name] - x["laplace"])
             means = [statistics.fmean(v) for v in by_model.values()]
-            printed = TABLE1.get((row["n"], row["c"], row["N"]), {})
-            mean, sd = printed.get(name, (None, None))
+            mean, sd = published.get(name, (None, None))
             row["scores"][name] = {
                 **summary([d for differences in by_model.values() for d in differences]),
                 "stderr": summary(means)["stderr"] if len(means) > 1 else None,

@@ -63,31 +63,26 @@ class Alignment:
     @property
     def convincing(self) -> bool:
         """Whether every class has a clear match in every group."""
-        return not any(self._unclear())
+        return not any(self.flags())
 
     def flags(self) -> Iterator[Flag]:
-        """Name the classes that might as well be others."""
-        for g, k, other in self._unclear():
-            yield Flag(
-                Kind.NO_CLEAR_MATCH,
-                detail={
-                    "group": self.groups[g],
-                    "reference": self.groups[self.reference],
-                    "number": k + 1,
-                    "other": other + 1,
-                    "near": float(self.matched[g, k]),
-                    "next": float(self.distances[g, other, k]),
-                },
-            )
-
-    def _unclear(self) -> Iterator[tuple[int, int, int]]:
-        """Group, its class, and the class of the reference that is as near, or nearly so."""
+        """Name the classes that might as well be others of the reference."""
         K = self.distances.shape[1]
-        for g in range(len(self.groups)):
+        for g, group in enumerate(self.groups):
             for k in range(K if g != self.reference and K > 1 else 0):
+                own = float(self.matched[g, k])
                 others = np.where(np.arange(K) == k, np.inf, self.distances[g, :, k])
-                if self.matched[g, k] > CLEAR * others.min():
-                    yield g, k, int(np.argmin(others))
+                other = int(np.argmin(others))
+                if own > CLEAR * others[other]:
+                    detail: dict[str, str | float] = {
+                        "group": group,
+                        "reference": self.groups[self.reference],
+                        "number": k + 1,
+                        "other": other + 1,
+                        "near": own,
+                        "next": float(others[other]),
+                    }
+                    yield Flag(Kind.NO_CLEAR_MATCH, detail=detail)
 
 
 def aligned(fit: Fit, grouped: Grouped, like: Model) -> tuple[Fit, Alignment]:
@@ -95,26 +90,24 @@ def aligned(fit: Fit, grouped: Grouped, like: Model) -> tuple[Fit, Alignment]:
 
     `fit` is free, so that each group can be renumbered by itself; `like` has the same network.
     """
-    layout, network = fit.problem.layout, grouped.alone
-    groups = grouped.variable.labels
+    layout, groups = fit.problem.layout, grouped.variable.labels
     reference = int(np.argmax(layout.table(fit.point.N, grouped.group)))
-    there = _alone(grouped, like, reference)
+
+    def alone(model: Model, g: int) -> Model:
+        """The latent class model of one group."""
+        parts = grouped.of_group(model.theta, g), grouped.of_group(model.alpha, g)
+        return Model(grouped.alone, *parts)
+
+    def distances(g: int) -> FloatArray:
+        return profile_distances(there, alone(fit.model, g), grouped.alone.hidden[0])
+
+    there = alone(like, reference)
     for g in (reference, *(g for g in range(len(groups)) if g != reference)):
-        cost = profile_distances(_alone(grouped, fit.model, g), there, network.hidden[0])
-        orders = {grouped.root: cheapest_order(cost)}
+        orders = {grouped.root: cheapest_order(distances(g).T)}
         fit = relabelled_fit(fit, Relabelling(layout, orders=orders, within={grouped.group: g}))
-        there = _alone(grouped, fit.model, reference)
-    each = [
-        profile_distances(there, _alone(grouped, fit.model, g), network.hidden[0])
-        for g in range(len(groups))
-    ]
-    name = grouped.variable.name
-    return fit, Alignment(name, groups, reference, np.array(each))
-
-
-def _alone(grouped: Grouped, model: Model, g: int) -> Model:
-    """The latent class model of one group."""
-    return Model(grouped.alone, grouped.of_group(model.theta, g), grouped.of_group(model.alpha, g))
+        there = alone(fit.model, reference)
+    each = np.array([distances(g) for g in range(len(groups))])
+    return fit, Alignment(grouped.variable.name, groups, reference, each)
 
 
 class Level(StrEnum):

@@ -1,9 +1,8 @@
 """What is held out to weigh models: rows, cells of every row, or one column of some rows.
 
-Rows next to each other in a file are often alike: it may be sorted, or go from one interviewer, one
-village, one month to the next. If rows were held out at random, each would leave its like behind,
-and models that remember too much would look good. Rows that come in no order lose nothing by being
-taken in a block.
+Rows next to each other in a file are often alike: it may be sorted, or go from one interviewer or
+month to the next. Rows held out at random would leave rows like them behind, and models that
+remember too much would look good. So blocks are held out; rows in no order lose nothing by that.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from lacunet.data import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.models.ensemble import Ensemble
-from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import State, label
 
 MIXING = np.uint64(0x9E3779B97F4A7C15)  # an odd number without a pattern: sums depend on the order
@@ -59,7 +58,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
+class SingleCases:
     """Rows, and how much each counts."""
 
     codes: CodeArray  # (cases, columns)
@@ -67,7 +66,7 @@ class Cases:
     where: IntArray  # (cases,)
 
     @classmethod
-    def single(cls, table: Table) -> Cases:
+    def of(cls, table: Table) -> SingleCases:
         """Give every case a row of its own; copies of a row share what a fraction leaves."""
         copies = np.ceil(table.counts).astype(np.int64)  # none of weight 0
         each = np.repeat(np.arange(len(copies)), copies)
@@ -97,17 +96,24 @@ def hold_out_rows(
             f"{table.source} has one row: none is left to learn from while it is held out."
         )
     if rows is not None:
-        cases = Cases(rows, np.ones(len(rows)), np.arange(len(rows)))
+        cases = SingleCases(rows, np.ones(len(rows)), np.arange(len(rows)))
         blocks = np.arange(len(rows)) * min(number, len(rows)) // len(rows)
         found = cases.folds(table.columns, blocks)
         if _all_seen(found):
             return found, True
-    cases = Cases.single(table)
+    cases = SingleCases.of(table)
     parts = min(number, len(cases.codes))
     found = cases.folds(table.columns, rng.permutation(len(cases.codes)) % parts)
-    if not _all_seen(found):
-        raise _seldom_seen(table)
-    return found, False
+    if _all_seen(found):
+        return found, False
+    seen = table.counts @ (table.codes >= 0)
+    least = int(seen.argmin())
+    name, several = table.columns[least].name, bool(seen[least] > 1)
+    more = ", or ask for more folds" if several else ""
+    raise DataError(
+        f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of "
+        f"them out. Leave it out with --exclude {shlex.quote(name)}{more}."
+    )
 
 
 def _all_seen(folds: Sequence[HeldOut]) -> bool:
@@ -115,42 +121,24 @@ def _all_seen(folds: Sequence[HeldOut]) -> bool:
     return all((fold.table.missing < 1.0).all() for fold in folds)
 
 
-def _seldom_seen(table: Table) -> DataError:
-    """Name the column that is observed too seldom to hold rows out."""
-    seen = table.counts @ (table.codes >= 0)
-    least = int(seen.argmin())
-    name, several = table.columns[least].name, bool(seen[least] > 1)
-    more = ", or ask for more folds" if several else ""
-    return DataError(
-        f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of "
-        f"them out. Leave it out with --exclude {shlex.quote(name)}{more}."
-    )
-
-
 def hide_cells(table: Table, rng: np.random.Generator) -> list[HeldOut]:
     """Hide a tenth of the cells at random; of small tables several times, each time others.
 
     Cases are shuffled only by chance, so the order of rows does not matter.
     """
-    cases = Cases.single(table)
-    seen, share = cases.codes >= 0, HIDING.share
+    cases, share = SingleCases.of(table), HIDING.share
+    seen = cases.codes >= 0
     times = min(HIDING.most, math.ceil(HIDING.enough / max(share * seen.sum(), 1.0)))
-    lot = rng.random(seen.shape)
-    each = (
-        _hidden(cases, table.columns, seen & (lot >= share * time) & (lot < share * (time + 1)))
-        for time in range(times)
-    )
-    return [held for held in each if len(held.counts)]
-
-
-def _hidden(cases: Cases, columns: Sequence[Column], hide: BoolArray) -> HeldOut:
-    """Hide cells; of a column of which nothing would be left, none."""
-    left = (cases.codes >= 0) & ~hide
-    hide = hide & left.any(axis=0)
-    shown = np.where(hide, -1, cases.codes).astype(cases.codes.dtype)
-    own = hide.any(axis=1)
-    table = Table.from_codes(shown, columns, cases.counts)
-    return HeldOut(table, cases.codes[own], cases.counts[own], cases.where[own], shown[own])
+    lot, found = rng.random(seen.shape), []
+    for time in range(times):
+        hide = seen & (lot >= share * time) & (lot < share * (time + 1))
+        hide = hide & (seen & ~hide).any(axis=0)  # of a column of which nothing would be left, none
+        shown = np.where(hide, -1, cases.codes).astype(cases.codes.dtype)
+        own = hide.any(axis=1)
+        left = Table.from_codes(shown, table.columns, cases.counts)
+        held = cases.codes[own], cases.counts[own], cases.where[own], shown[own]
+        found += [HeldOut(left, *held)] if own.any() else []
+    return found
 
 
 def hide_column(table: Table, target: int, folds: int, rng: np.random.Generator) -> list[HeldOut]:
@@ -159,8 +147,13 @@ def hide_column(table: Table, target: int, folds: int, rng: np.random.Generator)
     Each fold has about the same share of each state. Cases without the column are always learned
     from.
     """
-    cases = Cases.single(table)
-    which = _stratified(cases.codes[:, target], folds, rng)
+    cases = SingleCases.of(table)
+    states = cases.codes[:, target]
+    order = rng.permutation(len(states))
+    order = order[np.argsort(states[order], kind="stable")]
+    known = order[states[order] >= 0]
+    which = np.full(len(states), -1)  # a case without a state is never held out
+    which[known] = np.arange(len(known)) % folds
     for fold in range(folds):
         if not (cases.codes[which != fold] >= 0).any(axis=0).all():
             which[which == fold] = -1
@@ -172,22 +165,12 @@ def hide_column(table: Table, target: int, folds: int, rng: np.random.Generator)
     return found
 
 
-def _stratified(states: CodeArray, folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal cases to folds, (cases,); −1 where there is no state: it is never held out."""
-    order = rng.permutation(len(states))
-    order = order[np.argsort(states[order], kind="stable")]
-    which = np.full(len(states), -1)
-    known = order[states[order] >= 0]
-    which[known] = np.arange(len(known)) % folds
-    return which
-
-
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
     """How probable rows of the data are to models that had not seen them.
 
-    A stack has models that remember single rows; asked about the rows that it was learned from, it
-    finds each of them usual. Each row was held out once, though.
+    A stack remembers single rows, and finds each row usual that it was learned from. Each was held
+    out once, though.
     """
 
     ensembles: tuple[Ensemble, ...]  # of each fold: models of the other folds, final weights

@@ -109,7 +109,6 @@ class GraphRecipe(Recipe):
         return tuple(f"{what}{thinned}; tables bdeu:{size}" for size in GRID.tables)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
-        """Search for the graph once, and fill in its tables several times."""
         known = Knowledge(max_parents=None if self.edges else 0)
         return with_tables(table, quick_graph(self._seen(table), self.size, known, seed))
 
@@ -150,7 +149,6 @@ class ClassRecipe(Recipe):
         return (f"{many}, α = {self.alpha:g}{scale}{shared}",)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
-        """Fit it from a few starts."""
         blocks = widest_block(table) if self.together else ()
         covariance = Covariance(named=blocks, common=self.common)
         prior = replace(OF_GRAPHS, scale=self.scale or 1.0, covariance=covariance)
@@ -188,7 +186,6 @@ class ParentRecipe(Recipe):
         return tuple(f"{what}; tables bdeu:{size}" for size in GRID.tables)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
-        """Find the graph, and fill in its tables several times."""
         if self.augmented:
             others = [c.name for c in table.columns if c.name != self.target]
             known = Knowledge(require=[(self.target, name) for name in others], max_parents=2)
@@ -266,24 +263,18 @@ def imputers(
     if only in (None, ImputerKind.CLASSES):
         found[ImputerKind.CLASSES] = _imputing_classes(table)
     if only in (None, ImputerKind.NETWORK):
-        resampled = GRID.bootstraps if bootstraps is None else bootstraps
-        found[ImputerKind.NETWORK] = _imputing_networks(table, resampled)
+        # Graphs of many and few edges; without categories there is nothing to join.
+        again = GRID.bootstraps if bootstraps is None else bootstraps
+        categories = any(not column.kind.number for column in table.columns)
+        thinned = list(itertools.islice(_thinned(table.weight), 2)) if categories else []
+        searched = itertools.product(GRID.sizes, thinned)
+        graphs = (GraphRecipe(size, by, bootstraps=again) for size, by in searched)
+        found[ImputerKind.NETWORK] = (NO_EDGES, *graphs)
     worth = table.weight >= GRID.tree_cases and table.codes.size <= GRID.tree_cells
-    if only is ImputerKind.TREE or (only is None and worth):
-        enough = len(table.columns) >= FEWEST_COLUMNS
-        found[ImputerKind.TREE] = (TreeRecipe(),) if enough else ()
-    return {kind: recipes for kind, recipes in found.items() if recipes}
-
-
-def _imputing_networks(table: Table, bootstraps: int) -> tuple[Recipe, ...]:
-    """Graphs of many and few edges; without categories there is nothing to join."""
-    found = [NO_EDGES]
-    if any(not column.kind.number for column in table.columns):
-        thinned = list(itertools.islice(_thinned(table.weight), 2))
-        found += [
-            GraphRecipe(size, by, bootstraps=bootstraps) for size in GRID.sizes for by in thinned
-        ]
-    return tuple(found)
+    asked = only is ImputerKind.TREE or (only is None and worth)
+    if asked and len(table.columns) >= FEWEST_COLUMNS:
+        found[ImputerKind.TREE] = (TreeRecipe(),)
+    return found
 
 
 def _imputing_classes(table: Table) -> tuple[Recipe, ...]:
@@ -313,16 +304,12 @@ def classifiers(
     for kind in kinds:
         found |= imputers(table, kind, bootstraps=0)
     if ImputerKind.NETWORK in found:
-        own: list[Recipe] = [ParentRecipe(target)]
-        if _may_be_augmented(table, target):
+        # An augmented one needs two columns besides that could depend on each other.
+        others = [c for c in table.columns if c.name != target]
+        varied = any(len(c.states) > 1 and not c.kind.number for c in others)
+        constant = any(len(c.states) < 2 for c in table.columns)
+        own = [ParentRecipe(target)]
+        if varied and len(others) >= 2 and not constant:
             own.append(ParentRecipe(target, augmented=True))
         found[ImputerKind.NETWORK] = (*found[ImputerKind.NETWORK], *own)
     return found
-
-
-def _may_be_augmented(table: Table, target: str) -> bool:
-    """Whether there are two columns besides that could depend on each other."""
-    own = [c for c in table.columns if c.name != target]
-    varied = any(len(c.states) > 1 and not c.kind.number for c in own)
-    constant = any(len(c.states) < 2 for c in table.columns)
-    return varied and len(own) >= 2 and not constant
