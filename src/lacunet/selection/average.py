@@ -69,7 +69,7 @@ def log_weight_of(prior: Mapping[Label, float] | None, label: Label) -> float:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class PriorSensitivity:
     """The posterior over the candidates with another prior."""
 
     what: str  # "strength" of the prior, or "scale": variances that classes are expected to have
@@ -84,13 +84,13 @@ class Sensitivity:
 
 def sensitivities(
     by_prior: Mapping[Label, FloatArray], grid: PriorGrid, prior: Mapping[Label, float] | None
-) -> tuple[Sensitivity, ...]:
+) -> tuple[PriorSensitivity, ...]:
     """Give the posterior over the candidates with each shift of the grid."""
     found = []
     for shift in grid.shifts:
         values = {k: float(logsumexp(v + log_of(shift.weights))) for k, v in by_prior.items()}
         if any(map(math.isfinite, values.values())):
-            found.append(Sensitivity(shift.what, shift.factor, posterior(values, prior)))
+            found.append(PriorSensitivity(shift.what, shift.factor, posterior(values, prior)))
     return tuple(found)
 
 

@@ -26,8 +26,8 @@ from lacunet.selection.average import (
     Label,
     Labellings,
     NamedPrior,
+    PriorSensitivity,
     Reach,
-    Sensitivity,
     choose,
     probability_of_more,
     sensitivities,
@@ -167,7 +167,7 @@ class Selection(Printable):
         return {k: float(values[self.grid.base]) for k, values in self.by_prior.items()}
 
     @cached_property
-    def sensitivity(self) -> tuple[Sensitivity, ...]:
+    def sensitivity(self) -> tuple[PriorSensitivity, ...]:
         """What the answer would be with other priors."""
         if self.grid is None:
             return ()

@@ -22,7 +22,7 @@ from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import Certainty
 from lacunet.selection.effects import NestedFitter, Trial
 from lacunet.selection.evaluating import candidate_at
-from lacunet.selection.groups import Alignment, Level, LevelFit, Levels, fit_levels
+from lacunet.selection.groups import Alignment, Level, LevelFit, LevelFits, fit_levels
 from lacunet.summaries.intervals import Intervals, drawn_answers
 from lacunet.summaries.ratio_tests import LikelihoodRatio
 from lacunet.summaries.statistics import criteria
@@ -46,7 +46,7 @@ class GroupComparison(Printable):
     a group has is the same in all models.
     """
 
-    levels: Levels
+    levels: LevelFits
     selection: Selection  # the same models as candidates, with their evidence
 
     @property
@@ -222,7 +222,7 @@ SCORES = (VB, HEADLINE, RECOMMENDED[0])  # what decides whether to measure, and 
 
 def compare_levels(
     fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None
-) -> tuple[Levels, Selection]:
+) -> tuple[LevelFits, Selection]:
     """Fit the models, and take their scores."""
     levels, silent = fit_levels(fitter, grouped, named), fitter.executor.silent()
     candidates = [

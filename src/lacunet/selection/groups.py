@@ -128,7 +128,7 @@ class LevelFit:
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class LevelFits:
     """The models, and the other sets of free items that were fitted on the way to them."""
 
     fits: tuple[LevelFit, ...]  # the narrowest first
@@ -187,7 +187,7 @@ class Levels:
         return len(self.fits[0].grouped.items)
 
 
-def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None) -> Levels:
+def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None) -> LevelFits:
     """Fit answers that are equal, partly equal and free.
 
     In part: those that are named are free; None: the most probable set that a search finds.
@@ -221,7 +221,7 @@ def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | No
         replace(t, before=sets[_free(grouped, t.before)], after=sets[_free(grouped, t.after)])
         for t in trials
     ]
-    return Levels(tuple(fits), sets, tuple(same), alignment, named is not None)
+    return LevelFits(tuple(fits), sets, tuple(same), alignment, named is not None)
 
 
 def _free(grouped: Grouped, fitted: NestedFit) -> tuple[str, ...]:
