@@ -11,7 +11,7 @@ from lacunet.selection.grids import TITLES
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a kind of flag means."""
+    """What some kinds of flags mean."""
 
     kinds: tuple[Kind, ...]
     title: str
@@ -19,239 +19,181 @@ class Meaning:
     serious: bool = False  # whether numbers must not be trusted because of it
 
 
-MEANINGS = (
-    Meaning(
-        (Kind.NOT_CONVERGED,),
-        "Learning stopped before it reached a maximum",
-        "The step limit came first, so the fit and all scores taken at it are a little too low. "
-        "Run it again with --schedule thorough.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.UNSTABLE,),
-        "Only one start found the best fit",
-        "All other starts ended lower, so there may be a better fit that none has found. More "
-        "starts, or --schedule thorough, tell.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS),
-        "More parameters than the data can determine",
-        "Different profiles fit the data exactly alike, so the prior chooses among them: do not "
-        "interpret the classes of such a model. Take fewer classes, or more columns or rows.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.MISFIT,),
-        "The model does not reproduce the data",
-        "Tables drawn from the fitted model differ from yours in what is named: answers that go "
-        "together beyond their classes, or numbers that are skewed, heavy-tailed or correlated "
-        "within them. More classes then only imitate that. `lacunet select` compares models that "
-        "allow for it.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.MASS_ELSEWHERE,),
-        "The best fit is a narrow peak",
-        "The parameters that are shown are the most probable ones, but a broader optimum near by "
-        "holds more of the posterior. Probabilities of the candidates count that mass. Such peaks "
-        "often have a small class: see whether it means something to you.",
-    ),
-    Meaning(
-        (Kind.SINGLE_START,),
-        "There was one start only",
-        "EM ends in the maximum that is uphill from its start. With one start nothing tells "
-        "whether there is a higher one: use more.",
-    ),
-    Meaning(
-        (Kind.FLAT_DIRECTION,),
-        "The data hardly tell some parameters",
-        "Along some direction the parameters can change nearly without any effect on the fit. "
-        "Profiles may differ from run to run there; fewer classes may do.",
-    ),
-    Meaning(
-        (Kind.NO_MAP, Kind.NO_MODE),
-        "A prior that favours probabilities of 0",
-        "With exponents below 1 no parameters are the most probable ones. Those that are shown "
-        "have the most probable logarithms: expected counts, with alpha added to each. Other "
-        "scores are defined for every prior; Laplace's approximation in probabilities is not.",
-    ),
-    Meaning(
-        (Kind.ROWS_AS_INDEPENDENT,),
-        "Probabilities take rows as independent",
-        "Rows were drawn in strata or clusters. Standard errors account for that; evidence, "
-        "probabilities of models and tests do not. Where rows of a unit resemble each other beyond "
-        "their classes, a model with fewer classes may do.",
-    ),
-    Meaning(
-        (Kind.BETWEEN_NUMBERS,),
-        "Numbers depend on each other, which no edge can say",
-        "In these graphs a number cannot be a parent, so two numbers are independent given their "
-        "parents. The data contradict that. Put numbers into bins, so that edges can join them, or "
-        "compare classes with covariances (--covariance full).",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.MANY_EDGES,),
-        "Many more edges than the default priors give",
-        "A large equivalent sample size, or a prior under which each graph is equally probable, "
-        "joins variables that do not depend on each other. Leave out --alpha and --graph-prior.",
-    ),
-    Meaning(
-        (Kind.NOT_COMPLETELY_AT_RANDOM,),
-        "Cells are not missing completely at random",
-        "A search for a graph takes cells to be missing at random: by what is seen, not by the "
-        "missing value itself. That cannot be tested, but which cells are missing goes with other "
-        "columns here. `lacunet compare-missing` compares models of both readings.",
-    ),
-    Meaning(
-        (Kind.FEW_CASES,),
-        "A class with fewer cases than its covariance needs",
-        "In some direction the data say nothing of how the columns vary together in that class, so "
-        "the prior does. Take fewer classes, one covariance for all classes, or smaller blocks.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.EMPTY_CLASS, Kind.EMPTY_STATE),
-        "A class that nobody is in",
-        "The data do not need it: fewer classes explain them just as well.",
-    ),
-    Meaning(
-        (Kind.DUPLICATE_CLASSES,),
-        "Two classes that are the same",
-        "They make the same of every variable, so they count as one class: fewer would do.",
-    ),
-    Meaning(
-        (Kind.NO_CLEAR_MATCH,),
-        "A class that has no clear match in another group",
-        "Classes of groups are numbered by what they answer. This one resembles several, or none: "
-        "do not compare its size between groups as if it were one class.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.SEPARATED,),
-        "A covariate that tells a class with certainty",
-        "The likelihood rises without end as its coefficient grows, so there is no estimate to "
-        "speak of. The prior of the MAP holds it; or leave the covariate out.",
-        serious=True,
-    ),
-    Meaning(
-        (
-            Kind.WITHOUT_END,
-            Kind.WITHOUT_INFORMATION,
-            Kind.SEPARATED_REPLICATES,
-            Kind.NO_MAXIMUM,
-            Kind.CLASS_WITHOUT_ROWS,
-            Kind.CLASS_WITHOUT_OUTCOME,
-            Kind.FEW_CASES_OF_CLASS,
-            Kind.SHARE_AT_BOUNDARY,
-            Kind.NO_SPREAD,
-        ),
-        "Estimates that do not exist, or have no standard error",
-        "The data do not determine them, so dashes stand in their place, and in that of tests of "
-        "them. All other numbers of the table are as they should be.",
-    ),
-    Meaning(
-        (Kind.NARROW_CLASS,),
-        "A class that is narrower than its numbers are exact",
-        "Its cases have the same rounded values, again and again, so that a density says more of "
-        "them than there is to say. Read the column as categories, or expect wider classes.",
-    ),
-    Meaning(
-        (Kind.FEW_PAIRS,),
-        "Columns that are hardly ever seen together",
-        "How they vary together within a class cannot be told from so few rows, so the prior does. "
-        "Give them no covariance (--covariance with other blocks), or one that all classes share.",
-    ),
-    Meaning(
-        (Kind.NO_EXPECTED_CASES,),
-        "Probabilities of 0 or 1",
-        "Nobody in some class has some of the answers. That is a finding, not a fault; but "
-        "standard errors, and Laplace's approximation, are poor at such an edge.",
-    ),
-    Meaning(
-        (Kind.UNKNOWABLE,),
-        "A hidden variable that the data say nothing about",
-        "No row shows anything that depends on it, so its table is that of the prior.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.IMPOSSIBLE_DATA, Kind.IMPOSSIBLE_ROW),
-        "Rows that the model calls impossible",
-        "Some row has probability 0 under the fitted parameters, so this score does not exist.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.FAILED, Kind.NOT_MEASURED),
-        "A number that could not be computed",
-        "The arithmetic failed, for the reason that is given, so there is no value. The other "
-        "results do not depend on it.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.NOT_POSITIVE_DEFINITE,),
-        "A score failed: the fit is not at a clean maximum",
-        "The score needs the curvature of the posterior at its top. Here that is flat or a saddle, "
-        "usually because there are more classes than the data can tell apart. Go by other scores.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.NEARLY_SINGULAR,),
-        "A score is not to be trusted: the posterior is nearly flat",
-        "The curvature that it needs is too small to be computed well. Go by other scores.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.ON_BOUNDARY,),
-        "A score failed: a probability is exactly 0",
-        "The score needs a maximum inside, not at the edge. Use --estimate map, or other scores.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.NOT_AT_MAXIMUM,),
-        "A score was taken away from the maximum it needs",
-        "It approximates the posterior around its top, but these parameters are not the top (they "
-        "may maximise the likelihood instead).",
-    ),
-    Meaning(
-        (Kind.WIDE_GAUSSIAN,),
-        "Laplace's approximation is too high",
-        "Some parameters are so uncertain that the bell curve does not fit between 0 and 1.",
-    ),
-    Meaning(
-        (Kind.BELOW_BOUND, Kind.ABOVE_ZERO),
-        "A score is too far from what it approximates",
-        "The posterior is too skewed for it, as it is with few cases or a small alpha. Go by csl "
-        "with occupancy, by variational Bayes, which is a bound, or measure the evidence.",
-    ),
-    Meaning(
-        (Kind.CHAINS_DISAGREE, Kind.CHAINS_STAY),
-        "Sampling has not settled",
-        "Chains from different starts see different parts of the posterior.",
-        serious=True,
-    ),
-    Meaning(
-        (Kind.MORE_LABELLINGS, Kind.ONE_VARIABLE_AT_A_TIME),
-        "Not every way to label, or to leave unused, what is hidden is counted",
-        "The network has so many of them, or of such a kind, that some are left out or taken one "
-        "by one: the value may be somewhat too low.",
-    ),
-    Meaning(
-        (
-            Kind.LOWER_BOUND,
-            Kind.MISSED_MODE,
-            Kind.UNDER_LOWER_BOUND,
-            Kind.OVER_UPPER_BOUND,
-            Kind.FEW_CHAINS,
-            Kind.SEEN_ONCE,
-            Kind.STARTS_DISAGREE,
-        ),
-        "The measured evidence is a lower bound",
-        "Sampling was too short, or too few chains carry it, for its error bar to be believed. "
-        "Give it more time.",
-        serious=True,
-    ),
-)
+# Kinds of flags; a title, after "!" where it is serious; what it means, and what to do about it.
+CATALOGUE = """
+NOT_CONVERGED
+! Learning stopped before it reached a maximum
+The step limit came first, so the fit and all scores taken at it are a little too low. Run it again
+with --schedule thorough.
+
+UNSTABLE
+! Only one start found the best fit
+All other starts ended lower, so there may be a better fit that none has found. More starts, or
+--schedule thorough, tell.
+
+TOO_MANY_PARAMETERS FEW_DISTINCT_ROWS
+! More parameters than the data can determine
+Different profiles fit the data exactly alike, so the prior chooses among them: do not interpret the
+classes of such a model. Take fewer classes, or more columns or rows.
+
+MISFIT
+! The model does not reproduce the data
+Tables drawn from the fitted model differ from yours in what is named: answers that go together
+beyond their classes, or numbers that are skewed, heavy-tailed or correlated within them. More
+classes then only imitate that. `lacunet select` compares models that allow for it.
+
+MASS_ELSEWHERE
+The best fit is a narrow peak
+The parameters that are shown are the most probable ones, but a broader optimum near by holds more
+of the posterior. Probabilities of the candidates count that mass. Such peaks often have a small
+class: see whether it means something to you.
+
+SINGLE_START
+There was one start only
+EM ends in the maximum that is uphill from its start. With one start nothing tells whether there is
+a higher one: use more.
+
+FLAT_DIRECTION
+The data hardly tell some parameters
+Along some direction the parameters can change nearly without any effect on the fit. Profiles may
+differ from run to run there; fewer classes may do.
+
+NO_MAP NO_MODE
+A prior that favours probabilities of 0
+With exponents below 1 no parameters are the most probable ones. Those that are shown have the most
+probable logarithms: expected counts, with alpha added to each. Other scores are defined for every
+prior; Laplace's approximation in probabilities is not.
+
+ROWS_AS_INDEPENDENT
+Probabilities take rows as independent
+Rows were drawn in strata or clusters. Standard errors account for that; evidence, probabilities of
+models and tests do not. Where rows of a unit resemble each other beyond their classes, a model with
+fewer classes may do.
+
+BETWEEN_NUMBERS
+! Numbers depend on each other, which no edge can say
+In these graphs a number cannot be a parent, so two numbers are independent given their parents. The
+data contradict that. Put numbers into bins, so that edges can join them, or compare classes with
+covariances (--covariance full).
+
+MANY_EDGES
+Many more edges than the default priors give
+A large equivalent sample size, or a prior under which each graph is equally probable, joins
+variables that do not depend on each other. Leave out --alpha and --graph-prior.
+
+NOT_COMPLETELY_AT_RANDOM
+Cells are not missing completely at random
+A search for a graph takes cells to be missing at random: by what is seen, not by the missing value
+itself. That cannot be tested, but which cells are missing goes with other columns here. `lacunet
+compare-missing` compares models of both readings.
+
+FEW_CASES
+! A class with fewer cases than its covariance needs
+In some direction the data say nothing of how the columns vary together in that class, so the prior
+does. Take fewer classes, one covariance for all classes, or smaller blocks.
+
+EMPTY_CLASS EMPTY_STATE
+A class that nobody is in
+The data do not need it: fewer classes explain them just as well.
+
+DUPLICATE_CLASSES
+Two classes that are the same
+They make the same of every variable, so they count as one class: fewer would do.
+
+NO_CLEAR_MATCH
+! A class that has no clear match in another group
+Classes of groups are numbered by what they answer. This one resembles several, or none: do not
+compare its size between groups as if it were one class.
+
+SEPARATED
+! A covariate that tells a class with certainty
+The likelihood rises without end as its coefficient grows, so there is no estimate to speak of. The
+prior of the MAP holds it; or leave the covariate out.
+
+WITHOUT_END WITHOUT_INFORMATION SEPARATED_REPLICATES NO_MAXIMUM CLASS_WITHOUT_ROWS \
+CLASS_WITHOUT_OUTCOME FEW_CASES_OF_CLASS SHARE_AT_BOUNDARY NO_SPREAD
+Estimates that do not exist, or have no standard error
+The data do not determine them, so dashes stand in their place, and in that of tests of them. All
+other numbers of the table are as they should be.
+
+NARROW_CLASS
+A class that is narrower than its numbers are exact
+Its cases have the same rounded values, again and again, so that a density says more of them than
+there is to say. Read the column as categories, or expect wider classes.
+
+FEW_PAIRS
+Columns that are hardly ever seen together
+How they vary together within a class cannot be told from so few rows, so the prior does. Give them
+no covariance (--covariance with other blocks), or one that all classes share.
+
+NO_EXPECTED_CASES
+Probabilities of 0 or 1
+Nobody in some class has some of the answers. That is a finding, not a fault; but standard errors,
+and Laplace's approximation, are poor at such an edge.
+
+UNKNOWABLE
+! A hidden variable that the data say nothing about
+No row shows anything that depends on it, so its table is that of the prior.
+
+IMPOSSIBLE_DATA IMPOSSIBLE_ROW
+! Rows that the model calls impossible
+Some row has probability 0 under the fitted parameters, so this score does not exist.
+
+FAILED NOT_MEASURED
+! A number that could not be computed
+The arithmetic failed, for the reason that is given, so there is no value. The other results do not
+depend on it.
+
+NOT_POSITIVE_DEFINITE
+! A score failed: the fit is not at a clean maximum
+The score needs the curvature of the posterior at its top. Here that is flat or a saddle, usually
+because there are more classes than the data can tell apart. Go by other scores.
+
+NEARLY_SINGULAR
+! A score is not to be trusted: the posterior is nearly flat
+The curvature that it needs is too small to be computed well. Go by other scores.
+
+ON_BOUNDARY
+! A score failed: a probability is exactly 0
+The score needs a maximum inside, not at the edge. Use --estimate map, or other scores.
+
+NOT_AT_MAXIMUM
+A score was taken away from the maximum it needs
+It approximates the posterior around its top, but these parameters are not the top (they may
+maximise the likelihood instead).
+
+WIDE_GAUSSIAN
+Laplace's approximation is too high
+Some parameters are so uncertain that the bell curve does not fit between 0 and 1.
+
+BELOW_BOUND ABOVE_ZERO
+A score is too far from what it approximates
+The posterior is too skewed for it, as it is with few cases or a small alpha. Go by csl with
+occupancy, by variational Bayes, which is a bound, or measure the evidence.
+
+CHAINS_DISAGREE CHAINS_STAY
+! Sampling has not settled
+Chains from different starts see different parts of the posterior.
+
+MORE_LABELLINGS ONE_VARIABLE_AT_A_TIME
+Not every way to label, or to leave unused, what is hidden is counted
+The network has so many of them, or of such a kind, that some are left out or taken one by one: the
+value may be somewhat too low.
+
+LOWER_BOUND MISSED_MODE UNDER_LOWER_BOUND OVER_UPPER_BOUND FEW_CHAINS SEEN_ONCE STARTS_DISAGREE
+! The measured evidence is a lower bound
+Sampling was too short, or too few chains carry it, for its error bar to be believed. Give it more
+time.
+"""
+
+
+def _read(paragraph: str) -> Meaning:
+    kinds, title, *words = paragraph.splitlines()
+    named = tuple(Kind[name] for name in kinds.split())
+    return Meaning(named, title.removeprefix("! "), " ".join(words), title.startswith("! "))
+
+
+MEANINGS = tuple(map(_read, CATALOGUE.strip().split("\n\n")))
 OTHER = Meaning((), "Also worth knowing", "")
 
 
