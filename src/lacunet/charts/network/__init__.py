@@ -1,7 +1,7 @@
 """A network as a picture: where its boxes and arrows are, whoever draws them.
 
-`layout.draw` takes the sizes of boxes from `names` and their places from `layered` (with `ordering`
-and `straighten`); leaves that would not fit side by side are gathered under their parent (`fans`).
+`layout.draw` takes the sizes of boxes from `drawing` and their places from `layered`; leaves that
+would not fit side by side are gathered under their parent.
 """
 
 from lacunet.charts.network.drawing import Arrow, Box, Drawing

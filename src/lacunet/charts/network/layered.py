@@ -7,9 +7,10 @@ middle, so symmetric graphs have symmetric pictures.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from lacunet.charts.network.drawing import HEAD, Curve, Point, line
-from lacunet.charts.network.ordering import Layers, neighbours_of, order_layers, side_by_side
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 WIDEST, FINEST = 128.0, 0.5  # pixels: ε in the beginning and in the end
@@ -68,6 +68,111 @@ def _newton(
     return share * step
 
 
+SWEEPS = 24  # of ordering the layers, at most, down and up in turn
+PATIENCE = 6  # sweeps without fewer crossings, after which ordering ends
+
+Layers: TypeAlias = list[list[int]]
+Neighbours: TypeAlias = Sequence[Sequence[int]]
+
+
+def order_layers(layers: Layers, above: Neighbours, below: Neighbours) -> Layers:
+    """Order the nodes of each layer; neighbours are in the layers directly above and below.
+
+    By weighted medians and exchanges, so that few edges cross (Gansner et al. 1993, section 3).
+    """
+    layers = _connected_order(layers, above, below)
+    best, fewest, idle = [list(layer) for layer in layers], _crossings(layers, below), 0
+    for sweep in range(SWEEPS):
+        if not fewest or idle == PATIENCE:
+            break
+        _sort_by_medians(layers, above, below, down=sweep % 2 == 0)
+        _exchange(layers, above, below)
+        crossings = _crossings(layers, below)
+        idle += 1
+        if crossings < fewest:
+            best, fewest, idle = [list(layer) for layer in layers], crossings, 0
+    return best
+
+
+def _connected_order(layers: Layers, above: Neighbours, below: Neighbours) -> Layers:
+    """Number nodes depth first, so that a tree has no crossings from the start."""
+    seen: dict[int, int] = {}
+    for root in (i for layer in layers for i in layer):
+        waiting = [root]
+        while waiting:
+            i = waiting.pop()
+            if i not in seen:
+                seen[i] = len(seen)
+                waiting += [*reversed(above[i]), *reversed(below[i])]
+    return [sorted(layer, key=seen.__getitem__) for layer in layers]
+
+
+def _positions(layers: Layers) -> dict[int, int]:
+    return {i: at for layer in layers for at, i in enumerate(layer)}
+
+
+def _crossings(layers: Layers, below: Neighbours) -> int:
+    """Count crossings: pairs of edges between two layers whose ends are in opposite orders."""
+    at, total = _positions(layers), 0
+    for layer in layers:
+        ends: list[int] = []  # sorted, of the edges so far
+        for i in layer:
+            own = sorted(at[j] for j in below[i])
+            total += sum(len(ends) - bisect_left(ends, end + 1) for end in own)
+            ends = sorted([*ends, *own])
+    return total
+
+
+def _sort_by_medians(layers: Layers, above: Neighbours, below: Neighbours, down: bool) -> None:
+    """Sort each layer by the medians of its neighbours in the layer before it."""
+    fixed = above if down else below
+    at = _positions(layers)
+    for layer in layers if down else reversed(layers):
+        medians = {i: _median([at[j] for j in fixed[i]]) for i in layer if fixed[i]}
+        ranked = iter(sorted(medians, key=medians.__getitem__))
+        layer[:] = [next(ranked) if i in medians else i for i in layer]  # the others stay
+        at.update({i: k for k, i in enumerate(layer)})
+
+
+def _median(places: list[int]) -> float:
+    """Give the median; between two middle ones, nearer to the side that is more crowded."""
+    places.sort()
+    half = len(places) // 2
+    if len(places) % 2:
+        return places[half]
+    left, right = places[half - 1] - places[0], places[-1] - places[half]
+    if left + right == 0:
+        return (places[half - 1] + places[half]) / 2
+    return (places[half - 1] * right + places[half] * left) / (left + right)
+
+
+def _exchange(layers: Layers, above: Neighbours, below: Neighbours) -> None:
+    """Exchange nodes that stand side by side while that removes crossings."""
+    at = _positions(layers)
+    active = set(range(len(layers)))
+    while active:
+        k = min(active)
+        active.discard(k)
+        layer, changed = layers[k], False
+        for left in range(len(layer) - 1):
+            i, j = layer[left], layer[left + 1]
+            if _gain(at, above, i, j) + _gain(at, below, i, j) > 0:
+                layer[left], layer[left + 1] = j, i
+                at[i], at[j] = left + 1, left
+                changed = True
+        if changed:
+            active |= {m for m in (k - 1, k, k + 1) if 0 <= m < len(layers)}
+
+
+def _gain(at: dict[int, int], near: Neighbours, i: int, j: int) -> int:
+    """Count the crossings that go, less those that come, when i and j change places."""
+    if len(near[i]) == len(near[j]) == 1:  # most are bends of long edges
+        a, b = at[near[i][0]], at[near[j][0]]
+        return (a > b) - (a < b)
+    lefts, rights = [at[a] for a in near[i]], [at[b] for b in near[j]]
+    return sum((a > b) - (a < b) for a in lefts for b in rights)
+
+
 FIRM = 3  # weight of a firm link, by that of another
 STRAIGHT = (1, 2, 8)  # weights of pieces of links with no, one and two ends at bends
 BEND = 2.0  # pixels that a link takes in a layer that it goes through
@@ -76,7 +181,7 @@ SPARE = 1.5  # gaps before coordinates are sought, by what they must be
 SPREAD, FLAT = 0.4, 60.0  # where links begin and end: shares of a box; pixels aside for half of it
 SLOPE = 1 / 7  # height between layers, by the width of the widest link between them
 
-Size = tuple[float, float]
+Size: TypeAlias = tuple[float, float]
 
 
 class Direction(NamedTuple):
@@ -92,7 +197,7 @@ DOWN, DOWN_CLOSE = Direction(False, 18, 34), Direction(False, 10, 34)
 ACROSS = Direction(True, 12, 26, 44)
 
 
-class LayeredEdge(NamedTuple):
+class GraphLink(NamedTuple):
     """An edge to lead from one box to another."""
 
     tail: int
@@ -106,14 +211,13 @@ class Places(NamedTuple):
 
     width: float
     height: float
-    middles: tuple[Point, ...]  # of the boxes
-    curves: tuple[Curve, ...]  # of the links
-    tips: tuple[Point, ...]  # where the heads of links end
+    middles: dict[int, Point]  # of the boxes
+    routes: dict[int, tuple[Curve, Point]]  # of the links: curves, and where their heads end
 
 
 def place(
     sizes: Sequence[Size],
-    links: Sequence[LayeredEdge],
+    links: Sequence[GraphLink],
     direction: Direction = DOWN,
     room: float = math.inf,
 ) -> Places:
@@ -123,44 +227,38 @@ def place(
     """
     if direction.across:
         sizes, room = [(height, width) for width, height in sizes], math.inf
-    middles: list[Point] = [(0.0, 0.0)] * len(sizes)
-    routes: list[tuple[Curve, Point]] = [((), (0.0, 0.0))] * len(links)
+    middles: dict[int, Point] = {}
+    routes: dict[int, tuple[Curve, Point]] = {}
     left = top = width = height = 0.0
     for boxes, own in _components(len(sizes), links):
         at = {i: k for k, i in enumerate(boxes)}
-        inner = [link._replace(tail=at[link.tail], head=at[link.head]) for link in own.values()]
+        inner = [links[k]._replace(tail=at[links[k].tail], head=at[links[k].head]) for k in own]
         part = _Part([sizes[i] for i in boxes], inner, direction)
         if left and left + part.width > room:
             left, top = 0.0, height + direction.between
+        part.shift(left, top)
         for k, i in enumerate(boxes):
-            middles[i] = _moved(part.middle(k), left, top)
-        for k, (curve, tip) in zip(own, part.routes(), strict=True):
-            routes[k] = tuple(_moved(p, left, top) for p in curve), _moved(tip, left, top)
+            middles[i] = part.middle(k)
+        for k, link, chain in zip(own, part.links, part.chains, strict=True):
+            routes[k] = part.route(link, chain)
         width, height = max(width, left + part.width), max(height, top + part.height)
         left += part.width + direction.within
-    curves, tips = tuple(curve for curve, _ in routes), tuple(tip for _, tip in routes)
     if not direction.across:
-        return Places(width, height, tuple(middles), curves, tips)
-    turned = tuple(tuple((y, x) for x, y in curve) for curve in (*curves, middles, tips))
-    return Places(height, width, turned[-2], turned[:-2], turned[-1])
+        return Places(width, height, middles, routes)
+    turned = {k: (tuple((y, x) for x, y in c), (v, u)) for k, (c, (u, v)) in routes.items()}
+    return Places(height, width, {i: (y, x) for i, (x, y) in middles.items()}, turned)
 
 
-def _moved(point: Point, right: float, down: float) -> Point:
-    return point[0] + right, point[1] + down
-
-
-def _components(
-    count: int, links: Sequence[LayeredEdge]
-) -> list[tuple[list[int], dict[int, LayeredEdge]]]:
+def _components(count: int, links: Sequence[GraphLink]) -> list[tuple[list[int], list[int]]]:
     """Give the boxes and links of each connected part, in the order of their first boxes."""
     ends = [link.tail for link in links], [link.head for link in links]
     graph = sparse.coo_array((np.ones(len(links)), ends), shape=(count, count))
     _, part = connected_components(graph, directed=False)
-    found: list[tuple[list[int], dict[int, LayeredEdge]]] = [([], {}) for _ in range(max(part) + 1)]
+    found: list[tuple[list[int], list[int]]] = [([], []) for _ in range(max(part) + 1)]
     for i, c in enumerate(part):
         found[c][0].append(i)
-    for k, link in enumerate(links):
-        found[part[link.tail]][1][k] = link
+    for k, tail in enumerate(ends[0]):
+        found[part[tail]][1].append(k)
     return found
 
 
@@ -168,7 +266,7 @@ class _Part:
     """A connected graph in layers from top to bottom; links become chains of bends."""
 
     def __init__(
-        self, sizes: Sequence[Size], links: Sequence[LayeredEdge], direction: Direction
+        self, sizes: Sequence[Size], links: Sequence[GraphLink], direction: Direction
     ) -> None:
         self.boxes, self.sizes, self.links = len(sizes), list(sizes), links
         ranks = _ranks(len(sizes), links)
@@ -176,8 +274,12 @@ class _Part:
         for i, rank in enumerate(ranks):
             self.layers[rank].append(i)
         self.chains = [self._chain(link, ranks) for link in links]
-        edges = [edge for chain in self.chains for edge in pairwise(chain)]
-        self.layers = order_layers(self.layers, *neighbours_of(len(self.sizes), edges))
+        above: list[list[int]] = [[] for _ in self.sizes]
+        below: list[list[int]] = [[] for _ in self.sizes]
+        for i, j in (edge for chain in self.chains for edge in pairwise(chain)):
+            below[i].append(j)
+            above[j].append(i)
+        self.layers = order_layers(self.layers, above, below)
         self.x = self._coordinates(direction.within)
         reach = np.array([width / 2 for width, _ in self.sizes])
         self.x -= np.min(self.x - reach)
@@ -185,7 +287,7 @@ class _Part:
         self.rank = {i: rank for rank, layer in enumerate(self.layers) for i in layer}
         self._stack(direction)
 
-    def _chain(self, link: LayeredEdge, ranks: Sequence[int]) -> list[int]:
+    def _chain(self, link: GraphLink, ranks: Sequence[int]) -> list[int]:
         """Put a bend into each layer between a link's ends."""
         bends = []
         for rank in range(ranks[link.tail] + 1, ranks[link.head]):
@@ -200,7 +302,7 @@ class _Part:
             for link, chain in zip(self.links, self.chains, strict=True)
             for i, j in pairwise(chain)
         ]
-        pairs = side_by_side(self.layers)
+        pairs = [pair for layer in self.layers for pair in pairwise(layer)]
         apart = [
             (self.sizes[i][0] + self.sizes[j][0]) / 2
             + within * (BESIDE_BEND if max(i, j) >= self.boxes else 1.0)
@@ -211,11 +313,10 @@ class _Part:
             start[j] = start[i] + SPARE * gap
         for layer in self.layers:
             start[layer] -= start[layer].mean()
-        edges = np.array([(i, j) for i, j, _ in pieces], dtype=int).reshape(-1, 2)
+        ends = [(i, j) for i, j, _ in pieces]
+        edges, neighbours = (np.array(x, dtype=int).reshape(-1, 2) for x in (ends, pairs))
         weights = np.array([weight for _, _, weight in pieces], dtype=float)
-        return straighten(
-            edges, weights, np.reshape(pairs, (-1, 2)).astype(int), np.array(apart), start
-        )
+        return straighten(edges, weights, neighbours, np.array(apart), start)
 
     def _stack(self, direction: Direction) -> None:
         """Stack the layers: the wider the links between two of them, the further apart."""
@@ -236,9 +337,10 @@ class _Part:
         """Give the middle of a box or bend."""
         return float(self.x[i]), sum(self.bands[self.rank[i]]) / 2
 
-    def routes(self) -> list[tuple[Curve, Point]]:
-        """Give the curve of each link, and its tip."""
-        return list(map(self._route, self.links, self.chains))
+    def shift(self, right: float, down: float) -> None:
+        """Move everything."""
+        self.x += right
+        self.bands = [(top + down, bottom + down) for top, bottom in self.bands]
 
     def _port(self, i: int, other: int, side: int) -> Point:
         """Give the point of a box's lower (1) or upper (-1) edge where a link to another ends."""
@@ -246,8 +348,8 @@ class _Part:
         aside = float(self.x[other]) - x
         return x + SPREAD * width * aside / (abs(aside) + FLAT), y + side * height / 2
 
-    def _route(self, link: LayeredEdge, chain: Sequence[int]) -> tuple[Curve, Point]:
-        """Lead a link: straight down through layers, and by curves between them."""
+    def route(self, link: GraphLink, chain: Sequence[int]) -> tuple[Curve, Point]:
+        """Lead a link straight down through layers, by curves between them: its curve and tip."""
         start = self._port(chain[0], chain[1], 1)
         tip = self._port(chain[-1], chain[-2], -1)
         if link.from_above:
@@ -263,18 +365,13 @@ class _Part:
         upright = len(chain) > 2, tip[1] - arrive[1] > 1
         if link.from_above:
             return (*curve, *_bow(curve[-1], arrive, upright), *line(arrive, tip)[1:]), tip
-        end = _before(arrive if upright[1] else curve[-1], tip)
+        before = arrive if upright[1] else curve[-1]
+        head = HEAD / (math.dist(before, tip) or 1.0)  # the line ends where the head begins
+        end = tip[0] - head * (tip[0] - before[0]), tip[1] - head * (tip[1] - before[1])
         curve += _bow(curve[-1], end if end[1] < arrive[1] else arrive, upright)
         if end[1] > arrive[1]:
             curve += line(arrive, end)[1:]
         return tuple(curve), tip
-
-
-def _before(start: Point, tip: Point) -> Point:
-    """Give the point where the line from `start` to `tip` meets the head."""
-    length = math.dist(start, tip) or 1.0
-    share = HEAD / length
-    return tip[0] - share * (tip[0] - start[0]), tip[1] - share * (tip[1] - start[1])
 
 
 def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
@@ -285,7 +382,7 @@ def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
     return first, second, end
 
 
-def _ranks(count: int, links: Sequence[LayeredEdge]) -> list[int]:
+def _ranks(count: int, links: Sequence[GraphLink]) -> list[int]:
     """Choose the layer of each box so that links are short: a linear program with whole corners."""
     if not links:
         return [0] * count

@@ -25,7 +25,7 @@ from lacunet.charts.network.layered import (
     DOWN,
     DOWN_CLOSE,
     Direction,
-    LayeredEdge,
+    GraphLink,
     Size,
     place,
 )
@@ -209,18 +209,18 @@ class _Plan:
         at = {i: k for k, i in enumerate(single)}
         edges = [(p, i) for i in single for p in network.parents[i]]
         inner = {p for pa in network.parents for p in pa}
-        links = [LayeredEdge(at[p], at[i], firm=i in inner) for p, i in edges]
+        links = [GraphLink(at[p], at[i], firm=i in inner) for p, i in edges]
         for k, block in enumerate(blocks, start=len(single)):
             assert block.parent is not None
-            links.append(LayeredEdge(at[block.parent], k, from_above=True))
+            links.append(GraphLink(at[block.parent], k, from_above=True))
         shapes = [*(self.sizes[i] for i in single), *((b.width, b.height) for b in blocks)]
         found = place(shapes, links, direction, room)
         self.width, self.height = found.width, found.height
         self.middles |= {i: found.middles[k] for i, k in at.items()}
         for k, edge in enumerate(edges):
-            self.arrows[edge] = Arrow(*edge, found.curves[k], found.tips[k])
+            self.arrows[edge] = Arrow(*edge, *found.routes[k])
         for k, block in enumerate(blocks):
-            stem = found.curves[len(edges) + k]
+            stem, _ = found.routes[len(edges) + k]
             corner = self._put(block, found.middles[len(single) + k])
             self.trunks += [stem, *block.trunk(corner, stem[-1])]
 
