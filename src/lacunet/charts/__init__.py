@@ -1,1 +1,1 @@
-"""What charts show and how they look, whoever draws them: the report by hand, plots and paper."""
+"""What charts show and how they look, on the page and in figures."""

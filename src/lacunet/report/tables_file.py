@@ -1,8 +1,4 @@
-"""Tables as a Word document: the only place that knows python-docx.
-
-Results as files of tables; the ending of the name says in which format.
-A selection as a folder: everything as data, and one model file per candidate.
-"""
+"""Results as files: tables (in Word by python-docx), and selections as folders."""
 
 import re
 from collections.abc import Callable, Sequence

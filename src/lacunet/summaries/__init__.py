@@ -1,1 +1,1 @@
-"""What there is to say of a fit: profiles, residuals, statistics, intervals, tests."""
+"""Descriptions of a fit: profiles, residuals, statistics, intervals, tests."""

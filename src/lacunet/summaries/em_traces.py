@@ -1,7 +1,7 @@
 """How EM climbed: the objective after every step, of every start.
 
 Fits do not keep this, so the search is run once more, with the same starts, by an objective that
-writes down where it is asked to go. It climbs the same hills, one after the other.
+records where it is evaluated.
 """
 
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Free:
-    """A direction in which coefficients of classes may move, and data do not tell how far."""
+    """A direction in which coefficients of classes may move: the data do not determine it."""
 
     why: Why
     along: FloatArray  # (K, p) each coefficient, in units of its column's scale; 0 of the first

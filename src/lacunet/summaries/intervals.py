@@ -188,7 +188,7 @@ def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
 
 
 def shown_states(v: Variable) -> range:
-    """Of two states the second tells all."""
+    """Give the states to show: of two the second, the first has the rest."""
     return range(1 if len(v.states) == 2 else 0, len(v.states))
 
 

@@ -1,4 +1,4 @@
-"""Outcomes by class: means or shares that know how often classes are wrong, robust covariances."""
+"""Outcomes by class: means or shares, corrected for wrong assignments, with robust covariances."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAST = 1e-300  # a share that is none
 SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values
 
 
-# An outcome of m rows with b free parameters in each class, (K, b), which says:
+# An outcome of m rows with b free parameters in each class, (K, b), has:
 #   values            (m, c) numbers whose means are shown: a number, or which state a row has
 #   best(weights)     (K, b) maximum likelihood, where rows count (m, K) for each class
 #   log_density, scores, information: (m, K) log p(y | class), its slopes (m, K, b), and the

@@ -129,15 +129,18 @@ def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArr
     """p(configuration of the parents | state of the hidden variable), (K, q)."""
     parents, states = model.network.parents[i], len(sizes)
     others = tuple(p for p in parents if p != h)
-    joint = marginal(model, (h, *others)) if others else sizes
-    members = np.where(sizes > 0, sizes, 1.0).reshape(-1, *[1] * len(others))
-    # A state that nobody is in tells nothing: it is as everybody is.
-    given = np.where(sizes.reshape(members.shape) > 0, joint / members, joint.sum(axis=0))
+    given = _given(marginal(model, (h, *others)) if others else sizes)
     if h not in parents:
         return given.reshape(states, -1)
     own = np.zeros((states, *given.shape))
     own[np.arange(states), np.arange(states)] = given
     return np.moveaxis(own, 1, 1 + parents.index(h)).reshape(states, -1)
+
+
+def _given(joint: FloatArray) -> FloatArray:
+    """p(others | state) by the joint probabilities; of an empty state that of all rows."""
+    sizes = joint.reshape(len(joint), -1).sum(axis=1).reshape(-1, *[1] * (joint.ndim - 1))
+    return np.where(sizes > 0, joint / np.where(sizes > 0, sizes, 1.0), joint.sum(axis=0))
 
 
 def _places(
@@ -164,7 +167,7 @@ def _information(
     return max(float(total), 0.0)
 
 
-MOST_ASKED = 150  # variables that are asked of a network: each is an inference of its own
+MOST_INFERENCES = 150  # variables that have a profile in a network: each is an inference
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +190,7 @@ class Profiles:
     sizes: FloatArray  # (K,) their probabilities
     answers: tuple[Answers, ...]  # categories: what tells the states apart most comes first
     numbers: tuple[NumberProfile, ...]  # the same of numbers
-    left_out: int  # variables that were not asked, because they are so many
+    left_out: int  # variables without a profile, because they are so many
 
 
 def profiles(model: Model) -> list[Profiles]:
@@ -202,16 +205,16 @@ def profile(model: Model, h: int) -> Profiles:
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
     [0.322, 0.141, 0.007]
     """
-    network, asked, sizes = model.network, _asked(model.network, h), sizes_of(model, h)
+    network, shown, sizes = model.network, _profiled(model.network, h), sizes_of(model, h)
     answers, numbers = list[Answers](), list[NumberProfile]()
-    for i in asked:
+    for i in shown:
         if network.variables[i].family.tabular:
             answers.append(_answers(model, h, i))
         else:
             numbers.append(number_profile(model, h, i, sizes))
     answers.sort(key=lambda a: -a.information)
     numbers.sort(key=lambda n: -n.information)
-    hidden, left_out = network.variables[h], len(network.observed) - len(asked)
+    hidden, left_out = network.variables[h], len(network.observed) - len(shown)
     return Profiles(hidden.name, hidden.labels, sizes, tuple(answers), tuple(numbers), left_out)
 
 
@@ -221,10 +224,10 @@ def sizes_of(model: Model, h: int) -> FloatArray:
     return model.network.layout.table(model.theta, h) if root else marginal(model, (h,))
 
 
-def _asked(network: Network, h: int) -> list[int]:
+def _profiled(network: Network, h: int) -> list[int]:
     """All that can be seen; of very many, those that share a table with the hidden variable."""
     observed = [i for i in network.shown if not network.variables[i].hidden]
-    if is_latent_class(network) or len(observed) <= MOST_ASKED:
+    if is_latent_class(network) or len(observed) <= MOST_INFERENCES:
         return observed
     near = {v for family in network.layout.families if h in family for v in family}
     return [i for i in observed if i in near]
@@ -237,10 +240,7 @@ def _answers(model: Model, h: int, i: int) -> Answers:
         joint = sizes[:, None] * given
     else:
         joint = marginal(model, (h, i))
-        sizes = joint.sum(axis=1)
-        # A state that nobody is in tells nothing: it answers as everybody does.
-        somebody, members = sizes[:, None] > 0, np.where(sizes > 0, sizes, 1.0)[:, None]
-        given = np.where(somebody, joint / members, joint.sum(axis=0))
+        sizes, given = joint.sum(axis=1), _given(joint)
     overall = joint.sum(axis=0)
     information = float(rel_entr(joint, np.outer(sizes, overall)).sum())
     variable = network.variables[i]

@@ -57,7 +57,7 @@ def goodness_of_fit(
     """Compare distinct rows with what the model expects; None if the table is too large, or none.
 
     Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
-    the cases of the pattern times p(row). Cells that nobody is in need not be listed: Σ (n − m)²/m
+    the cases of the pattern times p(row). Empty cells need not be listed: Σ (n − m)²/m
     over all cells is Σ n²/m over those that occur, less the cases. Where something is given, as
     covariates are, rows with the same of it are compared. `dimension`: of the model, if its network
     does not tell.

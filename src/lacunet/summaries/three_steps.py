@@ -268,7 +268,7 @@ PROMISE = 1e-6  # nats that a last step may promise: more is no maximum
 
 @dataclass(frozen=True, eq=False)
 class LogitStep:
-    """Coefficients, and what rows say of them."""
+    """Coefficients, and the scores of rows at them."""
 
     Z: FloatArray  # (m, p)
     beta: FloatArray  # (free,)

@@ -1,4 +1,4 @@
-"""A network as a picture: where its boxes and arrows are, whoever draws them.
+"""A network as a picture: where its boxes and arrows are, on the page and in figures.
 
 `layout.draw` takes the sizes of boxes from `drawing` and their places from `layered`; leaves that
 would not fit side by side are gathered under their parent.

@@ -1,4 +1,4 @@
-"""One self-contained page: what each `*_view` says, and a template that shows it."""
+"""One self-contained page: the content of each section, and templates that show it."""
 
 from lacunet.report.page.network_page import NetworkAnswer, write_network_report
 from lacunet.report.page.render import check_page, check_report
