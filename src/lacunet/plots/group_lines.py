@@ -74,9 +74,9 @@ def plot_group_profiles(
     """
     check_kind(found, GroupComparison, "no comparison of groups", "what compare_groups() returned")
     levels = [f.level for f in found.levels.fits]
-    if level is not None and level not in levels:
+    if level not in (None, *levels):
         raise OptionError(f"level '{level}' was not fitted. There are: {', '.join(levels)}.")
-    shown = found.level if level is None else Level(level)
+    shown = Level(level or found.level)
     if panels not in PANELS:
         raise OptionError(f"panels '{panels}' is not known. Choose classes or groups.")
     precise = intervals_to_draw(found.candidate(shown).fit, intervals)
@@ -92,16 +92,13 @@ def plot_group_profiles(
     drawn = panels_of(titles, ACROSS, height(each[0], len(lines)), PANEL, NAMES)
     for panel, points in zip(drawn, each, strict=True):
         draw(panel, points, lines)
-        if any(p.shared for p in points):  # over them what is the same in all
-            alike = [_alike(p) for p in points]
-            draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **ALIKE})
+        _draw_alike(panel, points)
     tidy_panels(drawn, each[0], naming.axis(root), ACROSS)
     first = drawn[0]
     if legend:
         names = [str(line.get_label()) for line in first.lines]
         columns = min(len(names), ACROSS, max(2, len(titles)))
-        how = {"loc": "outside lower center", "ncols": columns, **LEGEND}
-        first.figure.legend(first.lines, names, **how)
+        first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
     return first
 
 
@@ -130,7 +127,9 @@ def _points(
         yield AxisPoint(naming.name(before, a.state), values, joined, shared=by_class and a.shared)
 
 
-def _alike(point: AxisPoint) -> AxisPoint:
-    """Give an answer that is the same in all groups as one of a line; a gap, if it is not."""
-    values = point.values if point.shared else np.full((3, 1), np.nan)
-    return replace(point, values=values, shared=False)
+def _draw_alike(panel: Axes, points: Sequence[AxisPoint]) -> None:
+    """Draw the answers that are the same in all groups as one line, with gaps for the others."""
+    if any(p.shared for p in points):
+        gap = np.full((3, 1), np.nan)
+        alike = [replace(p, values=p.values if p.shared else gap, shared=False) for p in points]
+        draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **ALIKE})

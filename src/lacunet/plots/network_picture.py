@@ -19,7 +19,7 @@ from lacunet.models.ensemble import NetworkLike
 from lacunet.models.network import Model
 from lacunet.plots.door import POINTS, SMALL, SMALLER, THIN, axes, curve, load
 from lacunet.structure.learned import Learned
-from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
+from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_ellipses, profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,9 +195,6 @@ def _rows(one: Answers | NumberProfile) -> Iterator[tuple[str, list[float], list
         yield shorten(f"{one.name} = {one.states[k]}", NAME), given, [f"{p:.2f}" for p in given]
 
 
-RINGS = (1.0, 2.0)  # standard deviations of ellipses
-
-
 def plot_densities(
     fit: Fit | Model, number: str, ax: Axes | None = None, *, hidden: str | None = None
 ) -> Axes:
@@ -255,20 +252,15 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
         for n, j in zip(pair, columns, strict=True)
     ]
     mine = problem.about_hidden(fit.model.theta)[0][both].argmax(axis=1)
-    ax, rings = axes(ax), pair_rings(fit.model, *pair)
+    ax, ellipses = axes(ax), pair_ellipses(fit.model, *pair)
     for k, state in enumerate(profiles.states):
         colour = PRINT.curves[Look(k).colour]
         across, up = (x[mine == k] for x in values)
         ax.scatter(across, up, s=5.0, color=colour, linewidths=0.0, alpha=0.5)
-        centre = [n.as_places(n.mean[k]) for n in pair]
-        for r in RINGS:
-            around = (
-                n.as_values(c + r * steps)
-                for n, c, steps in zip(pair, centre, rings[k], strict=True)
-            )
-            line = {**curve(Look(k)), "marker": ""}
-            name = f"{profiles.name} {state}" if r == RINGS[0] else None
-            ax.plot(*around, label=name, **line)
+        for r, ellipse in enumerate(ellipses[k]):
+            around = (n.as_values(places) for n, places in zip(pair, ellipse, strict=True))
+            name = None if r else f"{profiles.name} {state}"
+            ax.plot(*around, label=name, **{**curve(Look(k)), "marker": ""})
     for n, set_scale in zip(pair, (ax.set_xscale, ax.set_yscale), strict=True):
         if n.of_logarithm:
             set_scale("log")

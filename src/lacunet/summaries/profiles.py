@@ -29,6 +29,7 @@ REACH = 4.0  # standard deviations around a mean that a curve shows
 POINTS = 41  # of a curve, for each configuration of the parents
 MOST = 400  # whole numbers that a curve shows one by one
 AROUND = 121  # points of a ring, both ends included
+RINGS = (1.0, 2.0)  # standard deviations of ellipses
 MANY = 24  # configurations that say where a curve is looked at; of more, the most probable
 
 
@@ -123,6 +124,16 @@ def pair_rings(model: Model, one: NumberProfile, other: NumberProfile) -> FloatA
     around = np.linspace(0.0, 2.0 * np.pi, AROUND)
     circle = np.stack([np.cos(around), np.sin(around)])
     return np.asarray(np.linalg.cholesky(covariance) @ circle, dtype=np.float64)
+
+
+def pair_ellipses(model: Model, one: NumberProfile, other: NumberProfile) -> FloatArray:
+    """(K, rings, 2, 121) curves around the mean of two numbers in each class, as families see them.
+
+    They are one and two standard deviations away.
+    """
+    means = np.column_stack([n.as_places(n.mean[:-1]) for n in (one, other)])
+    rings = np.array(RINGS)[:, None, None] * pair_rings(model, one, other)[:, None]
+    return np.asarray(means[:, None, :, None] + rings)
 
 
 def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArray:

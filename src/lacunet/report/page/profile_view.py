@@ -14,7 +14,14 @@ from lacunet.models.network import Model
 from lacunet.report.page.chart import dash, key
 from lacunet.report.page.render import count, label, tag
 from lacunet.report.page.views import View
-from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_rings, profile
+from lacunet.summaries.profiles import (
+    RINGS,
+    Answers,
+    NumberProfile,
+    Profiles,
+    pair_ellipses,
+    profile,
+)
 from lacunet.tabular import measured
 
 CELLS = 4000  # numbers that heat maps may have: a page must stay small
@@ -114,7 +121,6 @@ def _variable(a: Answers, profiles: Profiles) -> dict[str, Any]:
 WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart of densities, in pixels
 FEW = 4  # numbers on its axis
 WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair
-RINGS = (1.0, 2.0)  # standard deviations of its ellipses
 
 
 def _scale(ends: tuple[float, float], first: float, last: float) -> Callable[[Any], Any]:
@@ -175,14 +181,10 @@ def pair_chart(profiles: Profiles, model: Model) -> str:
         label(across.name, (LEFT + WIDE) / 2, TALL + 38, class_="axis"),
         label(up.name, 0.0, TOP - 10.0, "start", class_="axis"),
     ]
-    around = pair_rings(model, across, up)
+    ellipses = pair_ellipses(model, across, up)
     for k, state in enumerate(profiles.states):
         cx, cy = (float(n.as_places(n.mean[k])) for n in pair)
-        rings = (
-            _curve(x(cx + r * dx).tolist(), y(cy + r * dy).tolist(), Look(k), "polygon")
-            for r in RINGS
-            for dx, dy in [around[k]]
-        )
+        rings = (_curve(x(u).tolist(), y(v).tolist(), Look(k), "polygon") for u, v in ellipses[k])
         title = tag("title", escape(f"{profiles.name} {state}"))
         dot = tag("circle", cx=x(cx), cy=y(cy), r=3.0, class_="mark")
         parts.append(tag("g", title, *rings, dot, class_=f"s{Look(k).colour}"))
