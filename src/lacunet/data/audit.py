@@ -168,15 +168,13 @@ def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def notes_on(
-    name: str, raw: RawValues, coding: Coding, *, forced: bool = False
-) -> Iterator[str | Remark]:
+def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterator[str | Remark]:
     """Describe what was found in a column whose raw values are these.
 
     `forced`: whether bins are there because only categories can be.
     """
-    states = coding.states
-    yield from _codes_of_no_answer(name, raw, coding)
+    name, states = raw.name, coding.states
+    yield from _codes_of_no_answer(raw, coding)
     unused = np.setdiff1d(np.arange(len(states)), coding.codes).tolist()
     if unused:
         yield f"column {name!r}: declared but never observed: {shown([states[k] for k in unused])}."
@@ -235,7 +233,7 @@ def _lost_digits(name: str, coding: Coding) -> Iterator[str]:
         )
 
 
-def _codes_of_no_answer(name: str, raw: RawValues, coding: Coding) -> Iterator[Remark]:
+def _codes_of_no_answer(raw: RawValues, coding: Coding) -> Iterator[Remark]:
     """Warn of values that look like codes of no answer."""
     states = coding.states
     numeric = (
@@ -250,7 +248,7 @@ def _codes_of_no_answer(name: str, raw: RawValues, coding: Coding) -> Iterator[R
         if len(found) > 1:
             what = "look like codes of no answer, and are values"
         sentence = f"{what} like any other. If nobody answered there, give {declared}."
-        yield Remark(name, sentence, tuple(found.items()), warning=True)
+        yield Remark(raw.name, sentence, tuple(found.items()), warning=True)
 
 
 def _numbers(raw: RawValues, coding: Coding) -> dict[str, int]:

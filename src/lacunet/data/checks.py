@@ -38,31 +38,29 @@ def unusable(name: str, why: str, instead: str = "") -> DataError:
     return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
 
 
-def infinite(name: str, text: str, where: str) -> DataError:
-    """Say of a number that it is infinite."""
+def infinite(cell: str, text: str) -> DataError:
+    """Say of a number in a cell that it is infinite."""
     return DataError(
-        f"column {name!r}, {where}: {text} is not a finite number. Correct it, or declare it with "
+        f"{cell}: {text} is not a finite number. Correct it, or declare it with "
         f"--missing={shlex.quote(text)}."
     )
 
 
-def check_inferred(
-    name: str, raw: RawValues, coding: Coding, source: Source, *, weighted: bool
-) -> None:
+def check_inferred(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
     """Refuse a column whose values are no categories: none at all, identifiers, dates."""
     states = coding.states
     if not states:
-        raise unusable(name, NOTHING)
-    check_finite(name, raw, states, source)
+        raise unusable(raw.name, NOTHING)
+    check_finite(raw, states)
     if len(states) > MOST_DATES and looks_like_dates(states):
-        raise unusable(name, f"holds {len(states):,} dates", "Turn them into a few periods")
-    check_not_identifier(name, raw, coding, weighted=weighted)
-    check_number_of_states(name, states)
+        raise unusable(raw.name, f"holds {len(states):,} dates", "Turn them into a few periods")
+    check_not_identifier(raw, coding, weighted=weighted)
+    check_number_of_states(raw.name, states)
 
 
-def check_not_identifier(name: str, raw: RawValues, coding: Coding, *, weighted: bool) -> None:
+def check_not_identifier(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
     """Refuse values of which every row has its own, and numbers that number the rows."""
-    states, observed = coding.states, int(raw.counts[coding.codes >= 0].sum())
+    name, states, observed = raw.name, coding.states, int(raw.counts[coding.codes >= 0].sum())
     each_its_own = len(states) == observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
     if not each_its_own or (isinstance(states[0], int) and not _numbers_rows(name, states)):
         return
@@ -88,26 +86,24 @@ def _numbers_rows(name: str, states: Sequence[State]) -> bool:
     return n == places or log_chance < math.log(BY_CHANCE)
 
 
-def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
+def check_finite(raw: RawValues, states: Sequence[State]) -> None:
     """Refuse an infinite number among the states, which are in order."""
     for value in (states[0], states[-1]):
         if isinstance(value, float) and math.isinf(value):
-            raise infinite(name, str(value), source.where(raw.rows[raw.values.index(value)]))
+            raise infinite(raw.cell(raw.values.index(value)), str(value))
 
 
-def check_no_infinite_text(
-    name: str, raw: RawValues, holes: frozenset[str], source: Source
-) -> None:
+def check_no_infinite_text(raw: RawValues, holes: frozenset[str]) -> None:
     """Refuse an infinite number among texts that are numbers."""
-    texts: dict[str, int] = {}  # the first row of each
-    for value, row in zip(raw.values, raw.rows, strict=True):
+    texts: dict[str, int] = {}  # the first place of each
+    for i, value in enumerate(raw.values):
         if not is_missing(value, holes):
-            texts.setdefault(label(value).strip(), int(row))
+            texts.setdefault(label(value).strip(), i)
     large = [text for text in texts if INFINITE.fullmatch(text)]
     if len(large) not in (0, len(texts)) and all(
         number_of(text) is not None for text in texts.keys() - large
     ):
-        raise infinite(name, large[0], source.where(texts[large[0]]))
+        raise infinite(raw.cell(texts[large[0]]), large[0])
 
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
@@ -124,7 +120,7 @@ def check_number_of_states(name: str, states: Sequence[State]) -> None:
         raise unusable(name, why, "Group them first")
 
 
-def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> None:
+def check_known(raw: RawValues, coding: Coding) -> None:
     """Refuse a value that is not among the declared states."""
     unknown = np.flatnonzero(coding.codes == UNKNOWN)
     if len(unknown):
@@ -132,8 +128,8 @@ def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> No
         value = raw.values[at]
         value = value.strip() if isinstance(value, str) else value
         raise DataError(
-            f"column {name!r}, {source.where(raw.rows[at])}: {shown([value])} is not one of its "
-            f"{len(coding.states)} states {shown(coding.states)}. Declare it with "
+            f"{raw.cell(at)}: {shown([value])} is not one of its {len(coding.states)} states "
+            f"{shown(coding.states)}. Declare it with "
             f"--missing {shlex.quote(shorten(label(value), 40))}, or add it to the states."
         )
 
@@ -188,9 +184,7 @@ def check_some_numbers(name: str, states: Sequence[State]) -> None:
         raise unusable(name, f"has only one value, {shown(states)}, so nothing can be learned")
 
 
-def check_ends(
-    name: str, known: tuple[float, float] | None, raw: RawValues, coding: Coding, source: Source
-) -> None:
+def check_ends(known: tuple[float, float] | None, raw: RawValues, coding: Coding) -> None:
     """Refuse a number beyond the lowest or highest that a model knows, and name the row."""
     if known is None or not coding.states:
         return
@@ -199,9 +193,8 @@ def check_ends(
     if at is not None:
         text = label(raw.values[at]).strip()
         raise DataError(
-            f"column {name!r}, {source.where(raw.rows[at])}: {text} is not among the answers of "
-            f"the model, which go from {known[0]:g} to {known[1]:g}. Correct it, or declare it "
-            f"with --missing={text}."
+            f"{raw.cell(at)}: {text} is not among the answers of the model, which go from "
+            f"{known[0]:g} to {known[1]:g}. Correct it, or declare it with --missing={text}."
         )
 
 
@@ -211,34 +204,33 @@ def _first(wrong: BoolArray, coding: Coding) -> int | None:
     return int(values[0]) if len(values) else None
 
 
-def check_numbers(
-    name: str, kind: ColumnKind, raw: RawValues, coding: Coding, source: Source, *, own: bool
-) -> None:
+def check_numbers(raw: RawValues, coding: Coding, *, own: bool) -> None:
     """Refuse a column that cannot have its kind, and name the row.
 
     `own`: whether a person said the kind, and may say another; it is not that of a model.
     """
     if not isinstance(raw.values, Numbers):
         for i in np.flatnonzero(coding.codes >= 0).tolist():
-            _check_number(name, kind, raw.values[i], source.where(raw.rows[i]), own=own)
+            _check_number(coding.kind, raw, i, own=own)
     if not coding.states:
         return
-    check_finite(name, raw, coding.states, source)
-    if kind not in WRONG:
+    check_finite(raw, coding.states)
+    if coding.kind not in WRONG:
         return
-    wrong, words = WRONG[kind]
+    wrong, words = WRONG[coding.kind]
     at = _first(wrong(np.asarray(coding.states, dtype=np.float64)), coding)
     if at is not None:
         text = label(raw.values[at]).strip()
-        other = f"give the column another kind: --kinds {shlex.quote(name)}=gaussian"
+        other = f"give the column another kind: --kinds {shlex.quote(raw.name)}=gaussian"
         raise DataError(
-            f"column {name!r}, {source.where(raw.rows[at])}: {text} {words}. Correct it, or "
+            f"{raw.cell(at)}: {text} {words}. Correct it, or "
             f"{other if own else f'declare it with --missing={text}'}."
         )
 
 
-def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own: bool) -> None:
+def _check_number(kind: ColumnKind, raw: RawValues, i: int, *, own: bool) -> None:
     """Refuse a text, or true and false."""
+    name, value = raw.name, raw.values[i]
     if isinstance(value, bool):
         raise DataError(f"column {name!r} holds true and false: they are categories, no numbers.")
     if number_of(value) is not None:
@@ -249,7 +241,7 @@ def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own:
     other = f"or read the column as categories: --kinds {shlex.quote(name)}=categorical"
     read = f"read as {kind}" if kind.number else "put into bins"
     raise DataError(
-        f"column {name!r}, {where}: {text!r} is {what}, and the column is {read}. Correct it, "
+        f"{raw.cell(i)}: {text!r} is {what}, and the column is {read}. Correct it, "
         f"{f'{declare}, {other}' if own else f'or {declare}'}."
     )
 

@@ -19,11 +19,11 @@ from lacunet.data.discover import (
     one_spelling,
     weighed,
 )
-from lacunet.data.kinds import BY_RULE, ColumnKind, Decision, Kinds
+from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds
 from lacunet.data.source import Source
 from lacunet.data.table import Column
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.states import Bins, Numbers, State, bin_labels, cut_into_bins, label
+from lacunet.runtime.states import Bins, Cut, Numbers, State, bin_labels, cut_into_bins, label
 
 MOST = 12  # labels that a remark lists with their numbers
 
@@ -39,22 +39,20 @@ class ColumnTyper:
     ignore_case: bool = False  # whether texts that differ in case alone are one state
     asked: bool = False  # whether rows are queried only, so that nothing need be learned from them
 
-    def coding(
-        self, name: str, raw: RawValues, cases: FloatArray, states: Sequence[State] | None
-    ) -> Coding:
+    def coding(self, raw: RawValues, cases: FloatArray, states: Sequence[State] | None) -> Coding:
         """Code a column: by given states or bins of a model, else as its values show.
 
         `cases` (values,) weigh the values; one that is none of the states is `UNKNOWN`.
         """
-        bins = self.kinds.bins.get(name)
+        bins = self.kinds.bins.get(raw.name)
         if states is not None and isinstance(bins, Bins):
-            return self._by_bins(name, raw, states, bins)
-        if states is None or self.kinds.declares_number(name):
-            return self._inferred(name, raw, cases)
+            return self._by_bins(raw, states, bins)
+        if states is None or self.kinds.declares_number(raw.name):
+            return self._inferred(raw, cases)
         return match(raw.values, states, self.missing, self.source.markers)
 
-    def _inferred(self, name: str, raw: RawValues, cases: FloatArray) -> Coding:
-        kinds, holes = self.kinds, self.missing | self.source.markers
+    def _inferred(self, raw: RawValues, cases: FloatArray) -> Coding:
+        name, kinds, holes = raw.name, self.kinds, self.missing | self.source.markers
         if isinstance(raw.values, Numbers):
             values, codes = np.unique(raw.values.array, return_inverse=True)
             coding = Coding(Numbers(values), codes)
@@ -62,29 +60,28 @@ class ColumnTyper:
             coding = infer(one_spelling(raw) if self.ignore_case else raw.values, holes)
         texts = bool(coding.states) and isinstance(coding.states[0], str)
         if texts and kinds.may_be_number(name) and not kinds.declares_number(name):
-            checks.check_no_infinite_text(name, raw, holes, self.source)
+            checks.check_no_infinite_text(raw, holes)
         rows = None if self.weighted else weighed(coding.codes, raw.counts, len(coding.states))
         decided = kinds.decide(name, coding.states, mean_of(coding, cases), rows)
         coding = replace(coding, kind=decided.kind, why=decided.why)
         if decided.cut is not None:
-            return self._in_bins(name, raw, cases, coding, decided)
+            return self._in_bins(raw, cases, coding, decided.cut)
         if decided.kind.number:
-            self._check_numbers(name, raw, coding)
+            self._check_numbers(raw, coding)
             if isinstance(coding.states, Numbers):
                 return coding
             return replace(coding, states=Numbers(np.array(coding.states, dtype=np.float64)))
         if name not in kinds.declared and kinds.other is None:
-            checks.check_inferred(name, raw, coding, self.source, weighted=self.weighted)
+            checks.check_inferred(raw, coding, weighted=self.weighted)
         elif not self.asked:  # rows that are queried may show nothing
             checks.check_categories(name, coding.states, coding)
         return replace(coding, states=tuple(coding.states))
 
-    def _by_bins(self, name: str, raw: RawValues, states: Sequence[State], bins: Bins) -> Coding:
+    def _by_bins(self, raw: RawValues, states: Sequence[State], bins: Bins) -> Coding:
         """Put numbers into the bins of a model; the name of a bin is understood too."""
         if isinstance(raw.values, Numbers):
             x = raw.values.array
-            ends = float(x.min(initial=0)), float(x.max(initial=0))
-            checks.check_finite(name, raw, ends, self.source)
+            checks.check_finite(raw, (float(x.min(initial=0)), float(x.max(initial=0))))
             return Coding(tuple(states), bins.codes(x), bins=bins)
         coding = match(raw.values, states, self.missing, self.source.markers)
         for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
@@ -92,35 +89,31 @@ class ColumnTyper:
             coding.codes[i] = UNKNOWN if found < 0 else found
         return replace(coding, bins=bins)
 
-    def _in_bins(
-        self, name: str, raw: RawValues, cases: FloatArray, coding: Coding, decided: Decision
-    ) -> Coding:
+    def _in_bins(self, raw: RawValues, cases: FloatArray, coding: Coding, cut: Cut) -> Coding:
         """Cut the numbers of a column into bins."""
-        if isinstance(decided.cut, Bins):
-            states = bin_labels(decided.cut.edges, exact=False)
-            return self._by_bins(name, raw, states, decided.cut)
-        assert decided.cut is not None
-        self._check_numbers(name, raw, coding)
+        if isinstance(cut, Bins):
+            return self._by_bins(raw, bin_labels(cut.edges, exact=False), cut)
+        self._check_numbers(raw, coding)
         numbers = np.array(coding.states, dtype=np.float64)
         weight = weighed(coding.codes, cases, len(coding.states))
-        bins = cut_into_bins(numbers, weight, decided.cut)
+        bins = cut_into_bins(numbers, weight, cut)
         if bins is None:
-            raise checks.unusable(name, f"has only one value, {label(coding.states[0])}, to cut")
+            why = f"has only one value, {label(coding.states[0])}, to cut"
+            raise checks.unusable(raw.name, why)
         codes = np.where(coding.codes >= 0, bins.codes(numbers)[coding.codes], coding.codes)
-        states = bin_labels(bins.edges, exact=isinstance(decided.cut, tuple))
+        states = bin_labels(bins.edges, exact=isinstance(cut, tuple))
         return replace(coding, states=states, codes=codes, bins=bins)
 
-    def _check_numbers(self, name: str, raw: RawValues, coding: Coding) -> None:
+    def _check_numbers(self, raw: RawValues, coding: Coding) -> None:
         """Refuse a column that cannot be numbers of its kind, or is no measurement."""
-        kinds = self.kinds
+        name, kinds = raw.name, self.kinds
         if not self.asked:
             checks.check_some_numbers(name, coding.states)
-        own = name not in kinds.ends
-        checks.check_numbers(name, coding.kind, raw, coding, self.source, own=own)
-        checks.check_ends(name, kinds.ends.get(name), raw, coding, self.source)
+        checks.check_numbers(raw, coding, own=name not in kinds.ends)
+        checks.check_ends(kinds.ends.get(name), raw, coding)
         known = kinds.declares_number(name) or name in kinds.wanted
         if not known and isinstance(coding.states[0], int):
-            checks.check_not_identifier(name, raw, coding, weighted=self.weighted)
+            checks.check_not_identifier(raw, coding, weighted=self.weighted)
 
 
 def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> tuple[Column, ...]:

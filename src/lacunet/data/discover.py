@@ -6,8 +6,8 @@ numbers, true/false, or plain text. So the same data give the same states whatev
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ UNKNOWN = -2  # the code of a value that is none of the declared states
 class RawValues:
     """The different values of a column as they stand in the source."""
 
+    name: str  # of the column
+    where: Callable[[int], str]  # says where a row of the source is
     values: Sequence[State]  # in order of their first appearance
     rows: IntArray  # row of the first appearance of each, from 1
     counts: IntArray  # how many rows hold each
@@ -47,7 +49,11 @@ class RawValues:
             some = Numbers(self.values.array[which])
         else:
             some = [self.values[i] for i in which.tolist()]
-        return RawValues(some, self.rows[which], self.counts[which])
+        return replace(self, values=some, rows=self.rows[which], counts=self.counts[which])
+
+    def cell(self, i: int) -> str:
+        """Say where the value number i appears first, for a message."""
+        return f"column {self.name!r}, {self.where(int(self.rows[i]))}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,8 @@ def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
 def one_spelling(raw: RawValues) -> list[State]:
     """Give texts that differ in case alone the spelling that occurs most often among them.
 
-    >>> one_spelling(RawValues(["Good", "good ", "bad"], np.arange(3), np.array([5, 2, 3])))
+    >>> counts = np.array([5, 2, 3])
+    >>> one_spelling(RawValues("x", str, ["Good", "good ", "bad"], np.arange(3), counts))
     ['Good', 'Good', 'bad']
     """
     often: dict[str, tuple[int, str]] = {}

@@ -56,14 +56,17 @@ class NotNumbersError(Exception):
 class _Counter:
     """Counts the rows of the values of a column."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, source: Source) -> None:
+        self.name, self.source = name, source
         self._rows = np.zeros(0, np.int64)  # of the first appearance of each value
         self._counts = np.zeros(0, np.int64)
 
     def count(self, codes: CodeArray, more: IntArray) -> None:
         """Let each row of a batch count so many times more."""
         self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
+
+    def _raw(self, values: Sequence[State]) -> RawValues:
+        return RawValues(self.name, self.source.where, values, self._rows, self._counts)
 
     def _add(self, rows: IntArray) -> None:
         """Take in new values, which first appear in these rows."""
@@ -74,8 +77,8 @@ class _Counter:
 class ColumnEncoder(_Counter):
     """Numbers the values of a column of any type."""
 
-    def __init__(self, name: str, most: int = MOST_VALUES) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, source: Source, most: int = MOST_VALUES) -> None:
+        super().__init__(name, source)
         self.most = most
         self._numbers: dict[State, int] = {}
         self._known = pl.Enum([])  # the values so far, if they are text
@@ -83,11 +86,11 @@ class ColumnEncoder(_Counter):
     @property
     def raw(self) -> RawValues:
         """The values so far."""
-        return RawValues(list(self._numbers), self._rows, self._counts)
+        return self._raw(list(self._numbers))
 
-    def encode(self, series: pl.Series, row: int, source: Source) -> CodeArray:
+    def encode(self, series: pl.Series, row: int) -> CodeArray:
         """Give the numbers of a batch that begins after `row` rows; null is -1."""
-        plain = _plain(series, self.name, source)
+        plain = _plain(series, self.name, self.source.name)
         codes = self._lookup(plain)
         if codes is None:
             self._learn(plain, row)
@@ -152,7 +155,7 @@ class ColumnEncoder(_Counter):
             self._known = pl.Enum([str(value) for value in self._numbers])
 
 
-def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
+def _plain(series: pl.Series, name: str, source: str) -> pl.Series:
     """Bring a column to text, integers, floats without NaN, or booleans."""
     kind = series.dtype
     if kind.is_float():
@@ -164,14 +167,14 @@ def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
     if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
         return series.cast(pl.String)
     allowed = "text, integers, numbers, booleans, categories and dates are allowed"
-    raise unusable(name, f"of {source.name} holds {kind}; {allowed}", "Convert it")
+    raise unusable(name, f"of {source} holds {kind}; {allowed}", "Convert it")
 
 
 class NumberEncoder(_Counter):
     """Numbers the values of a column of numbers; refuses any other value."""
 
-    def __init__(self, name: str, missing: frozenset[str]) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, source: Source, missing: frozenset[str]) -> None:
+        super().__init__(name, source)
         self._holes = pl.Series(sorted(missing), dtype=pl.String)
         self._missing = _numbers_of(missing)
         self._values = np.zeros(0)  # by their number
@@ -181,9 +184,9 @@ class NumberEncoder(_Counter):
     @property
     def raw(self) -> RawValues:
         """The values so far."""
-        return RawValues(Numbers(self._values), self._rows, self._counts)
+        return self._raw(Numbers(self._values))
 
-    def encode(self, series: pl.Series, row: int, source: Source) -> CodeArray:  # noqa: ARG002
+    def encode(self, series: pl.Series, row: int) -> CodeArray:
         """Give the numbers of a batch that begins after `row` rows; missing is -1."""
         x = self._floats(series)
         seen = np.flatnonzero(~np.isnan(x))
@@ -207,14 +210,15 @@ class NumberEncoder(_Counter):
         codes[seen] = self._numbers[at][place]
         return codes
 
-    def check_finite(self, series: pl.Series, row: int, source: Source) -> None:
+    def check_finite(self, series: pl.Series, row: int) -> None:
         """Refuse an infinite number as such, where all else are numbers."""
         if series.dtype == pl.String:
             text = self._stripped(series)
             large = text.str.contains(f"^(?:{INFINITE.pattern})$").fill_null(False)
             if large.any() and (large | text.str.contains(NUMBER)).fill_null(True).all():
                 at = int(large.arg_max() or 0)
-                raise infinite(self.name, text[at], source.where(row + at + 1))
+                cell = f"column {self.name!r}, {self.source.where(row + at + 1)}"
+                raise infinite(cell, text[at])
 
     def _stripped(self, series: pl.Series) -> pl.Series:
         text = series.str.strip_chars()
@@ -291,13 +295,13 @@ class DesignReader:
 
     def __init__(self, columns: DesignColumns, source: Source, holes: frozenset[str]) -> None:
         self.columns, self.source, self.holes = columns, source, holes
-        self.encoders = [ColumnEncoder(name, MOST_DIFFERENT) for name in columns.names]
+        self.encoders = [ColumnEncoder(name, source, MOST_DIFFERENT) for name in columns.names]
 
     def encode(self, frame: pl.DataFrame, row: int) -> list[CodeArray]:
         """Give the provisional codes of each column of a batch that begins after `row` rows."""
         found = []
         for encoder in self.encoders:
-            codes = encoder.encode(cells_of(frame, encoder.name), row, self.source)
+            codes = encoder.encode(cells_of(frame, encoder.name), row)
             if (codes < 0).any():
                 raise self._refuse(encoder.name, row + int(np.argmax(codes < 0)) + 1)
             found.append(codes)

@@ -91,10 +91,11 @@ class SourceReader:
         """Read a column as numbers, if it must be that; else a value is anything."""
         declared = self.typer.kinds.declares_number(name)
         if name not in self.texts and (declared or name in self.numbers):
-            return NumberEncoder(name, self.typer.missing | self.source.markers)
+            return NumberEncoder(name, self.source, self.typer.missing | self.source.markers)
+        most = MOST_BEFORE_NUMBERS if self._is_open(name) else MOST_VALUES
         if declared:
-            return ColumnEncoder(name, MOST_DIFFERENT)  # so that what is no number can be named
-        return ColumnEncoder(name, MOST_BEFORE_NUMBERS if self._is_open(name) else MOST_VALUES)
+            most = MOST_DIFFERENT  # so that what is no number can be named
+        return ColumnEncoder(name, self.source, most)
 
     def _is_open(self, name: str) -> bool:
         """Whether a column may still turn out to be numbers."""
@@ -140,11 +141,11 @@ class SourceReader:
         for encoder in self.encoders:
             name = encoder.name
             try:
-                coded.append(encoder.encode(cells_of(frame, name), row, self.source))
+                coded.append(encoder.encode(cells_of(frame, name), row))
             except NotNumbersError:
                 declared = self.typer.kinds.declares_number(name)
                 if isinstance(encoder, NumberEncoder) and not declared:
-                    encoder.check_finite(cells_of(frame, name), row, self.source)
+                    encoder.check_finite(cells_of(frame, name), row)
                 texts.add(name)
             except TooManyValuesError:
                 if not self._is_open(name):
@@ -186,11 +187,11 @@ class SourceReader:
         if model is not None and isinstance(kinds.bins.get(name), Bins):
             inferred = False
         if states is None or inferred:
-            return self.typer.coding(name, raw, cases, None)
+            return self.typer.coding(raw, cases, None)
         if model is None:
             states = [s for s in states if not is_missing(s, self.typer.missing)]
-        coding = self.typer.coding(name, raw, cases, states)
-        checks.check_known(name, raw, coding, self.source)
+        coding = self.typer.coding(raw, cases, states)
+        checks.check_known(raw, coding)
         if model is None:
             checks.check_categories(name, states, coding)
         return replace(coding, why="its states were declared")
@@ -207,7 +208,7 @@ class SourceReader:
         if self.states is None:
             for e, coding in zip(self.encoders, codings, strict=True):
                 forced = kinds.forced and e.name not in kinds.bins
-                said += notes_on(e.name, e.raw, coding, forced=forced)
+                said += notes_on(e.raw, coding, forced=forced)
         return written_once(said)
 
 
@@ -279,17 +280,17 @@ def code_rows(
         # Values that no row of weight above 0 shows are left out.
         rows = np.bincount(codes[:, j][codes[:, j] >= 0], minlength=len(encoder.raw.values))
         which = np.flatnonzero(rows)
-        raw = replace(encoder.raw, counts=rows).only(which)
+        raw = replace(encoder.raw, name=name, counts=rows).only(which)
         cases = weighed(codes[:, j], weight, len(rows))[which]
         declared = opened.categories.get(own[j]) if given[j] is None else given[j]
-        coding = typer.coding(name, raw, cases, declared)
+        coding = typer.coding(raw, cases, declared)
         if not coding.states and name not in kinds.ends:
             raise checks.unusable(name, checks.NOTHING)
         if not coding.kind.number:
             checks.check_number_of_states(name, coding.states)
         if declared is None:
             forced = kinds.forced and name not in kinds.bins
-            notes += notes_on(name, raw, coding, forced=forced)
+            notes += notes_on(raw, coding, forced=forced)
         every = np.full(len(rows), -1, dtype=np.int64)
         every[which] = coding.codes
         codings.append(replace(coding, codes=every))

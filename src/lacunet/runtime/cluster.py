@@ -99,19 +99,15 @@ class Workers(Serial):
         self._there: dict[int, tuple[Any, Future]] = {}  # arrays that the cluster has, by id
 
     def close(self, *, wait: bool) -> None:
-        """Let the threads go that wait for workers."""
         self._here.close(wait=wait)
 
     def here(self) -> Executor:
-        """Give the threads of this process."""
         return self._here
 
-    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - no step is too short
-        """Give itself: workers do not wait for each other."""
+    def if_worth(self, nanoseconds: float) -> Executor:  # no step is too short
         return self
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item, each on one of the workers."""
         arrays: list[Any] = []
         try:
             task = packed(function, arrays)
@@ -224,7 +220,6 @@ class HeldByWorkers(Held[A]):
     def __init__(
         self, shared: Shared, bundles: int, there: Callable[[int], Future], here: MadeHere[A]
     ) -> None:
-        """Make bundles there, or at last values here."""
         self._shared, self._bundles, self._there, self._here = shared, bundles, there, here
         self._futures: dict[int, Future] = {}
         self._asked: list[Future] = []  # the last time
@@ -232,7 +227,6 @@ class HeldByWorkers(Held[A]):
         shared.held.add(self)
 
     def then(self, function: Callable[[A], B]) -> HeldByWorkers[B]:
-        """Apply to every value on the worker that has it."""
         there = partial(self.ask, function)
         return HeldByWorkers(self._shared, self._bundles, there, self._here.then(function))
 

@@ -149,11 +149,9 @@ class Serial(Executor):
         self._listener, self._lock = listener, threading.Lock()
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item, in order."""
         return ((place, function(item)) for place, item in enumerate(items))
 
     def say(self, task: str, done: float) -> None:
-        """Tell the listener, one thread at a time."""
         with self._lock:
             self._listener(Progress(task, done))
 
@@ -262,7 +260,6 @@ class Threads(Serial):
             raise _Unwanted
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item, on all threads."""
         job = _Job(function, items, getattr(self._here, "job", None))
         with self._changed:
             self._jobs.append(job)

@@ -31,12 +31,10 @@ class Processes(Serial):
         super().__init__(listener)
         self._pool = pool
 
-    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - no step is too short
-        """Give itself: processes do not wait for each other."""
+    def if_worth(self, nanoseconds: float) -> Executor:  # no step is too short
         return self
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item, each in one of the processes."""
         from loky import as_completed
         from loky.process_executor import BrokenProcessPool
 

@@ -63,19 +63,16 @@ class MadeHere(Held[A]):
         self.count, self.make = count, make
 
     def then(self, function: Callable[[A], B]) -> MadeHere[B]:
-        """Remember what to do."""
         return MadeHere(self.count, partial(_after, function, self.make))
 
     def each(
         self,
         function: Callable[[A], B],
-        executor: Executor = SERIAL,  # noqa: ARG002 - one at a time is in memory
+        executor: Executor = SERIAL,  # one at a time is in memory
     ) -> list[B]:
-        """Make every value, and apply to it."""
         return list(self.in_turn(function))
 
     def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
-        """Make a value, and apply to it, one after the other."""
         return (function(self.make(place)) for place in range(self.count))
 
 
@@ -219,7 +216,6 @@ class Disk(Holder):
         self._rows: list[tuple[Any, Held[SomeRows]]] = []
 
     def wants(self, rows: SomeRows) -> bool:
-        """Whether a fit would need more memory than there may be."""
         needed = NEEDED * rows.codes.nbytes + BESIDES * len(rows.counts)
         return needed > room_in(self.limit)
 
@@ -238,11 +234,9 @@ class RowsHere(MadeHere[SomeRows]):
     """Rows in parts, in memory or mapped from a file; what is made of a part goes to a file."""
 
     def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
-        """Make and write one part after the other."""
         return HeldOnDisk.written(self.in_turn(function))
 
     def in_turn(self, function: Callable[[SomeRows], B]) -> Iterator[B]:
-        """Apply to one part after the other, and let its memory go."""
         for number in range(self.count):
             rows = self.make(number)
             yield function(rows)
@@ -300,15 +294,12 @@ class HeldOnDisk(Held[A]):
         return cls(scratch, [Parcel.written(scratch, value) for value in values])
 
     def then(self, function: Callable[[A], B]) -> Held[B]:
-        """Read, apply and write one after the other."""
         return HeldOnDisk.written(self.in_turn(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
-        """Read and apply, as many at a time as there are threads."""
         return executor.map(partial(self._applied, function), self._parcels)
 
     def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
-        """Read and apply, one after the other."""
         return (self._applied(function, parcel) for parcel in self._parcels)
 
     def _applied(self, function: Callable[[A], B], parcel: Parcel) -> B:
