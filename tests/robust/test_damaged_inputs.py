@@ -118,6 +118,8 @@ def test_header_cells_longer_than_the_csv_module_allows(tmp_path, quote):
 def test_a_quoted_cell_of_a_megabyte_is_not_called_open(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(f'a,b\nx,"{"q" * 1_000_000}"\n')
+    assert read_table(path).columns[1].states == ("q" * 1_000_000,)
+    path.write_text(f'a,b\nx,"{"q" * 1_000_000}" \n')  # a space behind it: not for Polars
     assert "row 1: a cell has more than 131,072 characters" in refused(path)
 
 

@@ -133,11 +133,7 @@ def sampling_design(
 
 
 def _arranged(
-    row: IntArray,
-    cluster: IntArray | None,
-    weight: FloatArray,
-    stratum: IntArray,
-    copies: IntArray,
+    row: IntArray, cluster: IntArray | None, weight: FloatArray, stratum: IntArray, copies: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]:
     """Put entries into one order, merge equal ones, and number the units."""
     if cluster is None:  # a unit for each row, and one for all that are alike

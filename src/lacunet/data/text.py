@@ -1,7 +1,8 @@
 """Delimited text, in pieces that fit in memory: every cell as the text that it is.
 
-Polars parses pieces of plain rows. The csv module parses pieces with quotation marks, and those
-with a blank or ragged line, of which it says the row. Numbers may have a decimal comma.
+Polars parses pieces whose lines are rows. The csv module parses pieces with a blank or ragged line,
+of which it says the row, with line breaks in cells, and with quotation marks in unusual places.
+Numbers may have a decimal comma.
 """
 
 import csv
@@ -90,13 +91,13 @@ class _TextFile:
                 at = file.tell() - len(piece)
                 piece += file.readline()
                 self._check_bytes(piece, at, row)
-                if self._is_regular(piece):
+                if regular := self._is_regular(piece):
                     lazy = pl.scan_csv(
                         piece if piece.endswith(b"\n") else piece + b"\n",
                         has_header=False,
                         schema=dict.fromkeys(self.columns, pl.String()),
                         separator=self.separator,
-                        quote_char=None,
+                        quote_char='"' if b'"' in piece else None,
                     )
                     frame = lazy.select(by_name(wanted)).collect()
                 else:
@@ -105,6 +106,7 @@ class _TextFile:
                     texts = dict(zip(self.columns, cells, strict=True))
                     kinds = dict.fromkeys(wanted, pl.String)
                     frame = pl.DataFrame({n: texts[n] for n in wanted}, kinds)
+                if b'"' in piece or not regular:
                     frame = frame.with_columns(pl.all().replace("", None))
                 if len(frame):
                     row += len(frame)
@@ -123,15 +125,27 @@ class _TextFile:
                 raise _not_utf8(f"{self.path}{where}", at + error.start) from None
 
     def _is_regular(self, piece: bytes) -> bool:
-        """Whether each line is a row with as many cells as the header, none in quotation marks."""
-        if b'"' in piece or self.blank is not None:
+        """Whether each line is a row with as many cells as the header, quoted whole or not."""
+        if self.blank is not None:
             return False
-        if len(self.columns) == 1:  # a blank line is a missing cell
+        quoted = b'"' in piece
+        if len(self.columns) == 1 and not quoted:  # a blank line is a missing cell
             return self.separator.encode() not in piece
         bytes_ = np.frombuffer(piece, np.uint8)
-        starts = np.flatnonzero(bytes_[:-1] == ord("\n")) + 1
-        marks = (bytes_ == ord(self.separator)).view(np.uint8)
-        cells = np.add.reduceat(marks, np.concatenate(([0], starts)), dtype=np.int64) + 1
+        ends = bytes_ == ord("\n")
+        marks = bytes_ == ord(self.separator)
+        if quoted:
+            quotes = bytes_ == ord('"')
+            inside = np.logical_xor.accumulate(quotes)  # a mark that opens is inside, not its end
+            border = np.concatenate(([True], marks | ends | quotes, [True]))
+            closes = quotes & ~inside
+            after = border[2:] | np.append(bytes_[1:] == ord("\r"), True)
+            usual = border[:-2][quotes & inside].all() and after[closes].all()
+            if not usual or inside[-1] or (ends & inside).any():
+                return False
+            marks = marks & ~inside
+        starts = np.concatenate(([0], np.flatnonzero(ends[:-1]) + 1))
+        cells = np.add.reduceat(marks.view(np.uint8), starts, dtype=np.int64) + 1
         return bool((cells == len(self.columns)).all())
 
     def _records(self, file: BinaryIO, piece: bytes, row: int) -> Iterator[list[str]]:
