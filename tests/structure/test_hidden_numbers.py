@@ -15,8 +15,14 @@ from lacunet.fitting.agglomerate import LabelledRows, count_families
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
-from lacunet.structure.hidden.fitting import CompletedRows, fit
-from lacunet.structure.hidden.latent_graph import MOST, empty_graph, numbers_apart, numbers_of
+from lacunet.structure.hidden.latent_graph import (
+    MOST,
+    CompletedRows,
+    empty_graph,
+    fit,
+    numbers_apart,
+    numbers_of,
+)
 from lacunet.structure.hidden.latent_tree import tree_graph
 
 KINDS = {**{f"{x}{j}": "gaussian" for x in "ab" for j in range(3)}, "visits": "poisson"}

@@ -9,9 +9,11 @@ from lacunet import learn_latent_tree
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
-from lacunet.structure.hidden.fitting import CompletedRows, complete, fit
 from lacunet.structure.hidden.latent_graph import (
+    CompletedRows,
+    complete,
     empty_graph,
+    fit,
     hidden_names,
     log_numberings,
     more_than_chance,

@@ -1,9 +1,9 @@
-"""What a person should be told about hidden variables after a fit.
+"""Flags about hidden variables after a fit; and variational Bayes.
 
-Variational Bayes: the best posterior in which parameters and hidden values are independent.
+That is the best posterior in which parameters and hidden values are independent.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,7 +17,7 @@ from lacunet.models import conjugacy
 from lacunet.models.conjugacy import cases
 from lacunet.models.latent_class import LatentClasses, find_classes, unit
 from lacunet.models.layout import Layout
-from lacunet.models.network import Model
+from lacunet.models.network import Model, Variable
 from lacunet.models.surgery import members, table_of
 from lacunet.runtime.arrays import FloatArray
 
@@ -30,98 +30,20 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
     """Name empty states and, of a latent class model, duplicate and boundary classes."""
     yield from _too_many_parameters(problem, N)
     if (classes := find_classes(problem.network)) is None:
-        yield from _states(problem, N)
-    else:
-        yield from _classes(problem.layout, classes, theta, N)
-        yield from _narrow(problem, classes, theta, N)
-        for i in classes.leaves:
-            yield from _few_pairs(problem, classes, i)
-            yield from _few_cases(problem, classes, i, N)
-
-
-def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
-    """Say where more parameters are to be learned than the columns, or the rows, can determine.
-
-    A likelihood depends on the parameters through the probabilities of the distinct rows alone. So
-    where more parameters are free to move, away from 0 and 1, some move without any effect.
-    """
-    network, layout = problem.network, problem.layout
-    name = unit(network)
-    rank = identified_parameters(network)
-    if rank is not None:
-        detail: dict[str, str | float] = {"parameters": network.dimension, "rank": rank}
-        yield Flag(Kind.TOO_MANY_PARAMETERS, detail=detail | {"unit": name})
+        for h in problem.network.hidden:
+            v, sizes = problem.network.variables[h], state_sizes(problem.layout, N, h)
+            if not sizes.any():
+                yield Flag(Kind.UNKNOWABLE, (v.name,))
+                continue
+            yield from _empty(Kind.EMPTY_STATE, v, sizes)
         return
-    if find_classes(network) is None or problem.held is not None or not layout.in_tables.all():
-        return
-    free = network.dimension - int(np.sum(layout.learned & (layout.pooled(N) < BOUNDARY)))
-    if free > len(problem.counts):
-        detail = {"parameters": free, "rows": len(problem.counts), "unit": name}
-        yield Flag(Kind.FEW_DISTINCT_ROWS, detail=detail)
-
-
-def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:
-    """Name the two numbers of a block that are seen together least often, if that is too seldom."""
-    network, block = problem.network, members(problem.network, i)
-    if len(block) == 1:
-        return
-    fewest = network.variables[i].family.fewest_pairs(classes.number)
-    told = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
-    together = (told * problem.counts[:, None]).T @ told
-    pairs = [(together[a, b], a, b) for a, b in combinations(range(len(block)), 2)]
-    few = [pair for pair in pairs if pair[0] < fewest]
-    if few:
-        least, a, b = min(few)
-        yield Flag(
-            Kind.FEW_PAIRS,
-            detail={
-                "one": network.variables[block[a]].name,
-                "other": network.variables[block[b]].name,
-                "pairs": float(least),
-                "fewest": fewest,
-                "classes": classes.number,
-                "number": len(few),
-            },
-        )
-
-
-def _few_cases(problem: Problem, classes: LatentClasses, i: int, N: FloatArray) -> Iterator[Flag]:
-    """Name classes with fewer cases than the covariance of a block has columns, and one more."""
-    network, d = problem.network, len(members(problem.network, i))
-    if d == 1:
-        return
-    root, sizes = classes.variable, problem.layout.table(N, classes.root)
-    if network.variables[i].family.apart:
-        held = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
-    else:  # deviations from a mean in each class
-        held = [("all classes", sizes.sum(), float(d + classes.number))]
-    for holder, number, fewest in held:
-        if EMPTY <= number < fewest:
-            detail: dict[str, str | float] = {
-                "holder": holder,
-                "cases": float(number),
-                "column": network.variables[i].name,
-                "columns": d,
-                "fewest": fewest,
-            }
-            yield Flag(Kind.FEW_CASES, detail=detail)
-
-
-def _narrow(
-    problem: Problem, classes: LatentClasses, theta: FloatArray, N: FloatArray
-) -> Iterator[Flag]:
-    """Name classes whose numbers vary less than their rounding does: one step, over √12."""
-    root, used = classes.variable, problem.layout.table(N, classes.root) >= EMPTY
+    yield from _classes(problem.layout, classes, theta, N)
+    sizes = problem.layout.table(N, classes.root)
+    yield from _narrow(problem, classes, theta, sizes)
     for i in classes.leaves:
-        v = problem.network.variables[i]
-        deviations = v.deviations(table_of(problem.network, theta, i))
-        for c in np.flatnonzero(used & (deviations < v.smallest_gap / np.sqrt(12.0))):
-            detail: dict[str, str | float] = {
-                "column": v.name,
-                "deviation": float(deviations[c]),
-                "gap": v.smallest_gap,
-            }
-            yield Flag(Kind.NARROW_CLASS, (root.name, root.labels[c]), detail)
+        if len(block := members(problem.network, i)) > 1:
+            yield from _few_pairs(problem, classes, i, block)
+            yield from _few_cases(problem, classes, i, len(block), sizes)
 
 
 def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:
@@ -130,26 +52,97 @@ def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:
     return sizes
 
 
-def _states(problem: Problem, N: FloatArray) -> Iterator[Flag]:
-    for h in problem.network.hidden:
-        v = problem.network.variables[h]
-        sizes = state_sizes(problem.layout, N, h)
-        if not sizes.any():
-            yield Flag(Kind.UNKNOWABLE, (v.name,))
-            continue
-        for k in np.flatnonzero(sizes < EMPTY):
-            yield Flag(Kind.EMPTY_STATE, (v.name, v.labels[k]), {"cases": float(sizes[k])})
+def _empty(kind: Kind, v: Variable, sizes: FloatArray) -> Iterator[Flag]:
+    for k in np.flatnonzero(sizes < EMPTY):
+        yield Flag(kind, (v.name, v.labels[k]), {"cases": float(sizes[k])})
+
+
+def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
+    """Flag more parameters than the columns, or the rows, can determine.
+
+    A likelihood depends on the parameters through the probabilities of the distinct rows alone. So
+    where more parameters are free to move, away from 0 and 1, some move without any effect.
+    """
+    network, layout = problem.network, problem.layout
+    name = unit(network)
+    rank = identified_parameters(network)
+    if rank is not None:
+        counts: dict[str, str | float] = {"parameters": network.dimension, "rank": rank}
+        yield Flag(Kind.TOO_MANY_PARAMETERS, detail=counts | {"unit": name})
+        return
+    if find_classes(network) is None or problem.held is not None or not layout.in_tables.all():
+        return
+    free = network.dimension - int(np.sum(layout.learned & (layout.pooled(N) < BOUNDARY)))
+    if free > len(problem.counts):
+        counts = {"parameters": free, "rows": len(problem.counts)}
+        yield Flag(Kind.FEW_DISTINCT_ROWS, detail=counts | {"unit": name})
+
+
+def _few_pairs(
+    problem: Problem, classes: LatentClasses, i: int, block: Sequence[int]
+) -> Iterator[Flag]:
+    """Name the two numbers of a block that are seen together least often, if that is too seldom."""
+    network = problem.network
+    fewest = network.variables[i].family.fewest_pairs(classes.number)
+    seen = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
+    together = (seen * problem.counts[:, None]).T @ seen
+    pairs = [(together[a, b], a, b) for a, b in combinations(range(len(block)), 2)]
+    few = [pair for pair in pairs if pair[0] < fewest]
+    if few:
+        least, a, b = min(few)
+        detail: dict[str, str | float] = {
+            "one": network.variables[block[a]].name,
+            "other": network.variables[block[b]].name,
+            "pairs": float(least),
+            "fewest": fewest,
+            "classes": classes.number,
+            "number": len(few),
+        }
+        yield Flag(Kind.FEW_PAIRS, detail=detail)
+
+
+def _few_cases(
+    problem: Problem, classes: LatentClasses, i: int, d: int, sizes: FloatArray
+) -> Iterator[Flag]:
+    """Name classes with fewer cases than the covariance of a block has columns, and one more."""
+    root, v = classes.variable, problem.network.variables[i]
+    held = [("all classes", sizes.sum(), float(d + classes.number))]  # a mean in each class
+    if v.family.apart:
+        held = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
+    for holder, number, fewest in held:
+        if EMPTY <= number < fewest:
+            detail: dict[str, str | float] = {
+                "holder": holder,
+                "cases": float(number),
+                "column": v.name,
+                "columns": d,
+                "fewest": fewest,
+            }
+            yield Flag(Kind.FEW_CASES, detail=detail)
+
+
+def _narrow(
+    problem: Problem, classes: LatentClasses, theta: FloatArray, sizes: FloatArray
+) -> Iterator[Flag]:
+    """Name classes whose numbers vary less than their rounding does: one step, over √12."""
+    root = classes.variable
+    for i in classes.leaves:
+        v = problem.network.variables[i]
+        deviations = v.deviations(table_of(problem.network, theta, i))
+        narrow = (sizes >= EMPTY) & (deviations < v.smallest_gap / np.sqrt(12.0))
+        for c in np.flatnonzero(narrow):
+            width = {"deviation": float(deviations[c]), "gap": v.smallest_gap}
+            named = (root.name, root.labels[c])
+            yield Flag(Kind.NARROW_CLASS, named, {"column": v.name, **width})
 
 
 def _classes(
     layout: Layout, classes: LatentClasses, theta: FloatArray, N: FloatArray
 ) -> Iterator[Flag]:
     root, sizes = classes.variable, layout.table(N, classes.root)
-    empty = sizes < EMPTY
-    for c in np.flatnonzero(empty):
-        yield Flag(Kind.EMPTY_CLASS, (root.name, root.labels[c]), {"cases": float(sizes[c])})
+    yield from _empty(Kind.EMPTY_CLASS, root, sizes)
     profiles = [layout.table(theta, i) for i in classes.leaves]
-    for a, b in combinations(np.flatnonzero(~empty), 2):
+    for a, b in combinations(np.flatnonzero(sizes >= EMPTY), 2):
         apart = max(np.abs(t[a] - t[b]).max(initial=0.0) for t in profiles)
         if apart < DUPLICATE:
             pair = (root.name, root.labels[a], root.labels[b])

@@ -27,8 +27,8 @@ from lacunet.selection.certainty import Factor, How
 from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.grids import TITLES
 from lacunet.selection.measuring import measure_posterior
-from lacunet.structure.hidden.fitting import hidden_grid, hidden_variables
 from lacunet.structure.hidden.growing import FEWEST_IN_CLIQUE
+from lacunet.structure.hidden.latent_graph import hidden_grid, hidden_variables
 from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, check_columns, mean_model
 from lacunet.structure.learned import Learned
 from lacunet.structure.task import USUAL, few_rows

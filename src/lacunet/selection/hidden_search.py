@@ -35,9 +35,13 @@ from lacunet.selection.measuring import (
     measure_posterior,
 )
 from lacunet.structure.completing import Completer
-from lacunet.structure.hidden.fitting import LatentGraphFit, by_size, hidden_variables
 from lacunet.structure.hidden.growing import Growing, hidden_piece
-from lacunet.structure.hidden.latent_graph import edge_matrix
+from lacunet.structure.hidden.latent_graph import (
+    LatentGraphFit,
+    by_size,
+    edge_matrix,
+    hidden_variables,
+)
 from lacunet.structure.hidden.latent_tree import check_columns, mean_model
 from lacunet.structure.journal import Journal
 from lacunet.structure.knowledge import Knowledge

@@ -201,16 +201,16 @@ class FamilyScore(NamedTuple):
 
 
 class Statistics(Protocol):
-    """Scores a family, and all that differ from it by one parent."""
+    """Scores a child with each variable put to its parents, or taken from them: (n,).
+
+    At the child's own place stands the family as it is; only differences from it count.
+    """
 
     cards: FloatArray  # (n,) states of each variable
     cases: float  # N, the total weight of the rows
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
-        """Give the scores with each variable put to the parents, or taken from them: (n,).
-
-        At the child's own place stands the family as it is; only differences from it count.
-        """
+        """Score a family."""
 
 
 def columns_of(table: Table, tables: KnownTables = NOTHING) -> Columns:
@@ -238,36 +238,41 @@ class CompleteCounts:
         self.indicators = indicators_of(self.columns)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
-        """Count the rows of each configuration and state."""
-        chosen = parents.nonzero()[0]
+        """Score a family."""
+        chosen = np.flatnonzero(parents)
         return score_toggles(self.columns, self.indicators, child, chosen, self.prior)
 
 
 class FamilyScores:
-    """Scores of families, each computed once; a table that would not fit is never a choice."""
+    """Scores of families, each computed once; a table that would not fit is never a choice.
+
+    `log_prior` is that of k parents of v, at [v, k]; None: the same for all graphs. A family is
+    asked for as a child and the set of its parents, (n,).
+    """
 
     def __init__(self, statistics: Statistics, log_prior: FloatArray | None = None) -> None:
-        """`log_prior` is that of k parents of v, at [v, k]; None: the same for all graphs."""
         self.statistics, self.cards = statistics, statistics.cards
         n = len(self.cards)
         self.log_prior = np.zeros((n, n)) if log_prior is None else log_prior
         self.known: dict[tuple[int, bytes], FamilyScore] = {}
 
     def __call__(self, child: int, parents: BoolArray) -> FamilyScore:
-        """Give the score of a family, and the gains of changing it; `parents` is a set, (n,)."""
+        """Score a family."""
         key = (child, parents.tobytes())
         if key not in self.known:
-            sizes = int(parents.sum()) + np.where(parents, -1, 1)  # of sets that differ by one
-            sizes[child] = parents.sum()
-            most = len(parents) - 1  # no set is as large as all variables
-            log_priors = self.log_prior[child, np.minimum(sizes, most)]
-            scores = self.statistics(child, parents) + log_priors
-            cells = self.cards[child] * self.cards[parents].prod()
-            largest = largest_family(self.cards[child], len(self.cards), self.statistics.cases)
-            gains = scores - scores[child]
-            gains[~parents & (cells * self.cards > largest)] = -np.inf
-            self.known[key] = FamilyScore(float(scores[child]), gains)
+            self.known[key] = self._score(child, parents)
         return self.known[key]
+
+    def _score(self, child: int, parents: BoolArray) -> FamilyScore:
+        n, sizes = len(parents), parents.sum() + np.where(parents, -1, 1)
+        sizes[child] = parents.sum()
+        log_priors = self.log_prior[child, np.minimum(sizes, n - 1)]  # no set has all variables
+        scores = self.statistics(child, parents) + log_priors
+        cells = self.cards[child] * self.cards[parents].prod()
+        largest = largest_family(self.cards[child], n, self.statistics.cases)
+        gains = scores - scores[child]
+        gains[~parents & (cells * self.cards > largest)] = -np.inf
+        return FamilyScore(float(scores[child]), gains)
 
     @property
     def scored(self) -> int:
@@ -282,14 +287,10 @@ class PerturbedScores(FamilyScores):
         super().__init__(scores.statistics, scores.log_prior)
         self.scores, self.spread, self.rng = scores, spread, rng
 
-    def __call__(self, child: int, parents: BoolArray) -> FamilyScore:
-        """Give the score of a family, and perturbed gains."""
-        key = (child, parents.tobytes())
-        if key not in self.known:
-            score, gains = self.scores(child, parents)
-            factors = np.exp(self.spread * self.rng.standard_normal(len(gains)))
-            self.known[key] = FamilyScore(score, gains * factors)
-        return self.known[key]
+    def _score(self, child: int, parents: BoolArray) -> FamilyScore:
+        score, gains = self.scores(child, parents)
+        factors = np.exp(self.spread * self.rng.standard_normal(len(gains)))
+        return FamilyScore(score, gains * factors)
 
 
 class GraphPrior(StrEnum):
@@ -318,12 +319,11 @@ def log_prior_of_sizes(prior: GraphPrior, candidates: IntArray, most: int) -> Fl
     >>> log_prior_of_sizes(GraphPrior.FAIR, np.array([3]), 3).round(2).tolist()
     [[0.0, -1.1, -1.1, 0.0]]
     """
-    c, k = candidates[:, None].astype(np.float64), np.arange(most + 1)[None, :]
     if prior is GraphPrior.UNIFORM:
         return np.zeros((len(candidates), most + 1))
-    k = np.minimum(k, c)  # more parents are only required ones that say nothing
-    log_p: FloatArray = gammaln(k + 1.0) + gammaln(c - k + 1.0) - gammaln(c + 1.0)
-    return log_p
+    c = candidates[:, None].astype(np.float64)
+    k = np.minimum(np.arange(most + 1), c)  # more parents are only required ones that say nothing
+    return np.asarray(gammaln(k + 1.0) + gammaln(c - k + 1.0) - gammaln(c + 1.0))
 
 
 def log_prior_over(table: Table, prior: GraphPrior) -> FloatArray:
@@ -331,9 +331,8 @@ def log_prior_over(table: Table, prior: GraphPrior) -> FloatArray:
 
     Parents can be categories with two states or more.
     """
-    columns = table.columns
-    able = np.array([len(c.states) > 1 and not c.kind.number for c in columns])
-    return log_prior_of_sizes(prior, able.sum() - able, len(columns) - 1)
+    able = np.array([len(c.states) > 1 and not c.kind.number for c in table.columns])
+    return log_prior_of_sizes(prior, able.sum() - able, len(able) - 1)
 
 
 def is_averaged(alpha: float | str) -> bool:

@@ -206,7 +206,8 @@ def search_incomplete(
 def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> IncompleteSearch:
     """Climb by available cases; where the bound decides, no lower than the graph to start from."""
     executor.say("available cases", 0.0)
-    best = _climbed(task, available, np.random.default_rng([task.how.seed, 0]))
+    rng = np.random.default_rng([task.how.seed, 0])
+    best = fit(task, climb(task.start, available, task.limits, rng).parents)
     found = IncompleteSearch(best, (best.value,), scored=0, fitted=1)
     if task.how.score is not GraphScore.BOUND:
         return found
@@ -214,11 +215,6 @@ def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> Inco
     if start.value > best.value:
         return IncompleteSearch(start, (start.value,), scored=0, fitted=2)
     return found.met(start)
-
-
-def _climbed(task: GraphTask, scores: FamilyScores, rng: np.random.Generator) -> GraphFit:
-    near = score_graph(task.start, scores)
-    return fit(task, climb(task.start, scores, task.limits, rng, near).parents)
 
 
 def _keep(found: IncompleteSearch, journal: Journal) -> None:
@@ -276,7 +272,8 @@ def _by_bound(
     if after.is_last(task):
         return after
     rng = np.random.default_rng([task.how.seed, len(after.ends)])
-    return after.accepted(_climbed(task, PerturbedScores(available, SPREAD, rng), rng))
+    scores = PerturbedScores(available, SPREAD, rng)
+    return after.accepted(fit(task, climb(task.start, scores, task.limits, rng).parents))
 
 
 def _by_expected(task: GraphTask, found: IncompleteSearch, executor: Executor) -> IncompleteSearch:

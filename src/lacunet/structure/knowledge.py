@@ -1,12 +1,9 @@
-"""What is known of a graph before the data are looked at: one value, checked when it is made.
-
-What is known of a graph, as texts: a JSON file, and the options of the command line.
-"""
+"""What is known of a graph before the data are looked at, given as a value, a file or options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -51,15 +48,22 @@ class Knowledge:
             _check_edges(name, getattr(self, name))
         if self.max_parents is not None and self.max_parents < 0:
             raise OptionError(f"max_parents {self.max_parents} is not allowed: give 0 or more.")
-        _check_tiers(self.tiers)
-        for name in ("needed", "start"):
-            for u, v in getattr(self, name):
+        tiered = [name for tier in self.tiers for name in tier]
+        for name in tiered:
+            if tiered.count(name) > 1:
+                raise OptionError(f"tiers: '{name}' stands twice. Put it in one tier.")
+        for word, edges in (("require", self.needed), ("start", self.start)):
+            for u, v in edges:
                 if why := self._against(u, v):
-                    word = "require" if name == "needed" else name
                     raise OptionError(f"{word}: the edge {u} → {v} is {why}. Give one of the two.")
         _check_cycles("required edges", self.needed)
         _check_cycles("edges to start from and required ones", (*self.start, *self.needed))
-        self._check_numbers()
+        for child, needed in self._first_parents().items():
+            if self.max_parents is not None and len(needed) > self.max_parents:
+                raise OptionError(
+                    f"'{child}' is given the parents {', '.join(sorted(needed))}, more than the "
+                    f"{self.max_parents} of max_parents. Raise it, or take edges away."
+                )
 
     @cached_property
     def tables(self) -> KnownTables:
@@ -69,9 +73,9 @@ class Knowledge:
     @cached_property
     def needed(self) -> tuple[Edge, ...]:
         """Edges that are required, by themselves or by a table that is known."""
-        told = [(u, f["child"]) for f in self.fixed for u in f.get("parents", ())]
-        told += [(u, z["child"]) for z in self.zeros for u in z.get("given", {})]
-        return tuple(dict.fromkeys((*self.require, *told)))
+        by_tables = [(u, f["child"]) for f in self.fixed for u in f.get("parents", ())]
+        by_tables += [(u, z["child"]) for z in self.zeros for u in z.get("given", {})]
+        return tuple(dict.fromkeys((*self.require, *by_tables)))
 
     @cached_property
     def settled(self) -> dict[str, list[str]]:
@@ -98,32 +102,23 @@ class Knowledge:
             return f"against the tiers: '{u}' is in tier {tier[u]}, '{v}' in tier {tier[v]}"
         return ""
 
-    def _check_numbers(self) -> None:
-        edges = {*self.needed, *self.start}
-        for child in {v for _, v in edges}:
-            needed = sorted(u for u, v in edges if v == child)
-            if self.max_parents is not None and len(needed) > self.max_parents:
-                raise OptionError(
-                    f"'{child}' is given the parents {', '.join(needed)}, more than the "
-                    f"{self.max_parents} of max_parents. Raise it, or take edges away."
-                )
-
-    @property
-    def names(self) -> Iterator[str]:
-        """Every variable that is spoken of."""
-        yield from (name for edge in (*self.require, *self.forbid, *self.start) for name in edge)
-        yield from (name for tier in self.tiers for name in tier)
-        yield from self.tables.names
+    def _first_parents(self) -> dict[str, set[str]]:
+        """The parents of each child in the graph to start from."""
+        parents: dict[str, set[str]] = {}
+        for u, v in (*self.needed, *self.start):
+            parents.setdefault(v, set()).add(u)
+        return parents
 
     def check_names(self, columns: Sequence[str]) -> None:
         """Refuse names that no column has."""
-        for name in self.names:
+        groups = (*self.require, *self.forbid, *self.start, *self.tiers)
+        for name in (*(name for group in groups for name in group), *self.tables.names):
             if name not in columns:
                 hint = did_you_mean(name, columns) or f" There are {', '.join(columns)}."
                 raise OptionError(f"what is known of the graph names '{name}', no column.{hint}")
 
     def limits(self, columns: Sequence[str]) -> Limits:
-        """Say the same of numbered columns."""
+        """What graphs over numbered columns may look like."""
         self.check_names(columns)
         n = len(columns)
         may = [[u != v and not self._against(u, v) for u in columns] for v in columns]
@@ -151,7 +146,7 @@ class Knowledge:
         return equivalence_class(network, allowed & ~required.T)
 
     def of(self, network: Network) -> Network:
-        """Tell a network what is known of its tables; refuse one that does not keep to the rest."""
+        """Give a network what is known of its tables; refuse one that does not keep to the rest."""
         self._check_edges_of(network)
         return self.tables.of(network)
 
@@ -182,11 +177,7 @@ class Knowledge:
 def edges_of(network: Network) -> list[Edge]:
     """Give the edges of a network by name."""
     names = [v.name for v in network.variables]
-    return [
-        (names[u], v.name)
-        for v, pa in zip(network.variables, network.parents, strict=True)
-        for u in pa
-    ]
+    return [(names[u], name) for name, pa in zip(names, network.parents, strict=True) for u in pa]
 
 
 def _matrix(edges: Sequence[Edge], columns: Sequence[str]) -> BoolArray:
@@ -205,13 +196,6 @@ def _check_edges(name: str, edges: Sequence[Edge]) -> None:
             )
         if edge[0] == edge[1]:
             raise OptionError(f"{name}: '{edge[0]}' cannot be its own parent. Name two variables.")
-
-
-def _check_tiers(tiers: Sequence[Sequence[str]]) -> None:
-    names = [name for tier in tiers for name in tier]
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"tiers: '{name}' stands twice. Put it in one tier.")
 
 
 def _check_cycles(what: str, edges: Sequence[Edge]) -> None:
@@ -238,30 +222,29 @@ def read_knowledge(path: StrPath) -> Knowledge:
         raise OptionError(f"{path} is not JSON: {error}.") from None
     if not isinstance(document, dict):
         raise OptionError(f"{path}: give an object with some of {', '.join(FIELDS)}.")
-    for name, value in document.items():
-        _check_entry(f"{path}", name, value)
     try:
+        for name, value in document.items():
+            _check_entry(name, value)
         return Knowledge(**document)
     except OptionError as error:
         raise OptionError(f"{path}: {error}") from None
 
 
-def _check_entry(where: str, name: str, value: Any) -> None:
+def _check_entry(name: str, value: Any) -> None:
+    def lists(kind: type) -> bool:
+        return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
+
     if name not in FIELDS:
         hint = did_you_mean(name, FIELDS) or f" There are {', '.join(FIELDS)}."
-        raise OptionError(f"{where}: '{name}' is not known.{hint}")
+        raise OptionError(f"'{name}' is not known.{hint}")
     if name == "max_parents":
         if not (value is None or type(value) is int):
-            raise OptionError(f"{where}: max_parents {value!r} is no whole number.")
+            raise OptionError(f"max_parents {value!r} is no whole number.")
     elif name in ("fixed", "zeros"):
-        if not (isinstance(value, list) and all(isinstance(entry, dict) for entry in value)):
-            raise OptionError(f"{where}: '{name}' must be a list of objects.")
-    elif not (isinstance(value, list) and all(_is_names(entry) for entry in value)):
-        raise OptionError(f"{where}: '{name}' must be a list of lists of names.")
-
-
-def _is_names(entry: Any) -> bool:
-    return isinstance(entry, list) and all(isinstance(name, str) for name in entry)
+        if not lists(dict):
+            raise OptionError(f"'{name}' must be a list of objects.")
+    elif not (lists(list) and all(isinstance(text, str) for entry in value for text in entry)):
+        raise OptionError(f"'{name}' must be a list of lists of names.")
 
 
 def parse_edges(option: str, texts: Sequence[str]) -> list[Edge]:

@@ -131,7 +131,7 @@ class Learned(Printable):
 
     @property
     def log_bd(self) -> float:
-        """The same as `log_evidence`: of complete data it is log BD."""
+        """The same as `log_evidence`: log BD of complete data."""
         return self.log_evidence
 
     @cached_property
@@ -149,20 +149,12 @@ class Learned(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         network, names = self.network, [v.name for v in self.network.variables]
-        sure = {*self.equivalence_class.compelled}
-
-        def told(parent: str, child: str) -> str:
-            return f"{parent} {'→' if (parent, child) in sure else '—'}"
-
-        rows = tuple(
-            (
-                names[i],
-                ", ".join(told(names[p], names[i]) for p in network.parents[i]) or "–",
-                number(self.families[i]),
-            )
-            for i in network.shown
-        )
-        edges = sum(len(p) for p in self.network.parents)
+        sure, rows = {*self.equivalence_class.compelled}, []
+        for i in network.shown:
+            own = [names[p] for p in network.parents[i]]
+            arrows = (f"{p} {'→' if (p, names[i]) in sure else '—'}" for p in own)
+            rows.append((names[i], ", ".join(arrows) or "–", number(self.families[i])))
+        edges = sum(map(len, network.parents))
         what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
         left_out = self.between is not None and bool(self.between.unexplained)
         without = ", none of them between numbers" if left_out else ""
@@ -177,13 +169,15 @@ class Learned(Printable):
             *([str(self.between)] if self.between and not left_out else []),
             *(f"- {flag}" for flag in self.flags if flag.kind is not Kind.BETWEEN_NUMBERS),
         )
-        families = Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)
+        families = Grid(
+            title, ("variable", "parents", "log BD"), tuple(rows), frozenset({0, 1}), notes
+        )
         return [*self.warnings(), families]
 
     def warnings(self) -> list[Grid]:
         """Give what stands before the graph, as it changes what the graph says."""
-        first = [f for f in self.flags if f.kind is Kind.BETWEEN_NUMBERS]
-        return [Grid("", notes=tuple(f"Warning: {flag}." for flag in first))] if first else []
+        first = [f"Warning: {f}." for f in self.flags if f.kind is Kind.BETWEEN_NUMBERS]
+        return [Grid("", notes=tuple(first))] if first else []
 
     def brief(self) -> str:
         """Say in a few words what it is."""

@@ -99,40 +99,41 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
 
     `gains[v, u]` is what it adds to put u to the parents of v, or to take it from them.
     """
+    top, moves, _ = _list_moves(parents, limits, gains, True)
+    return top, moves
+
+
+@kernel
+def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArray:
+    """Give all possible moves, (k, 3) kind, u, v, those that gain most first."""
+    _, moves, worth = _list_moves(parents, limits, gains, False)
+    return moves[np.argsort(-worth)]
+
+
+@kernel
+def _list_moves(
+    parents: BoolArray, limits: Limits, gains: FloatArray, only_best: bool
+) -> tuple[float, IntArray, FloatArray]:
+    """Give the largest gain, the possible moves, or the best alone, and what each gains."""
     n = parents.shape[0]
     graph = graph_of(parents, limits)
-    top, tied, k = -np.inf, np.empty((2 * n * n, 3), dtype=np.int64), 0
+    moves, worth = np.empty((2 * n * n, 3), dtype=np.int64), np.empty(2 * n * n)
+    top, k = -np.inf, 0
     for v in range(n):
         for u in range(n):
             for kind in range(ADD, REVERSE + 1):
                 if (kind == ADD) == parents[v, u] or u == v:
                     continue
                 gain = gains[v, u] + (gains[u, v] if kind == REVERSE else 0.0)
-                if gain < top - EQUAL or not is_possible(graph, limits, kind, u, v):
-                    continue
-                if gain > top + EQUAL:
-                    top, k = gain, 0
-                tied[k, 0], tied[k, 1], tied[k, 2] = kind, u, v
-                k += 1
-    return top, tied[:k]
-
-
-@kernel
-def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArray:
-    """Give all possible moves, (k, 3) kind, u, v, those that gain most first."""
-    n = parents.shape[0]
-    graph = graph_of(parents, limits)
-    moves, worth, k = np.empty((2 * n * n, 3), dtype=np.int64), np.empty(2 * n * n), 0
-    for v in range(n):
-        for u in range(n):
-            for kind in range(ADD, REVERSE + 1):
-                if (kind == ADD) == parents[v, u] or u == v:
+                if only_best and gain < top - EQUAL:
                     continue
                 if is_possible(graph, limits, kind, u, v):
+                    if gain > top + EQUAL:
+                        top, k = gain, 0 if only_best else k
                     moves[k, 0], moves[k, 1], moves[k, 2] = kind, u, v
-                    worth[k] = gains[v, u] + (gains[u, v] if kind == REVERSE else 0.0)
+                    worth[k] = gain
                     k += 1
-    return moves[np.argsort(-worth[:k])]
+    return top, moves[:k], worth[:k]
 
 
 def moved(parents: BoolArray, move: IntArray) -> BoolArray:

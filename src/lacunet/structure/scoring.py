@@ -33,7 +33,7 @@ from lacunet.structure.counting import (
 )
 from lacunet.structure.families import CompleteCounts, FamilyScores, Statistics, columns_of
 from lacunet.structure.journal import FORGETFUL, Journal
-from lacunet.structure.searching import BestGraph, search, search_exactly
+from lacunet.structure.searching import ScoredGraph, search, search_exactly
 from lacunet.structure.task import GraphTask, are_numbers
 
 FEW = 5_000  # rows that all completions together may have, where one has fewer
@@ -123,7 +123,7 @@ class AvailableCases:
         self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
-        """Give scores of the families that differ by one parent, relative to the one as it is."""
+        """Score a family."""
         chosen = np.flatnonzero(parents)
         return available_gains(self.columns, child, chosen, self.prior, self.as_pairs)
 
@@ -182,7 +182,7 @@ class PairedCases:
         self.cards, self.cases = cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
-        """Give scores of the families that differ by one parent, relative to the one as it is."""
+        """Score a family."""
         chosen = np.flatnonzero(parents)
         return _paired_gains(self.columns, self.shown, child, chosen, self.prior)
 
@@ -206,7 +206,7 @@ class MixedFamilies:
         self.cases = float(table.counts.sum())
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
-        """Score a family, and all that differ from it by one parent, which is a category."""
+        """Score a family."""
         if self.categories is None or self.numbers[child]:
             return self._of_number(child, parents)
         own = int(np.searchsorted(self.of_categories, child))
@@ -323,7 +323,7 @@ def search_complete(
     starts: Sequence[BoolArray],
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
-) -> BestGraph:
+) -> ScoredGraph:
     """Search for the graph with the largest log BD, from each of some graphs."""
     if is_exact(task):
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)

@@ -71,14 +71,15 @@ ONE_CLIMB = GraphSearch(sweeps=0, restarts=0)
 
 
 @dataclass(frozen=True, eq=False)
-class Climbed:
-    """A graph that no move of one edge makes better."""
+class ScoredGraph:
+    """A graph that was scored, or that a search found."""
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
     families: FloatArray  # (n,) scores of its families
     gains: FloatArray  # (n, n) what it adds to put u to the parents of v, or to take it away
-    steps: int  # moves made on the way
+    steps: int = 0  # moves made on the way
     gained: float = 0.0  # by these moves
+    scored: int = 0  # families that the search scored
 
     @property
     def score(self) -> float:
@@ -86,20 +87,25 @@ class Climbed:
         return float(self.families.sum())
 
 
-def score_graph(parents: BoolArray, scores: FamilyScores) -> Climbed:
-    """Score a graph, where no step was made yet."""
+def score_graph(parents: BoolArray, scores: FamilyScores) -> ScoredGraph:
+    """Score a graph."""
     scored = [scores(v, pa) for v, pa in enumerate(parents)]
     families, gains = (np.array(values) for values in zip(*scored, strict=True))
-    return Climbed(parents, families, gains, steps=0)
+    return ScoredGraph(parents, families, gains)
 
 
 def climb(
-    start: BoolArray, scores: FamilyScores, limits: Limits, rng: np.random.Generator, near: Climbed
-) -> Climbed:
+    start: BoolArray,
+    scores: FamilyScores,
+    limits: Limits,
+    rng: np.random.Generator,
+    near: ScoredGraph | None = None,
+) -> ScoredGraph:
     """Make the best move as long as one gains; among equal ones chance decides.
 
-    `near` is a graph that was scored before: most of its families are those of the start.
+    `near` is a graph that was scored before and has most families of the start.
     """
+    near = near or score_graph(start, scores)
     parents, families, gains = start.copy(), near.families.copy(), near.gains.copy()
     changed = np.flatnonzero((parents != near.parents).any(axis=1)).tolist()
     steps, gained = 0, 0.0
@@ -108,22 +114,12 @@ def climb(
             families[v], gains[v] = scores(v, parents[v])
         top, tied = find_best(parents, limits, gains)
         if top <= EQUAL or steps == MOST_STEPS * len(parents):
-            return Climbed(parents, families, gains, steps, gained)
+            return ScoredGraph(parents, families, gains, steps, gained)
         kind, u, v = tied[int(rng.integers(len(tied)))].tolist()
         parents[v, u] = kind == ADD
         parents[u, v] |= kind == REVERSE
         changed = [v, u] if kind == REVERSE else [v]
         steps, gained = steps + 1, gained + top
-
-
-@dataclass(frozen=True, eq=False)
-class BestGraph:
-    """The best graph of a search."""
-
-    parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
-    families: FloatArray  # (n,) scores of its families
-    steps: int  # moves made, over all climbs
-    scored: int  # families scored
 
 
 def search(
@@ -133,13 +129,13 @@ def search(
     how: GraphSearch,
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
-) -> BestGraph:
+) -> ScoredGraph:
     """Search several times from each graph; the best one that was met is the answer."""
     turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
     once = partial(_search_once, scores, limits, how, journal)
     ends = executor.count(once, turns, "search", first=0, total=len(turns))
     best, steps = max(ends, key=lambda one: one.score), sum(one.steps for one in ends)
-    return BestGraph(best.parents, best.families, steps, scores.scored)
+    return replace(best, steps=steps, scored=scores.scored)
 
 
 def _search_once(
@@ -148,7 +144,7 @@ def _search_once(
     how: GraphSearch,
     journal: Journal,
     turn: tuple[BoolArray, int],
-) -> Climbed:
+) -> ScoredGraph:
     """Climb, and perturb around every variable in turn until that is in vain."""
     start, k = turn
     rng, piece = np.random.default_rng([how.seed, k]), f"search {k + 1}"
@@ -157,7 +153,7 @@ def _search_once(
         best = score_graph(graph_of_edges(stand["edges"], len(start)), scores)
         steps, in_vain = stand["steps"], stand["in vain"]
     else:
-        best = climb(start, scores, limits, rng, score_graph(start, scores))
+        best = climb(start, scores, limits, rng)
         steps, in_vain = best.steps, 0
     while in_vain < how.sweeps * max(1, FEWEST // len(start)):
         in_vain += 1
@@ -180,7 +176,7 @@ def search_by_gains(
 
     Each gain may be of other rows. So the sum is approximate, and the graph is to be checked.
     """
-    best = climb(start, scores, limits, rng, score_graph(start, scores))
+    best = climb(start, scores, limits, rng)
     n, in_vain = len(start), 0
     often = max(1, FEWEST // n)
     for _ in range(MOST_SWEEPS * often):
@@ -248,7 +244,7 @@ def search_exactly(
     limits: Limits,
     executor: Executor = SERIAL,
     log_prior: FloatArray | None = None,
-) -> BestGraph:
+) -> ScoredGraph:
     """Find the best graph of all that the limits allow; `log_prior` is that of k parents of v."""
     n = len(counts.cards)
     own = np.zeros((n, n)) if log_prior is None else log_prior
@@ -263,7 +259,7 @@ def search_exactly(
             halves = best[v].reshape(-1, 2, 1 << b)  # sets without b, and with it
             np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
     parents, families = trace_back(best, find_sinks(best))
-    return BestGraph(parents, families, steps=0, scored=n << (n - 1))
+    return ScoredGraph(parents, families, np.empty((n, 0)), scored=n << (n - 1))
 
 
 def choice_of(

@@ -19,16 +19,18 @@ from scipy.sparse.csgraph import connected_components
 from lacunet.fitting.diagnose import Variational
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.hidden.fitting import (
+from lacunet.structure.hidden.latent_graph import (
     RISE,
     CompletedRows,
     GraphProposal,
+    LatentGraph,
     LatentGraphFit,
     complete,
+    edge_matrix,
     fit,
+    numbers_of,
     problem_of,
 )
-from lacunet.structure.hidden.latent_graph import LatentGraph, edge_matrix, numbers_of
 from lacunet.structure.hidden.local_classes import LocalModels, find_islands
 from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.structure.learned import Learned

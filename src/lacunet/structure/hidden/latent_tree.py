@@ -26,18 +26,19 @@ from lacunet.models.prior import describe_alpha
 from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.families import CompleteCounts, Statistics
-from lacunet.structure.hidden.fitting import (
+from lacunet.structure.hidden.latent_graph import (
     RISE,
     CompletedRows,
     GraphProposal,
+    LatentGraph,
     LatentGraphFit,
     by_size,
     complete,
+    empty_graph,
     fit,
     hidden_grid,
     hidden_variables,
 )
-from lacunet.structure.hidden.latent_graph import LatentGraph, empty_graph
 from lacunet.structure.hidden.local_classes import LocalModels, find_islands, strongest_tree
 from lacunet.structure.scoring import AvailableCases, statistics_of
 from lacunet.structure.task import USUAL, check_seen, few_rows

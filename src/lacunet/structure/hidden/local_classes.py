@@ -23,8 +23,13 @@ from lacunet.models.prior import dirichlet
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.counting import Columns, prior_of
-from lacunet.structure.hidden.fitting import RISE, CompletedRows, fit
-from lacunet.structure.hidden.latent_graph import LatentGraph, all_labellings
+from lacunet.structure.hidden.latent_graph import (
+    RISE,
+    CompletedRows,
+    LatentGraph,
+    all_labellings,
+    fit,
+)
 from lacunet.structure.scoring import available_gains
 
 TOLERANCE = 1e-2  # nats gained by a step, where a local fit ends
