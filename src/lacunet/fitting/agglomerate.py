@@ -150,7 +150,8 @@ class Around:
     states: int  # of the variable
     cases: IndexArray  # (m,) that each row stands for
     shown: BoolArray | FloatArray  # (m, …) equal rows are merged before all others
-    numbers: "NumbersAround"
+    x: FloatArray  # (m, D) numbers that only the variable has for a parent; NaN where missing
+    priors: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
     counted: SparseRows  # (m, P) cases at each place
     which: IndexArray  # (P,) which table each place has
     tables: FloatArray  # (tables, cases + 1) what counts there add to log BD
@@ -184,13 +185,13 @@ class Around:
         kinds, which = np.unique(np.stack([exponents, signs]), axis=1, return_inverse=True)
         alpha, factor = kinds[:, :, None]
         tables = factor * log_rising(alpha, np.arange(int(cases.sum()) + 1.0))
-        numbers = NumbersAround.of(problem, rows.codes, h)
+        x, priors = _measurements(problem, rows.codes, h)
         shown: BoolArray | FloatArray = seen
-        if numbers.x.shape[1]:
-            shown = np.column_stack([seen, np.nan_to_num(numbers.x), np.isnan(numbers.x)])
+        if x.shape[1]:
+            shown = np.column_stack([seen, np.nan_to_num(x), np.isnan(x)])
         counted = sparse_rows(csr_array(seen * cases[:, None]))
         own = which.reshape(-1).astype(np.int32)
-        return cls(layout.cards[h], cases, shown, numbers, counted, own, tables)
+        return cls(layout.cards[h], cases, shown, x, priors, counted, own, tables)
 
     def merged(self, together: IntArray | None = None) -> IntArray:
         """Merge until there are as many clusters as states, and give each row's, (m,).
@@ -214,7 +215,7 @@ class Around:
             else:
                 gains = np.zeros((len(label), len(label)))
                 gains_of_counts(counted, gains)
-            measured = self.numbers.clusters(self.cases, index)
+            measured = _measured_clusters(self.x, self.priors, self.cases, index)
             add_gains_of_sums(measured, gains)
             merge_greedily(counted, measured, gains, self.states, label)
         _, state = np.unique(label, return_inverse=True)
@@ -239,41 +240,36 @@ def first_gains(
     return gains
 
 
-@dataclass(frozen=True, eq=False)
-class NumbersAround:
-    """Measurements whose only parent is one hidden variable: m rows, D columns."""
+def _measurements(problem: Problem, codes: IntArray, h: int) -> tuple[FloatArray, FloatArray]:
+    """Numbers whose only parent is h, (m, D), NaN where missing, and their priors, (D, 4)."""
+    network = problem.network
+    alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
+    columns, priors = [], []
+    for i, v in enumerate(network.variables):
+        if network.parents[i] == (h,):
+            # States of h may have priors of their own; which a cluster becomes is open.
+            prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
+            if prior is not None:
+                columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
+                priors.append(prior)
+    x = np.array(columns).reshape(len(columns), len(codes)).T
+    return x, np.array(priors).reshape(len(priors), 4)
 
-    x: FloatArray  # (m, D) as families see them; NaN where one is missing
-    prior: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
 
-    @classmethod
-    def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
-        """Those of rows of codes, (m, variables), whose only parent is h."""
-        network = problem.network
-        alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
-        columns, priors = [], []
-        for i, v in enumerate(network.variables):
-            if network.parents[i] == (h,):
-                # States of h may have priors of their own; which a cluster becomes is open.
-                prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
-                if prior is not None:
-                    columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
-                    priors.append(prior)
-        x = np.array(columns).reshape(len(columns), len(codes)).T
-        return cls(x, np.array(priors).reshape(len(priors), 4))
-
-    def clusters(self, cases: IndexArray, cluster: IntArray) -> MeasuredClusters:
-        """Counts, sums and squares by cluster; each row stands for so many cases, (m,)."""
-        order = np.argsort(cluster, kind="stable")
-        first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
-        seen = ~np.isnan(self.x)
-        x, n = np.where(seen, self.x, 0.0), np.where(seen, cases[:, None], 0)
-        number, sums, squares = (
-            np.add.reduceat(each[order], first, axis=0) for each in (n, n * x, n * x * x)
-        )
-        mean, kappa, second, degrees = self.prior.T
-        shape = (degrees - 1.0) / 2.0
-        often = np.arange(int(cases.sum()) + 1.0)
-        table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
-        prior = np.stack([mean, kappa, second, shape], axis=1)
-        return MeasuredClusters(number.astype(np.int32), sums, squares, prior, table)
+def _measured_clusters(
+    x: FloatArray, priors: FloatArray, cases: IndexArray, cluster: IntArray
+) -> MeasuredClusters:
+    """Counts, sums and squares by cluster; each row stands for so many cases, (m,)."""
+    order = np.argsort(cluster, kind="stable")
+    first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
+    seen = ~np.isnan(x)
+    x, n = np.where(seen, x, 0.0), np.where(seen, cases[:, None], 0)
+    number, sums, squares = (
+        np.add.reduceat(each[order], first, axis=0) for each in (n, n * x, n * x * x)
+    )
+    mean, kappa, second, degrees = priors.T
+    shape = (degrees - 1.0) / 2.0
+    often = np.arange(int(cases.sum()) + 1.0)
+    table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
+    prior = np.stack([mean, kappa, second, shape], axis=1)
+    return MeasuredClusters(number.astype(np.int32), sums, squares, prior, table)

@@ -59,9 +59,8 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
     """Run EM as long as an iteration still gains what the paper's test asks for."""
     steps, fast = 0, True
     while fast and steps < EM_AT_MOST:
-        before, point = point, objective.em_step(point)
-        change = relative_change(before, point, objective.problem.log_base)
-        steps, fast = steps + 1, change >= PAPER_CHANGE
+        before, point, steps = point, objective.em_step(point), steps + 1
+        fast = relative_change(before, point, objective.problem.log_base) >= PAPER_CHANGE
     return Climb(point, steps, Outcome.MAX_STEPS)
 
 
@@ -70,8 +69,8 @@ def relative_change(before: Point, after: Point, base: float = 0.0) -> float:
 
     `base` is what no parameter moves: the unit of a number must not decide when EM is done.
     """
-    smallest = float(np.finfo(float).tiny)
-    return abs(float(after.g) - float(before.g)) / max(abs(float(after.g) - base), smallest)
+    now, smallest = float(after.g), float(np.finfo(float).tiny)
+    return abs(now - float(before.g)) / max(abs(now - base), smallest)
 
 
 def ascend(
@@ -157,20 +156,16 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
         curved = conjugacy.information(theta, N, phi, layout)
         curved -= conjugacy.pull_back(theta, missing, layout)
         # Directions that change nothing get curvature 1, not 0.
-        product: FloatArray = conjugacy.idle(theta, whole, layout)[alive] + curved[alive] / root
-        return product
+        return np.asarray(conjugacy.idle(theta, whole, layout)[alive] + curved[alive] / root)
 
-    n = len(alive)
-    if n == 0:  # no case, no prior: nothing is curved
-        return Curvature(1.0, np.zeros(layout.size))
-    if n <= SMALL:
-        B = np.array([times_B(e) for e in np.eye(n)])
+    direction, least = np.zeros(layout.size), 1.0  # without a case or a prior nothing is curved
+    if 0 < len(alive) <= SMALL:
+        B = np.array([times_B(e) for e in np.eye(len(alive))])
         values, vectors = np.linalg.eigh((B + B.T) / 2)
-        least, v = float(values[0]), vectors[:, 0]
-    else:
-        least, v = _lanczos(times_B, n)
-    direction = np.zeros(layout.size)
-    direction[alive] = v / root
+        least, direction[alive] = float(values[0]), vectors[:, 0] / root
+    elif len(alive):
+        least, v = _lanczos(times_B, len(alive))
+        direction[alive] = v / root
     return Curvature(least, direction)
 
 

@@ -40,13 +40,13 @@ class Estimate(StrEnum):
     @property
     def words(self) -> str:
         """As in sentences, before "parameters"."""
-        return {"map": "MAP", "ml": "ML", "softmax": "softmax MAP"}[self.value]
+        return {"map": "MAP", "ml": "ML", "softmax": "softmax MAP"}[self]
 
     @property
     def climbed(self) -> str:
         """The function that is highest there."""
-        densities = {"map": "log p(D|θ) + log p(θ)", "softmax": "log p(D|φ) + log p(φ)"}
-        return densities.get(self.value, "log p(D|θ)")
+        map_, softmax = "log p(D|θ) + log p(θ)", "log p(D|φ) + log p(φ)"
+        return {"map": map_, "ml": "log p(D|θ)", "softmax": softmax}[self]
 
 
 def attainable(estimate: Estimate, problem: Problem) -> Estimate:
@@ -57,9 +57,8 @@ def attainable(estimate: Estimate, problem: Problem) -> Estimate:
 
 def unbounded(problem: Problem) -> Iterator[str]:
     """Say why a likelihood has no maximum; nothing, where it has one."""
-    network = problem.network
-    for i, v in enumerate(network.variables):
-        fewest = v.family.fewest_values(math.prod(network.shape(i)[:-1]))
+    for i, v in enumerate(problem.network.variables):
+        fewest = v.family.fewest_values(math.prod(problem.network.shape(i)[:-1]))
         if np.isfinite(fewest) and len(v.states) < fewest:
             yield (
                 f"'{v.name}' has {len(v.states)} different values, and with so many classes the "
@@ -76,7 +75,7 @@ def unbounded(problem: Problem) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Parameters, and what one pass over the data says of them."""
+    """Parameters, and the results of one E step there."""
 
     theta: FloatArray  # (size,)
     N: FloatArray  # (size,) expected counts at θ
@@ -92,7 +91,7 @@ class Objective:
     estimate: Estimate  # never a MAP that does not exist
     pseudo: FloatArray  # (size,) what the M step adds to statistics; nothing for the ML
     constant: float  # of the log prior: what is left without its linear part
-    executor: Executor = SERIAL  # who does what can be done side by side
+    executor: Executor = SERIAL
 
     @classmethod
     def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
@@ -141,11 +140,11 @@ class Objective:
         """
         layout = self.problem.layout
         best = conjugacy.maximize(N, self.pseudo, theta, layout)
-        may_end = self.estimate is not Estimate.ML or layout.tabular
-        return best if may_end or conjugacy.allows(best, layout) else theta
+        bounded = self.estimate is not Estimate.ML or layout.tabular
+        return best if bounded or conjugacy.allows(best, layout) else theta
 
     def em_step(self, point: Point) -> Point:
-        """One iteration of EM: M step, then E step."""
+        """Run one iteration of EM: M step, then E step."""
         return self.at(self.m_step(point.N, point.theta))
 
     def best_for(self, N: FloatArray) -> Point:
