@@ -4,7 +4,7 @@
 (pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
 """
 
-from lacunet.api.assigning import assign, draw, random_model, simulate
+from lacunet.api.assigning import anomalies, assign, draw, log_likelihoods, random_model, simulate
 from lacunet.api.describe import (
     em_traces,
     fit_statistics,
@@ -12,6 +12,7 @@ from lacunet.api.describe import (
     intervals,
     intervals_of,
     match_classes,
+    paper_tables,
 )
 from lacunet.api.fitting import (
     add_direct_effects,
@@ -52,22 +53,25 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.known import anomalies
 from lacunet.api.measuring import likelihood_ratio_test, log_evidence, log_evidence_bounds
 from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
 from lacunet.api.queries import (
-    Answer,
-    MostProbable,
-    NumberAnswer,
-    Separations,
     answer,
     d_separated,
     most_probable,
     query,
     separations,
 )
-from lacunet.api.results import Assigned, Assignment, Scores
-from lacunet.api.selecting import compare, paper_tables, select, structures
-from lacunet.api.stacking import log_likelihoods, own_rows, rows_in_order, stack
+from lacunet.api.results import (
+    Answer,
+    Assigned,
+    Assignment,
+    MostProbable,
+    NumberAnswer,
+    Scores,
+    Separations,
+)
+from lacunet.api.selecting import compare, select, structures
+from lacunet.api.stacking import own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
 from lacunet.api.structure import as_sketch, edges_given, sketched, structured

@@ -1,7 +1,4 @@
-"""What a model says of the rows of a table: posteriors of what they do not show, imputed cells.
-
-Rows drawn from a model, and random models.
-"""
+"""Rows and a model: posteriors of what they do not show, how probable they are; drawn rows."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ from lacunet.data.write import Support
 from lacunet.errors import ModelError, OptionError
 from lacunet.inference.queries.answers import (
     DRAWS,
-    Expected,
     draw_open,
     expected_numbers,
     in_units,
@@ -39,9 +35,9 @@ from lacunet.inference.queries.answers import (
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.ensemble import Ensemble, Speaker, SpeakerLike, sample_rows
 from lacunet.models.latent_class import latent_class
-from lacunet.models.network import Model, Network, Variable
+from lacunet.models.network import Model, Network
 from lacunet.models.prior import dirichlet
-from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
+from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.states import alike, as_shown
 from lacunet.selection.held_out import rows_digest
 from lacunet.settings import DEFAULTS
@@ -68,8 +64,7 @@ def assign(
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
-    A fitted model is asked of the posterior of its parameters; with `plug_in`, or if it was not
-    fitted, at the parameters that it has.
+    It is averaged over the posterior of the parameters of a fitted model, unless `plug_in`.
 
     Parameters
     ----------
@@ -106,21 +101,25 @@ def assign(
     check_ordered(data)
     asked = asked_speaker(model, settings, hidden)
     given, codes = rows_for(data, asked, reading)
-    network = given.network
+    network, rng = given.network, np.random.default_rng(settings.seed)
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     wanted = _wanted(network, codes, impute=impute)
     if not wanted and not anomalies:
-        raise _nothing(impute=impute)
-    told, rng = tuple(notes_on_columns(data, asked)), np.random.default_rng(settings.seed)
-    found = replace(
-        assignment_of(given, codes, wanted), library=library_of(data), notes=tuple(told)
-    )
+        no_variable = "nothing to assign: the model has no hidden variable"
+        raise ModelError(
+            f"{no_variable}, and no cell is missing."
+            if impute
+            else f"{no_variable}. Use --impute to fill in missing cells, --anomalies to find "
+            "unusual rows."
+        )
+    found = assignment_of(given, codes, wanted)
+    notes = tuple(notes_on_columns(data, asked))
+    found = replace(found, library=library_of(data), notes=notes)
     if anomalies:
         tail = tail_probabilities(given, codes, DRAWS, rng)
-        found = replace(
-            found, unusual=Unusual(log_lik_of(given, codes), tail, seen_rows(given, codes))
-        )
+        unusual = Unusual(log_lik_of(given, codes), tail, seen_rows(given, codes))
+        found = replace(found, unusual=unusual)
     if draw:
         found = _drawn(found, network, draw_open(given, codes, rng))
     return _supported(found, asked.network, network)
@@ -147,66 +146,119 @@ def seen_rows(speaker: Speaker, codes: CodeArray) -> str:
 
 
 def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:
-    """What is asked about: hidden variables, and those with holes if they are filled in."""
+    """Hidden variables, and those with missing cells if they are filled in."""
     holed = {v for j, v in enumerate(network.observed) if impute and (codes[:, j] < 0).any()}
     hidden = [v for v in network.shown if network.variables[v].hidden]
     return [*hidden, *(v for v in network.shown if v in holed)]
 
 
 def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
-    """Ask about some variables: probabilities of categories, means of numbers."""
-    network = given.network
-    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
-    open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
-    names = [v for v in wanted if network.variables[v].family.tabular]
+    """Give the posterior of some variables: probabilities of categories, means of numbers."""
+    variables = given.network.variables
+    column = {v: codes[:, j] for j, v in enumerate(given.network.observed)}
+    names = [v for v in wanted if variables[v].family.tabular]
     numbers = [v for v in wanted if v not in names]
-    found = zip(names, posterior_of(given, codes, [(v,) for v in names]), strict=True)
-    expected = zip(numbers, expected_numbers(given, codes, numbers), strict=True)
-    return Assignment(
-        tuple(_assigned(network.variables[v], p, open_[v]) for v, p in found),
-        tuple(_number(network.variables[v], e, column[v]) for v, e in expected),
-    )
+    assigned, expected = [], []
+    for i, p in zip(names, posterior_of(given, codes, [(v,) for v in names]), strict=True):
+        v, best = variables[i], most_probable_state(p)
+        probabilities = np.where(p.sum(axis=1)[:, None] > 0, p, np.nan)
+        missing = column[i] < 0 if i in column else np.full(len(codes), True)
+        told = v.labels, probabilities, best, missing, alike(v.states)
+        assigned.append(Assigned(v.name, *told, hidden=v.hidden))
+    for i, moments in zip(numbers, expected_numbers(given, codes, numbers), strict=True):
+        v, x = variables[i], in_units(variables[i], moments, column[i])
+        missing, whole = column[i] < 0, v.family.whole
+        expected.append(AssignedNumber(v.name, x.best, x.mean, x.spread, missing, x.titles, whole))
+    return Assignment(tuple(assigned), tuple(expected))
 
 
 def _drawn(assignment: Assignment, network: Network, cells: FloatArray) -> Assignment:
     """Put draws in the place of what is most probable, or expected."""
-
-    def of(name: str) -> FloatArray:
-        return cells[:, network.index(name)]
-
-    return replace(
-        assignment,
-        variables=tuple(
-            replace(v, best=np.nan_to_num(of(v.name), nan=-1.0).astype(np.int64))
-            for v in assignment.variables
-        ),
-        numbers=tuple(replace(n, best=of(n.name)) for n in assignment.numbers),
+    columns = {v.name: cells[:, network.index(v.name)] for v in network.variables}
+    states = (
+        replace(v, best=np.nan_to_num(columns[v.name], nan=-1.0).astype(np.int64))
+        for v in assignment.variables
     )
+    numbers = (replace(n, best=columns[n.name]) for n in assignment.numbers)
+    return replace(assignment, variables=tuple(states), numbers=tuple(numbers))
 
 
-def _nothing(*, impute: bool) -> ModelError:
-    return ModelError(
-        "nothing to assign: the model has no hidden variable, and no cell is missing."
-        if impute
-        else "nothing to assign: the model has no hidden variable. "
-        "Use --impute to fill in missing cells, --anomalies to find unusual rows."
-    )
+@with_options("missing", "plug_in", "seed")
+def anomalies(
+    data: object,
+    model: SpeakerLike,
+    *,
+    draws: int = DRAWS,
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
+) -> FloatArray:
+    """Give each row, in the order of the input, its tail probability: small is unusual.
+
+    It is the probability that a row of the model, with the same cells missing, is at most as
+    probable as this one. Unlike log p(row) it can be compared between rows with different holes.
+
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
+        lacks are not observed.
+    model
+        A model, or a stack (its `ensemble`), or the path of its file.
+    draws
+        Rows to draw from the model and compare with, where what is shown has more configurations
+        than that; if it has fewer, the answer is exact. Nothing below 1 / (draws + 1) is told.
+    settings, **options
+        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
+        missing cell.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.anomalies(path, model)[:2].round(2)
+    array([1.  , 0.39])
+    """
+    settings, reading = divide(settings, options)
+    given = asked_speaker(model, settings)
+    check_ordered(data)
+    asked, codes = rows_for(data, given, reading)
+    return tail_probabilities(asked, codes, draws, np.random.default_rng(settings.seed))
 
 
-def _number(variable: Variable, expected: Expected, codes: CodeArray) -> AssignedNumber:
-    told = in_units(variable, expected, codes)
-    missing, whole = codes < 0, variable.family.whole
-    return AssignedNumber(
-        variable.name, told.best, told.mean, told.spread, missing, told.titles, whole
-    )
+@with_options("missing", "plug_in")
+def log_likelihoods(
+    data: object,
+    model: SpeakerLike,
+    *,
+    settings: SettingsLike = DEFAULTS,
+    **options: Any,
+) -> FloatArray:
+    """Give log p(what it shows) of every row, in the order of the input, in nats.
 
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
+        lacks are not observed.
+    model
+        A model, or a stack (its `ensemble`), or the path of its file.
+    settings, **options
+        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
+        cell.
 
-def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:
-    possible = p.sum(axis=1) > 0
-    probabilities = np.where(possible[:, None], p, np.nan)
-    best = most_probable_state(p)
-    told = variable.labels, probabilities, best, missing, alike(variable.states)
-    return Assigned(variable.name, *told, hidden=variable.hidden)
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.log_likelihoods(path, model)[:2].round(1)
+    array([-1.6, -3.1])
+    """
+    settings, reading = divide(settings, options)
+    given = asked_speaker(model, settings)
+    check_ordered(data)
+    return log_lik_of(*rows_for(data, given, reading))
 
 
 @with_options("seed", "plug_in")

@@ -1,4 +1,4 @@
-"""What to say of a fit: how precise it is, how well it fits, how it was found."""
+"""How precise a fit is, how well it fits, how it was found, and its tables for a paper."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lacunet.api.fitting import parameters_for
 from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
 from lacunet.api.options import DESIGN, READ, WORK, ReadSettings, SettingsLike, divide, with_options
+from lacunet.errors import ModelError
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.prepare import prepare
@@ -17,18 +18,20 @@ from lacunet.fitting.regression import ClassFit
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models.ensemble import ModelLike, check_kind
+from lacunet.models.latent_class import find_classes
 from lacunet.models.network import Model
 from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.selection.candidates import Selection
-from lacunet.selection.paper_tables import Criteria, selection_criteria
+from lacunet.selection.paper_tables import Criteria, FitTable, PaperTables, selection_criteria
 from lacunet.selection.regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import bootstrap_intervals
 from lacunet.summaries.em_traces import Traces
 from lacunet.summaries.em_traces import em_traces as traces_of
-from lacunet.summaries.intervals import Intervals, hessian_intervals
+from lacunet.summaries.intervals import Intervals, check_intervals, hessian_intervals, no_intervals
 from lacunet.summaries.matching import matched, matched_fit
+from lacunet.summaries.profiles import ItemTable, check_items, item_table
 from lacunet.summaries.regression import (
     check_at_maximum,
     class_precision,
@@ -78,11 +81,11 @@ def intervals(
     known = estimate_of(fit) or settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     model = as_model(fit)
-    if model.predictors is not None:
-        _, found = parameters_for(data, model, settings, reading)
-        check_at_maximum(found)
-        return _of_parameters(found, settings, listener)
-    return _of_problem(*_problem(data, model, settings, reading), settings, listener)
+    if model.predictors is None:
+        return _intervals(*_problem(data, model, settings, reading), settings, listener)
+    _, found = parameters_for(data, model, settings, reading)
+    check_at_maximum(found)
+    return _class_intervals(found, settings, listener)
 
 
 def intervals_of(
@@ -91,30 +94,30 @@ def intervals_of(
     """Do the same for the rows that a fit was made from, which it keeps."""
     settings = replace(settings, estimate=estimate_of(fit) or settings.estimate, starts=1)
     if isinstance(fit, ClassRegression):
-        return _of_parameters(fit.fit, settings, listener)
-    return _of_problem(fit.model, fit.problem, settings, listener)
+        return _class_intervals(fit.fit, settings, listener)
+    return _intervals(fit.model, fit.problem, settings, listener)
 
 
-def _of_problem(
-    model: Model, problem: Problem, settings: Settings, listener: Listener
-) -> Intervals:
-    estimate, level = settings.options.estimate, settings.level
+def _intervals(model: Model, problem: Problem, settings: Settings, listener: Listener) -> Intervals:
+    search, replicates, level = settings.options, settings.bootstrap, settings.level
     with at_work(settings, listener) as engine:
         prepare(engine.executor, model.network)
-        if not settings.bootstrap:
-            return hessian_intervals(problem, model, estimate, level)
-        asked = settings.options, settings.bootstrap, level
-        return bootstrap_intervals(problem, model, *asked, executor=engine.executor)
+        if not replicates:
+            return hessian_intervals(problem, model, search.estimate, level)
+        return bootstrap_intervals(
+            problem, model, search, replicates, level, executor=engine.executor
+        )
 
 
-def _of_parameters(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
+def _class_intervals(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
     """Do the same where covariates predict the classes."""
+    search, replicates = settings.options, settings.bootstrap
     with at_work(settings, listener) as engine:
         prepare(engine.executor, fit.given.plain.network)
-        if not settings.bootstrap:
+        if not replicates:
             return class_precision(fit).intervals(settings.level)
-        asked = settings.options, settings.bootstrap
-        return class_replicates(fit, *asked, executor=engine.executor).intervals(settings.level)
+        found = class_replicates(fit, search, replicates, executor=engine.executor)
+    return found.intervals(settings.level)
 
 
 @with_options(*READ, "missing_as_state", "missing_covariates")
@@ -188,8 +191,8 @@ def em_traces(
 
 def information_criteria(selection: Selection) -> Criteria:
     """Give AIC and its kin, and the entropy, of every candidate; lower is better."""
-    told = "what select() or compare() returned"
-    return selection_criteria(check_kind(selection, Selection, "selection", told))
+    given = "what select() or compare() returned"
+    return selection_criteria(check_kind(selection, Selection, "selection", given))
 
 
 @overload
@@ -237,3 +240,49 @@ def _problem(
     table = table_with_model(data, model.network, settings, reading, numbers=True)
     known = with_values(model, table.columns)
     return known, build_problem(table, known.network, known.alpha)
+
+
+def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:
+    """Give the tables that papers about latent classes print; `write_tables` writes them.
+
+    Of a selection: every number of classes with its log-likelihood, number of parameters, AIC, BIC,
+    SABIC, entropy R², smallest class, log evidence and probability. Of its answer, or of a fit:
+    class sizes and items by class, with standard errors in parentheses.
+
+    Parameters
+    ----------
+    found
+        What `select`, `compare` or `fit` returned, or a fitted estimator.
+    intervals
+        Standard errors that `intervals` gave, by the bootstrap for example (default: from the
+        observed information).
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> fit = lacunet.fit(lacunet.load_dataset("carcinoma"), 2)
+    >>> lacunet.paper_tables(fit).items.grids()[0].rows[0]
+    ('class size', '', '0.501 (0.046)', '0.499 (0.046)')
+    """
+    for name in ("selection_", "fit_"):  # of estimators
+        found = getattr(found, name, found)
+    if isinstance(found, Selection):
+        fits = FitTable(selection_criteria(found))
+        return PaperTables(fits, None if found.label is None else _items(found.best.fit, intervals))
+    told = "what select(), compare() or fit() returned"
+    fit = check_kind(found, Fit, "selection and no fit", told)
+    check_items(fit.model.network)
+    return PaperTables(None, _items(fit, intervals))
+
+
+def _items(fit: Fit, intervals: Intervals | None) -> ItemTable | None:
+    if find_classes(fit.model.network) is None:
+        return None
+    if intervals is None:
+        try:
+            intervals = hessian_intervals(fit.problem, fit.model, fit.estimate)
+        except ModelError as error:  # a search that ended early: estimates are still worth a table
+            intervals = no_intervals(fit.model, fit.estimate, f"No standard errors: {error}")
+    else:
+        check_intervals(intervals, fit.model)
+    return item_table(intervals)

@@ -1,7 +1,4 @@
-"""Classes that covariates predict.
-
-Fit one model, and score one.
-"""
+"""Fit one model, perhaps with covariates or direct effects, and score one."""
 
 from __future__ import annotations
 
@@ -114,7 +111,24 @@ def class_regression(
     if settings.options.device is not DeviceName.CPU:
         raise OptionError("--device cuda is not for classes with covariates. Use --device cpu.")
     terms, table = read_covariates(data, covariates, reading)
-    names = [term.name for term in terms]
+    models = _covariate_models(table, [term.name for term in terms], k, settings)
+    replicates, drawn = settings.bootstrap, None
+    if replicates:  # it comes after the work, so what stands in its way is said before
+        check_replicates_of(models.plain, replicates)
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
+        prepare(executor, models.plain.network)
+        whole = models.model(terms, executor=executor)
+        worth = models.worth(whole, executor)
+        if replicates:
+            drawn = class_replicates(whole.fit, settings.options, replicates, executor=executor)
+    return ClassRegression(models.table, whole, worth, settings.level, drawn)
+
+
+def _covariate_models(
+    table: Table, names: Sequence[str], k: int, settings: Settings
+) -> CovariateModels:
+    """Give all models of k classes with some of these covariates."""
     table = with_covariates(table, names, MissingCovariates(settings.missing_covariates))
     items = without_covariates(table, names)
     if settings.missing_as_state:
@@ -122,10 +136,8 @@ def class_regression(
     (proposal,) = latent_classes(items, [k], settings.numbers)
     alpha = dirichlet(proposal.network, one_alpha(settings))
     plain = build_problem(items, proposal.network, alpha)
-    if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
-        check_replicates_of(plain, settings.bootstrap)
     root = classes_of(proposal.network).root
-    models = CovariateModels(
+    return CovariateModels(
         table,
         plain,
         exponent=float(plain.layout.table(alpha, root)[0]),
@@ -133,15 +145,6 @@ def class_regression(
         options=settings.options,
         goal=settings.goal if settings.evidence else None,
     )
-    with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, proposal.network)
-        whole = models.model(terms, executor=executor)
-        worth = models.worth(whole, executor)
-        drawn, replicates = None, settings.bootstrap
-        if replicates:
-            drawn = class_replicates(whole.fit, settings.options, replicates, executor=executor)
-    return ClassRegression(table, whole, worth, settings.level, drawn)
 
 
 def parameters_for(

@@ -1,7 +1,4 @@
-"""What work would take, before it starts.
-
-Compile kernels ahead, for a container or a first demonstration: each kind of work once, tiny.
-"""
+"""What work would take, before it starts; kernels compiled ahead, by tiny work of each kind."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from lacunet.api.imputing import impute
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.missing import with_answers
 from lacunet.api.options import SELECT, SettingsLike, divide, with_options
-from lacunet.api.selecting import proposed, select, structures, told
+from lacunet.api.selecting import proposed, select, structures, with_knowledge
 from lacunet.api.stacking import ModelChoice, learn_class
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data.read import read_table
@@ -31,6 +28,7 @@ from lacunet.models.prior import base_alpha, dirichlet
 from lacunet.runtime.connecting import Engine
 from lacunet.runtime.executor import Serial, on_threads
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.selection.candidates import Proposal
 from lacunet.selection.forecasting import Forecast, forecast_fits
 from lacunet.selection.measuring import forecast_measuring
 from lacunet.settings import DEFAULTS, Settings
@@ -91,29 +89,28 @@ def forecast(
     else:
         check_no_edges(edges)
         given = structures(data, networks, hidden, reading, settings.numbers)
-    table, proposals = given[0], told(given[1], knowledge)
+    return _forecast(given[0], with_knowledge(given[1], knowledge), settings, listener)
+
+
+def _forecast(
+    table: Table, proposals: list[Proposal], settings: Settings, listener: Listener
+) -> Forecast:
     if settings.missing_as_state:
         table, answered = with_answers(table, *(p.network for p in proposals))
         proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
+    labels, measuring = [p.label for p in proposals], None
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))
         held = held_by(table, Engine(executor))  # as far as that is on disk
-        problems = [
-            build_problem(held, p.network, dirichlet(p.network, base_alpha(settings.alpha)))
-            for p in proposals
-        ]
-        labels = [p.label for p in proposals]
+        alpha = base_alpha(settings.alpha)
+        problems = [build_problem(held, p.network, dirichlet(p.network, alpha)) for p in proposals]
         several = len(proposals) > 1  # one alone is fitted
         fits = forecast_fits(problems, labels, settings.options, scored=several)
         engine, workers = described(settings, table, max(fit.step for fit in fits))
-        measuring = None
         if not settings.quick:
+            each, budget = settings.evidence or settings.calibrate, settings.goal.budget
             measuring = forecast_measuring(
-                problems,
-                labels,
-                each=settings.evidence or settings.calibrate,
-                budget=settings.goal.budget,
-                workers=workers,
+                problems, labels, each=each, budget=budget, workers=workers
             )
     return Forecast(
         source=table.source,
@@ -131,7 +128,6 @@ def forecast(
 
 
 ROWS = 60
-SEED = 0
 
 
 def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
@@ -148,24 +144,35 @@ def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
     listener
         Called with what is done now.
     """
+    rng = np.random.default_rng(0)
+    answers, numbers = _answers(), {name: rng.normal(size=400).tolist() for name in "xy"}
+    table = read_table(answers)
+    tasks: dict[str, list[Callable[[], object]]] = {
+        "fit": [
+            lambda: fit(table, 2, threads=1, starts=2),
+            lambda: fit(read_table(numbers), 2, threads=1, starts=2),
+        ],
+        "select": [lambda: select(table, range(1, 3), threads=1)],
+        "learn": [lambda: learn_structure(table, threads=1)],
+        "impute": [lambda: impute({**answers, "x": numbers["x"][:ROWS]}, threads=1)],
+        "classify": [lambda: learn_class(table, "a", ModelChoice.AUTO, Settings(threads=1))],
+    }
     for name in work:
-        if name not in WORK:
-            raise OptionError(f"there is no work '{name}' to warm up. Give some of {_names()}.")
-    wanted = [name for name in WORK if not work or name in work]
+        if name not in tasks:
+            known = ", ".join(map(repr, tasks))
+            raise OptionError(f"there is no work '{name}' to warm up. Give some of {known}.")
+    wanted = [name for name in tasks if not work or name in work]
     say = Serial(listener).say
     for done, name in enumerate(wanted):
         say(f"compiling kernels of {name}", done / len(wanted))
-        WORK[name]()
+        for task in tasks[name]:
+            task()
     say("kernels are compiled", 1.0)
 
 
-def _answers() -> Table:
-    return read_table(_columns())
-
-
-def _columns() -> dict[str, list[str | None]]:
+def _answers() -> dict[str, list[str | None]]:
     """Draw two classes of people who answer four questions; some answers are missing."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, ROWS)
     found: dict[str, list[str | None]] = {}
     for name in "abcd":
@@ -175,44 +182,3 @@ def _columns() -> dict[str, list[str | None]]:
             None if hole else ("yes" if x else "no") for x, hole in zip(answer, holes, strict=True)
         ]
     return found
-
-
-def _fit() -> None:
-    fit(_answers(), 2, threads=1, starts=2)
-    fit(read_table(_measured()), 2, threads=1, starts=2)
-
-
-def _measured() -> dict[str, list[float]]:
-    rng = np.random.default_rng(SEED)
-    return {name: rng.normal(size=400).tolist() for name in "xy"}
-
-
-def _select() -> None:
-    select(_answers(), range(1, 3), threads=1)
-
-
-def _learn() -> None:
-    learn_structure(_answers(), threads=1)
-
-
-def _impute() -> None:
-    rng = np.random.default_rng(SEED)
-    impute({**_columns(), "x": rng.normal(size=ROWS).tolist()}, threads=1)
-
-
-def _classify() -> None:
-    table, settings = _answers(), Settings(threads=1)
-    learn_class(table, "a", ModelChoice.AUTO.value, settings)
-
-
-WORK: Mapping[str, Callable[[], None]] = {
-    "fit": _fit,
-    "select": _select,
-    "learn": _learn,
-    "impute": _impute,
-    "classify": _classify,
-}
-
-
-def _names() -> str:
-    return ", ".join(map(repr, WORK))

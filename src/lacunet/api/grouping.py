@@ -1,4 +1,4 @@
-"""Classes in several groups: are they the same?"""
+"""Measurement invariance: are the classes the same in several groups?"""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def compare_groups(
     """Fit latent classes in several groups: are the classes the same? (Measurement invariance.)
 
     Three models, in all of which class sizes differ between groups: answers of a class are equal
-    in all groups; partly equal, some items are free; or free, each group has its own. They are
-    compared by their evidence, by likelihood-ratio tests, AIC and BIC. Classes have the same
-    numbers in all groups; a flag says so where one has no clear match.
+    in all groups; partly equal, some items are free; or free. They are compared by their evidence,
+    by likelihood-ratio tests, AIC and BIC. Classes have the same numbers in all groups; a flag says
+    so where one has no clear match.
 
     Parameters
     ----------

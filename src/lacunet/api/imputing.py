@@ -1,15 +1,12 @@
-"""What filling in holes returns.
-
-Holes of rows filled in, in a dataframe or an array: the most probable value, or a draw.
-Fill in the holes of a table: models that know hidden cells best are learned, and asked.
-"""
+"""Imputation: models that predict hidden cells best fill in those that are missing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,19 +39,16 @@ from lacunet.selection.ensembles import Pool, draw_parameters
 from lacunet.selection.held_out import hide_cells
 from lacunet.selection.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability
-
-OF_CATEGORIES = ("row", "column", "state", "probability")
-OF_NUMBERS = ("mean", "sd")
+from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability, transposed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Imputation(Printable):
-    """A table without holes, and what was thought of each; `to_frame` gives the latter."""
+    """A table without missing cells, and the posterior of each; `to_frame` gives the latter."""
 
     all_filled: tuple[Any, ...]  # completed tables, of the kind that was given: as many as asked
     cells: Assignment  # what is known of columns with holes, row by row
-    pool: Pool  # who was asked
+    pool: Pool  # the models
 
     @property
     def filled(self) -> Any:
@@ -65,14 +59,12 @@ class Imputation(Printable):
     def holes(self) -> int:
         """How many there were."""
         open_ = [v.missing for v in self.cells.variables] + [v.missing for v in self.cells.numbers]
-        return int(np.sum([missing.sum() for missing in open_]))
+        return sum(int(missing.sum()) for missing in open_)
 
     def brief(self) -> str:
-        """Say what was done."""
         return f"{self._title}, mostly by {self.pool.chosen}"
 
     def tidy(self) -> Columns:
-        """Give a row for each state of each hole, as `tidy_cells`."""
         return tidy_cells(self.cells, self.pool.ensemble)
 
     def usual_library(self) -> str:
@@ -80,15 +72,20 @@ class Imputation(Printable):
         return library_of(self.filled)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        told = [*map(_category, self.cells.variables), *map(_number, self.cells.numbers)]
+        rows: list[tuple[str, ...]] = [
+            (v.name, f"{int(v.missing.sum()):,}", probability(_sure(v), exact=False))
+            for v in self.cells.variables
+        ]
+        for v in self.cells.numbers:
+            sign = "±" if v.titles[1] == "sd" else "×"
+            rows.append((v.name, f"{int(v.missing.sum()):,}", f"{sign} {measured(_spread(v))}"))
         note = "How sure: mean probability of the most probable state; of numbers, mean sd."
-        notes = (note,) if told else ()
-        grid = Grid(self._title, ("column", "holes", "how sure"), tuple(told), notes=notes)
+        notes = (note,) if rows else ()
+        grid = Grid(self._title, ("column", "holes", "how sure"), tuple(rows), notes=notes)
         return grid, self.pool.by_kind
 
     def sureness(self) -> dict[str, dict[str, float]]:
-        """Of each column with holes: how many, and how sure on average."""
+        """Give for each column with missing cells how many, and how sure on average."""
         categories = {
             v.name: {"holes": int(v.missing.sum()), "mean_probability": _sure(v)}
             for v in self.cells.variables
@@ -109,37 +106,20 @@ def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
 
     A number has one row, without a state: mean and sd (of a lognormal: geometric mean, factor).
     """
-    numbers = any(not v.family.tabular for v in ensemble.variables)
-    names = (*OF_CATEGORIES, *(OF_NUMBERS if numbers else ()))
-    parts = [*map(_states, cells.variables), *map(_moments, cells.numbers)]
-    columns = {name: [x for part in parts for x in part[name]] for name in names}
-    order = np.argsort(np.array(columns["row"], dtype=np.int64), kind="stable").tolist()
-    return {name: [values[i] for i in order] for name, values in columns.items()}
-
-
-def _states(v: Assigned) -> dict[str, list[Any]]:
-    rows, states = np.flatnonzero(v.missing), len(v.states)
-    cells = len(rows) * states
-    return {
-        "row": np.repeat(rows, states).tolist(),
-        "column": [v.name] * cells,
-        "state": list(v.states) * len(rows),
-        "probability": v.probabilities[rows].reshape(-1).tolist(),
-        "mean": [None] * cells,
-        "sd": [None] * cells,
-    }
-
-
-def _moments(v: AssignedNumber) -> dict[str, list[Any]]:
-    rows = np.flatnonzero(v.missing)
-    return {
-        "row": rows.tolist(),
-        "column": [v.name] * len(rows),
-        "state": [None] * len(rows),
-        "probability": [None] * len(rows),
-        "mean": v.mean[rows].tolist(),
-        "sd": v.spread[rows].tolist(),
-    }
+    names = ["row", "column", "state", "probability"]
+    if any(not v.family.tabular for v in ensemble.variables):
+        names += ["mean", "sd"]
+    found: list[tuple[Any, ...]] = []
+    for v in cells.variables:
+        for row in np.flatnonzero(v.missing).tolist():
+            each = zip(v.states, v.probabilities[row].tolist(), strict=True)
+            found += [(row, v.name, state, p, None, None) for state, p in each]
+    for x in cells.numbers:
+        rows = np.flatnonzero(x.missing)
+        told = zip(rows.tolist(), x.mean[rows].tolist(), x.spread[rows].tolist(), strict=True)
+        found += [(row, x.name, None, None, mean, spread) for row, mean, spread in told]
+    found.sort(key=itemgetter(0))
+    return transposed(names, [cell[: len(names)] for cell in found])
 
 
 def _sure(v: Assigned) -> float:
@@ -152,16 +132,7 @@ def _spread(v: AssignedNumber) -> float:
     return float(np.nanmean(v.spread[v.missing]))
 
 
-def _category(v: Assigned) -> tuple[str, ...]:
-    return v.name, f"{int(v.missing.sum()):,}", probability(_sure(v), exact=False)
-
-
-def _number(v: AssignedNumber) -> tuple[str, ...]:
-    sign = "±" if v.titles[1] == "sd" else "×"
-    return v.name, f"{int(v.missing.sum()):,}", f"{sign} {measured(_spread(v))}"
-
-
-Told: TypeAlias = Mapping[int, Filling]  # by the place of the column
+Fillings: TypeAlias = Mapping[int, Filling]  # by the place of the column
 
 
 class Holes(NamedTuple):
@@ -180,27 +151,26 @@ class Holes(NamedTuple):
 
     @property
     def asked(self) -> Speaker:
-        """Who knows the numbers that the rows show."""
+        """The model with the numbers that the rows show."""
         return all_with_values(self.speaker, self.rows.columns)
 
-    def most_probable(self) -> Told:
+    def most_probable(self) -> Fillings:
         """The most probable value of each hole; of numbers, what is expected.
 
         An expected number is rounded to the decimals of its column, and stays in its range.
         """
-        return dict(self._most_probable())
-
-    def _most_probable(self) -> Iterator[tuple[int, Filling]]:
+        found: dict[int, Filling] = {}
         for j, (values, which) in fillings(self.asked, self.rows.codes).items():
-            told = self.open[:, j] & (which >= 0)
-            if self.rows.columns[j].kind.number:
+            told, column = self.open[:, j] & (which >= 0), self.rows.columns[j]
+            if column.kind.number:
                 expected = np.where(told, np.asarray(values, np.float64)[which], np.nan)
-                yield self._numbers(j, self._support(self.rows.columns[j].name).near(expected))
+                found[self.places[j]] = self._numbers(j, self._support(column.name).near(expected))
             else:
                 own = np.where(told, which, -1)
-                yield self.places[j], Filling(as_values(values), own, self.rows.codes[:, j])
+                found[self.places[j]] = Filling(as_values(values), own, self.rows.codes[:, j])
+        return found
 
-    def drawn(self, rng: np.random.Generator) -> Told:
+    def drawn(self, rng: np.random.Generator) -> Fillings:
         """A draw for each hole; all of a row together.
 
         A number that is drawn is replaced by the value next to it that was learned from: draws keep
@@ -210,30 +180,28 @@ class Holes(NamedTuple):
         cells = np.full(self.rows.codes.shape, np.nan)
         if len(some):
             cells[some] = draw_columns(self.asked, self.rows.codes[some], rng)
-        return dict(self._of_cells(cells))
-
-    def _of_cells(self, cells: FloatArray) -> Iterator[tuple[int, Filling]]:
+        found: dict[int, Filling] = {}
         for j, column in enumerate(self.rows.columns):
             drawn = np.where(self.open[:, j], cells[:, j], np.nan)
             if np.isnan(drawn).all():
                 continue
             if column.kind.number:
-                yield self._numbers(j, self._support(column.name).nearest(drawn))
+                found[self.places[j]] = self._numbers(j, self._support(column.name).nearest(drawn))
             else:
                 own = np.nan_to_num(drawn, nan=-1).astype(np.int64)
-                yield self.places[j], Filling(as_values(column.states), own, self.rows.codes[:, j])
+                states = as_values(column.states)
+                found[self.places[j]] = Filling(states, own, self.rows.codes[:, j])
+        return found
 
     def _support(self, name: str) -> Support:
         """What values a column of numbers can have: those of the rows that were learned from."""
         return Support.of(self.learned.variables[self.learned.index(name)].states)
 
-    def _numbers(self, j: int, x: FloatArray) -> tuple[int, Filling]:
+    def _numbers(self, j: int, x: FloatArray) -> Filling:
         """Numbers for the holes of a column, (rows,), NaN = nothing."""
         values = np.unique(x[~np.isnan(x)])
         shown = np.append(np.asarray(self.rows.columns[j].states, np.float64), np.nan)
-        return self.places[j], Filling(
-            values, _found(x, values), _found(shown[self.rows.codes[:, j]], values)
-        )
+        return Filling(values, _found(x, values), _found(shown[self.rows.codes[:, j]], values))
 
 
 def _found(x: FloatArray, values: FloatArray) -> IntArray:
@@ -242,7 +210,7 @@ def _found(x: FloatArray, values: FloatArray) -> IntArray:
     return np.where(np.append(values, np.nan)[at] == x, at, -1)
 
 
-def filled(X: Any, told: Told) -> Any:
+def filled(X: Any, told: Fillings) -> Any:
     """Give a table with its holes filled: the same kind, with the types that it had."""
     return filled_frame(X, told) if hasattr(X, "columns") else filled_array(np.array(X), told)
 

@@ -1,7 +1,4 @@
-"""What is known of one case, as people say it: states seen, likelihoods heard, variables set.
-
-How unusual rows are, whatever they show.
-"""
+"""Evidence of one case, as people give it: states seen, likelihoods heard, variables set."""
 
 from __future__ import annotations
 
@@ -11,20 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.api.inputs import asked_speaker, check_ordered, rows_for
-from lacunet.api.options import SettingsLike, divide, with_options
 from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.inference.covariates import design_of
-from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.inference.queries.most_probable import CaseEvidence, take_evidence
-from lacunet.models.ensemble import SpeakerLike
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.predictors import Covariate
 from lacunet.models.surgery import at_given, predicted
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State, label
-from lacunet.settings import DEFAULTS
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -53,30 +45,35 @@ class Known:
 
     def document(self) -> dict[str, Any]:
         """Write it down by names and texts."""
+        heard = [(self.network.variables[i], weights) for i, weights in self.heard.items()]
         return {
             "given": {**self.covariates, **self._states(self.seen)},
-            "soft": {
-                self._variable(i).name: dict(zip(self._variable(i).labels, w.tolist(), strict=True))
-                for i, w in self.heard.items()
-            },
+            "soft": {v.name: dict(zip(v.labels, w.tolist(), strict=True)) for v, w in heard},
             "do": self._states(self.done),
         }
 
     def __str__(self) -> str:
         """Write it as the condition of a probability; nothing, if nothing is known."""
         told = self.document()
-        words = [
-            *(f"{name} = {state}" for name, state in told["given"].items()),
-            *(f"{name} ~ {_weights(weights)}" for name, weights in told["soft"].items()),
-            *(f"do({name} = {state})" for name, state in told["do"].items()),
-        ]
+        words = [f"{name} = {state}" for name, state in told["given"].items()]
+        for name, weights in told["soft"].items():
+            heard = " : ".join(f"{state} {weight:g}" for state, weight in weights.items())
+            words.append(f"{name} ~ {heard}")
+        words += [f"do({name} = {state})" for name, state in told["do"].items()]
         return f" | {', '.join(words)}" if words else ""
 
-    def _variable(self, i: int) -> Variable:
-        return self.network.variables[i]
-
     def _states(self, states: Mapping[int, int]) -> dict[str, str]:
-        return {self._variable(i).name: self._variable(i).labels[k] for i, k in states.items()}
+        variables = self.network.variables
+        return {variables[i].name: variables[i].labels[k] for i, k in states.items()}
+
+
+def known_case(
+    model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
+) -> tuple[Model, Known]:
+    """Give a model that knows the covariates and numbers of a case, and the case."""
+    given, evidence, covariates = at_covariates(model, evidence)
+    given, evidence = with_numbers_of(given, evidence, do)
+    return given, replace(understand(given.network, evidence, do), covariates=covariates)
 
 
 def understand(
@@ -135,15 +132,18 @@ def at_covariates(
 
 
 def _covariate(one: Covariate, told: Any) -> State:
-    """Read what a case has of a covariate."""
-    if not one.number:
-        return one.states[Variable(one.name, one.states, bins=one.bins).code(told)]
+    if one.number:
+        return _finite(one.name, told)
+    return one.states[Variable(one.name, one.states, bins=one.bins).code(told)]
+
+
+def _finite(name: str, told: Any) -> float:
     try:
         x = float(told)
     except (TypeError, ValueError):
         x = np.nan
     if not np.isfinite(x):
-        raise OptionError(f"'{one.name}': {told!r} is not a number. Give one.")
+        raise OptionError(f"'{name}': {told!r} is not a number. Give one.")
     return x
 
 
@@ -171,7 +171,7 @@ def with_numbers_of(
 
 
 def _number(v: Variable, told: Any) -> float:
-    """Read a number that is seen."""
+    """Read a number that is seen, and refuse one that the variable cannot be."""
     try:
         x = float(told)
     except (TypeError, ValueError):
@@ -204,50 +204,3 @@ def _likelihoods(variable: Variable, told: Any) -> FloatArray:
             "or more, one of them above 0."
         )
     return weights
-
-
-def _weights(weights: Mapping[str, float]) -> str:
-    return " : ".join(f"{state} {weight:g}" for state, weight in weights.items())
-
-
-@with_options("missing", "plug_in", "seed")
-def anomalies(
-    data: object,
-    model: SpeakerLike,
-    *,
-    draws: int = DRAWS,
-    settings: SettingsLike = DEFAULTS,
-    **options: Any,
-) -> FloatArray:
-    """Give each row, in the order of the input, its tail probability: small is unusual.
-
-    It is the probability that a row of the model, with the same cells missing, is at most as
-    probable as this one. Unlike log p(row) it can be compared between rows with different holes.
-
-    Parameters
-    ----------
-    data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
-        lacks are not observed.
-    model
-        A model, or a stack (its `ensemble`), or the path of its file.
-    draws
-        Rows to draw from the model and compare with, where what is shown has more configurations
-        than that; if it has fewer, the answer is exact. Nothing below 1 / (draws + 1) is told.
-    settings, **options
-        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
-        missing cell.
-
-    Examples
-    --------
-    >>> import lacunet
-    >>> path = lacunet.dataset_path("carcinoma")
-    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
-    >>> lacunet.anomalies(path, model)[:2].round(2)
-    array([1.  , 0.39])
-    """
-    settings, reading = divide(settings, options)
-    given = asked_speaker(model, settings)
-    check_ordered(data)
-    asked, codes = rows_for(data, given, reading)
-    return tail_probabilities(asked, codes, draws, np.random.default_rng(settings.seed))

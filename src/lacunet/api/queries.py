@@ -1,159 +1,27 @@
-"""What questions to a model return, ready to be printed.
-
-Questions to a network: posteriors, most probable states, interventions, independences.
-"""
+"""Queries of a network: posteriors, most probable states, interventions, independences."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from lacunet.api.inputs import as_network, asked_model, rows_for
-from lacunet.api.known import NOTHING, Known, at_covariates, understand, with_numbers_of
-from lacunet.api.options import ReadSettings, SettingsLike, divide, with_options
+from lacunet.api.known import NOTHING, Known, at_covariates, known_case, understand, with_numbers_of
+from lacunet.api.options import SettingsLike, divide, with_options
+from lacunet.api.results import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import expected_numbers, in_units
+from lacunet.inference.queries.most_probable import CaseEvidence
 from lacunet.inference.queries.query import posterior
 from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.equivalence import d_separated as graph_separates
-from lacunet.models.network import Model, Network, Variable
+from lacunet.models.network import Model, Network
 from lacunet.models.surgery import intervened, without_causes
-from lacunet.runtime.arrays import CodeArray, FloatArray
-from lacunet.runtime.states import alike
+from lacunet.runtime.arrays import FloatArray
 from lacunet.settings import DEFAULTS
-from lacunet.tabular import (
-    Columns,
-    Grid,
-    Printable,
-    Shown,
-    measured,
-    number,
-    probability,
-    transposed,
-)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Answer(Printable):
-    """The joint distribution of some variables, given what is known of a case."""
-
-    variables: tuple[Variable, ...]
-    probabilities: FloatArray  # an axis for each of the variables
-    known: Known
-    log_known: float  # log p(what is known)
-
-    def tidy(self) -> Columns:
-        """Give a row for each joint state."""
-        states = product(*(alike(v.states) for v in self.variables))
-        cells = zip(states, self.probabilities.reshape(-1).tolist(), strict=True)
-        names = (*(v.name for v in self.variables), "probability")
-        return transposed(names, [(*own, p) for own, p in cells])
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        names = tuple(v.name for v in self.variables)
-        states = product(*(v.labels for v in self.variables))
-        cells = zip(states, self.probabilities.reshape(-1), strict=True)
-        rows = tuple((*labels, probability(p, exact=False)) for labels, p in cells)
-        title = f"p({', '.join(names)}{self.known})"
-        words = frozenset(range(len(names)))
-        return [Grid(title, (*names, "p"), rows, words, _about(self.known, self.log_known))]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NumberAnswer(Printable):
-    """What is expected of a number, given what is known of a case."""
-
-    name: str
-    mean: float  # of a logarithm, the geometric mean
-    spread: float  # standard deviation, or the factor that is one of a logarithm
-    titles: tuple[str, str]  # what these two are called
-    known: Known
-    log_known: float  # log p(what is known)
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        row = (self.name, measured(self.mean), measured(self.spread))
-        notes = _about(self.known, self.log_known)
-        title = f"{self.name}{self.known}"
-        return [Grid(title, ("number", *self.titles), (row,), notes=notes)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MostProbable(Printable):
-    """The most probable joint state of some variables, given what is known of a case."""
-
-    states: Mapping[str, str]  # the label of each variable's state, by name
-    log_probability: float  # log p(these states | what is known)
-    known: Known
-    log_known: float  # log p(what is known)
-
-    @property
-    def probability(self) -> float:
-        """p(these states together | what is known)."""
-        return math.exp(self.log_probability)
-
-    def tidy(self) -> Columns:
-        """Give a row for each variable."""
-        return transposed(("variable", "state"), self.states.items())
-
-    def brief(self) -> str:
-        """Say the states."""
-        return ", ".join(f"{name}={state}" for name, state in self.states.items())
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        title = f"Most probable together{self.known}"
-        notes = _about(self.known, self.log_known)
-        rows = (*self.states.items(), ("p(all of these)", small(self.log_probability)))
-        return [Grid(title, ("variable", "state"), rows, frozenset({0, 1}), notes)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Separations(Printable):
-    """Which pairs of variables the graph makes independent, whatever its parameters."""
-
-    given: tuple[str, ...]
-    do: tuple[str, ...]
-    pairs: Mapping[tuple[str, str], bool]  # whether each pair is d-separated
-
-    def tidy(self) -> Columns:
-        """Give a row for each pair."""
-        rows = [(*pair, apart) for pair, apart in self.pairs.items()]
-        return transposed(("variable", "other", "separated"), rows)
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        condition = [*self.given, *(f"do({name})" for name in self.do)]
-        title = f"d-separated given {', '.join(condition)}" if condition else "d-separated"
-        rows = tuple((*pair, "yes" if apart else "no") for pair, apart in self.pairs.items())
-        notes = ("yes: independent, whatever the parameters are; no: with most parameters, not.",)
-        return [Grid(title, ("variable", "and", "d-separated"), rows, frozenset({0, 1, 2}), notes)]
-
-
-def _about(known: Known, log_known: float) -> tuple[str, ...]:
-    """Say how probable it is that a case is so."""
-    if not (known.seen or known.heard):
-        return ()
-    what = "what is given" if not known.heard else "what is given, likelihoods taken as they are"
-    continuous = any(not known.network.variables[i].family.tabular for i in known.seen)
-    return (f"{'density' if continuous else 'p'}({what}) = {small(log_known)}",)
-
-
-def small(log_p: float) -> Shown:
-    """Write a probability that may be very small, from its log.
-
-    >>> small(math.log(0.25)), small(-1000.0)
-    ('0.25', '10^-434.3')
-    """
-    if log_p > math.log(np.finfo(float).tiny):
-        return Shown(f"{math.exp(log_p):.3g}", math.exp(log_p))
-    return Shown(f"10^{number(log_p / math.log(10), 1)}", math.exp(log_p))
 
 
 @with_options("missing", "plug_in")
@@ -168,10 +36,9 @@ def query(
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
-    A fitted model is asked of the posterior of its parameters; with `plug_in`, or if it was not
-    fitted, at the parameters that it has. Where the evidence is impossible, the answer is NaN. A
-    number is asked for by itself: the answer is its mean and its standard deviation (of a
-    lognormal, geometric mean and factor).
+    It is averaged over the posterior of the parameters of a fitted model, unless `plug_in`. Where
+    the evidence is impossible, the answer is NaN. A number is asked for by itself: the answer is
+    its mean and its standard deviation (of a lognormal, geometric mean and factor).
 
     Parameters
     ----------
@@ -183,13 +50,12 @@ def query(
         What is known of one case: a mapping {name: state}, also of hidden variables. In place of a
         state, likelihoods of the states, {state: weight} or one for each state, are soft evidence.
         Covariates that predict a class: all of them or none (then for the rows of the fit).
-        Or a table with one row for each question: then the first axis of the answer is the rows,
-        and columns that it lacks are not observed.
+        Or a table with one row for each query: then the first axis of the answer is the rows, and
+        columns that it lacks are not observed.
     do
-        Variables that are set from outside, {name: state}: their parents have no say.
+        Variables that are set from outside, {name: state}: their parents have no effect.
     settings, **options
-        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
-        cell.
+        `plug_in`: take the estimate itself; `missing`: markers of a missing cell.
 
     Examples
     --------
@@ -212,12 +78,17 @@ def query(
         given, codes = situation.model, situation.codes
     else:
         done = understand(given.network, do=do).done
-        given, codes = _rows(evidence, given, reading)
-        given = intervened(given, done) if done else given
-    if number is not None:
-        return _expected(given, codes, number, one=one)
-    (answer,) = posterior(given, codes, [group])
-    answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
+        speaker, codes = rows_for(evidence, given, reading)
+        assert isinstance(speaker, Model)
+        given = intervened(speaker, done) if done else speaker
+    if number is not None:  # mean and spread in each row; what a row shows, it has
+        (expected,) = expected_numbers(given, codes, [number])
+        own = codes[:, given.network.observed.index(number)]
+        told = in_units(given.network.variables[number], expected, own)
+        answer = np.stack([told.mean, told.spread], axis=1)
+    else:
+        (answer,) = posterior(given, codes, [group])
+        answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
     return np.asarray(answer[0] if one else answer)
 
 
@@ -233,20 +104,15 @@ def answer(
 ) -> Answer | NumberAnswer:
     """Give p(variables | evidence) of one case as a table to print; see `query`."""
     settings, _ = divide(settings, options)
-    given, evidence, covariates = at_covariates(asked_model(model, settings), evidence)
-    given, evidence = with_numbers_of(given, evidence, do)
-    group, known = _indices(given.network, variables), understand(given.network, evidence, do)
-    known = replace(known, covariates=covariates)
-    known.check_apart(group)
-    case = known.of(given)
-    _check_possible(known, case.log_probability)
+    given, known = known_case(asked_model(model, settings), evidence, do)
+    group = _indices(given.network, variables)
+    case = _possible_case(given, known, group)
     if (number := _number_asked(given.network, group)) is not None:
         told, name = case.number(number), given.network.variables[number].name
         mean, spread = float(told.mean[0]), float(told.spread[0])
         return NumberAnswer(name, mean, spread, told.titles, known, case.log_probability)
-    joint = case.joint(group)
     asked = tuple(given.network.variables[v] for v in group)
-    return Answer(asked, joint, known, case.log_probability)
+    return Answer(asked, case.joint(group), known, case.log_probability)
 
 
 @with_options("plug_in")
@@ -263,18 +129,15 @@ def most_probable(
 
     Of all variables that are not known (the most probable explanation, MPE), or of some of them,
     summed over the others (MAP). The states that are most probable one by one may be others.
-    Numbers have no states: they may be given, but not asked for.
 
     Parameters
     ----------
     model
         A model, or the path of its file.
     variables
-        What to ask for (default: all that is not known).
-    evidence, do
-        What is known of the case, and what is set from outside: as for `query`.
-    settings, **options
-        `plug_in`: take the estimate itself, without its posterior.
+        What to ask for (default: all that is not known, but numbers, which have no states).
+    evidence, do, settings, **options
+        As for `query`, of one case.
 
     Examples
     --------
@@ -285,23 +148,16 @@ def most_probable(
     ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
     """
     settings, _ = divide(settings, options)
-    given, evidence, covariates = at_covariates(asked_model(model, settings), evidence)
-    given, evidence = with_numbers_of(given, evidence, do)
-    network, known = given.network, understand(given.network, evidence, do)
-    known = replace(known, covariates=covariates)
+    given, known = known_case(asked_model(model, settings), evidence, do)
+    network = given.network
+    numbers = {i for i, v in enumerate(network.variables) if not v.family.tabular}
     if variables is None:
-        numbers = [i for i, v in enumerate(network.variables) if not v.family.tabular]
-        settled = {*known.seen, *known.done, *numbers}
-        group = [v for v in network.shown if v not in settled]
+        group = [v for v in network.shown if v not in {*known.seen, *known.done, *numbers}]
         if not group:
             raise OptionError("every variable is given: nothing is left to ask for. Leave one out.")
     else:
         group = _indices(network, variables)
-        known.check_apart(group)
-        if any(not network.variables[v].family.tabular for v in group):
-            raise OptionError("numbers have no states, of which one is most probable. Ask --of.")
-    case = known.of(given)
-    _check_possible(known, case.log_probability)
+    case = _possible_case(given, known, group, refused=numbers)
     codes, log_p = case.most_probable(group)
     asked = [network.variables[v] for v in group]
     states = {v.name: v.labels[k] for v, k in zip(asked, codes, strict=True)}
@@ -337,14 +193,13 @@ def d_separated(
     (False, True)
     """
     graph = as_network(network)
-    sets = [_indices(graph, a), _indices(graph, b)]
-    sets += [_indices(graph, names) if names else [] for names in (given, do)]
-    everything = [v for found in sets for v in found]
+    left, right = _indices(graph, a), _indices(graph, b)
+    seen, done = (_indices(graph, names) if names else [] for names in (given, do))
+    everything = [*left, *right, *seen, *done]
     for v in everything:
         if everything.count(v) > 1:
             name = graph.variables[v].name
             raise OptionError(f"'{name}' stands in two places. Each variable may stand in one.")
-    left, right, seen, done = sets
     return graph_separates(without_causes(graph, done), left, right, [*seen, *done])
 
 
@@ -360,13 +215,6 @@ def separations(
     return Separations(tuple(given), tuple(do), found)
 
 
-def _rows(evidence: object, given: Model, reading: ReadSettings) -> tuple[Model, CodeArray]:
-    """Read rows to be asked about; the model knows their numbers."""
-    speaker, codes = rows_for(evidence, given, reading)
-    assert isinstance(speaker, Model)
-    return speaker, codes
-
-
 def _number_asked(network: Network, group: Sequence[int]) -> int | None:
     """Give the number that is asked for, if it is one; refuse it beside others."""
     numbers = [v for v in group if not network.variables[v].family.tabular]
@@ -376,18 +224,9 @@ def _number_asked(network: Network, group: Sequence[int]) -> int | None:
     return numbers[0] if numbers else None
 
 
-def _expected(model: Model, codes: CodeArray, number: int, *, one: bool) -> FloatArray:
-    """Mean and spread of a number in each row, (rows, 2); what a row shows, it has."""
-    (expected,) = expected_numbers(model, codes, [number])
-    own = codes[:, model.network.observed.index(number)]
-    told = in_units(model.network.variables[number], expected, own)
-    both = np.stack([told.mean, told.spread], axis=1)
-    return both[0] if one else both
-
-
-def _indices(network: Network, names: str | Sequence[str]) -> list[int]:
+def _indices(network: Network, names: Any) -> list[int]:
     """Find variables by name: one or more different ones."""
-    told = _listed(names)
+    told = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
     if not all(isinstance(name, str) for name in told):
         raise OptionError(f"variables are asked for by their names, not by {names!r}.")
     found = [network.index(name) for name in told]
@@ -396,15 +235,18 @@ def _indices(network: Network, names: str | Sequence[str]) -> list[int]:
     return found
 
 
-def _listed(names: Any) -> list[Any]:
-    several = isinstance(names, Iterable) and not isinstance(names, str)
-    return list(names) if several else [names]
-
-
-def _check_possible(known: Known, log_probability: float) -> None:
-    if log_probability == -np.inf:
+def _possible_case(
+    model: Model, known: Known, group: Sequence[int], refused: Iterable[int] = ()
+) -> CaseEvidence:
+    """Give the case to the model; refuse a query for what is known, and impossible evidence."""
+    known.check_apart(group)
+    if any(v in refused for v in group):
+        raise OptionError("numbers have no states, of which one is most probable. Ask --of.")
+    case = known.of(model)
+    if case.log_probability == -np.inf:
         condition = str(known).removeprefix(" | ")
         raise DataError(
             f"what is given cannot be: {condition} has probability 0 under this model. Leave out "
             "what contradicts the rest, or fit the model with a prior that allows it."
         )
+    return case

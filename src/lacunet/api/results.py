@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from lacunet.api.known import Known
 from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag, Kind
-from lacunet.models.network import Model
+from lacunet.models.network import Model, Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
-from lacunet.runtime.states import State
+from lacunet.runtime.states import State, alike
 from lacunet.scores import Evidence
-from lacunet.tabular import Columns, Grid, Printable, number, probability, transposed
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    measured,
+    number,
+    probability,
+    transposed,
+)
 from lacunet.tabular.export import csv_table
 from lacunet.tabular.frame import POLARS
 
@@ -39,12 +51,10 @@ class Scores(Printable):
         return () if self.log_likelihood > -np.inf else (Flag(Kind.IMPOSSIBLE_ROW),)
 
     def tidy(self) -> Columns:
-        """Give a row for each score."""
         rows = ((e.name, e.value, e.stderr) for e in self.evidence.values())
         return transposed(("score", "value", "stderr"), rows)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
         rows = tuple(
             (
                 e.name,
@@ -123,8 +133,8 @@ class AssignedNumber:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Unusual:
+@dataclass(frozen=True, eq=False, repr=False)
+class Unusual(Printable):
     """How unusual rows are."""
 
     log_p: FloatArray  # (rows,) log p(row): of what it shows
@@ -136,19 +146,17 @@ class Unusual:
         """How many rows are unusual."""
         return int((self.tail < RARE).sum())
 
-    def columns(self) -> Columns:
-        """Give both for each row."""
+    def tidy(self) -> Columns:
         return {"log_probability": self.log_p.tolist(), "tail_probability": self.tail.tolist()}
 
-    def grid(self) -> Grid:
-        """Show the most unusual rows."""
+    def grids(self) -> Sequence[Grid]:
         first = np.argsort(self.tail, kind="stable")[:MOST_UNUSUAL]
         rows = tuple((f"{r + 1:,}", number(self.log_p[r]), f"{self.tail[r]:.3g}") for r in first)
         usual = RARE * len(self.tail)
         note = f"Below {RARE:g}: {self.rare:,} rows; about {usual:,.0f} if all are usual."
         header = ("row", "log p(row)", "tail probability")
         notes = (note, *([f"- {self.note}"] if self.note else []))
-        return Grid("Most unusual rows", header, rows, notes=notes)
+        return [Grid("Most unusual rows", header, rows, notes=notes)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,13 +198,11 @@ class Assignment(Printable):
         return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
 
     def tidy(self) -> Columns:
-        """Give a row for each row of the input, in its order: states, and their probabilities."""
         told: dict[str, Sequence[Any]] = {}
-        for v in self.variables:
+        every: list[Assigned | AssignedNumber] = [*self.variables, *self.numbers]
+        for v in every:
             told |= v.columns()
-        for expected in self.numbers:
-            told |= expected.columns()
-        return told if self.unusual is None else {**told, **self.unusual.columns()}
+        return told if self.unusual is None else {**told, **self.unusual.tidy()}
 
     def usual_library(self) -> str:
         """Name the library that the rows came in."""
@@ -208,14 +214,13 @@ class Assignment(Printable):
         return csv_table(tuple(columns), zip(*columns.values(), strict=True))
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
         grids = [self._grid(v) for v in self.variables if v.hidden]
         if filled := [v for v in self.variables if not v.hidden]:
             grids.append(_grid_of_columns(filled))
         if self.numbers:
             grids.append(self._grid_of_numbers())
         if self.unusual is not None:
-            grids.append(self.unusual.grid())
+            grids += self.unusual.grids()
         if self.impossible:
             note = f"{self.impossible:,} have probability 0 under the model: they get nothing."
             grids.append(Grid("What to know", (), (), notes=(note,)))
@@ -254,21 +259,6 @@ def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedRows(Printable):
-    """How unusual the rows of a table are to models that had not seen them."""
-
-    unusual: Unusual
-
-    def tidy(self) -> Columns:
-        """Give a row for each."""
-        return self.unusual.columns()
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        return [self.unusual.grid()]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class RowLikelihoods(Printable):
     """How probable rows are."""
 
@@ -276,22 +266,124 @@ class RowLikelihoods(Printable):
     each: FloatArray  # (rows,) log p(row), nats
 
     @property
-    def rows(self) -> int:
-        """How many."""
-        return len(self.each)
-
-    @property
     def total(self) -> float:
         """Log p of all of them."""
         return float(self.each.sum())
 
     def tidy(self) -> Columns:
-        """Give a row for each."""
         return {"log_likelihood": self.each.tolist()}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        mean = self.total / self.rows
-        return [
-            Grid(f"{self.source}: log p = {number(self.total)}, {number(mean)} nats for each row")
-        ]
+        mean = number(self.total / len(self.each))
+        return [Grid(f"{self.source}: log p = {number(self.total)}, {mean} nats for each row")]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Printable):
+    """The joint distribution of some variables, given what is known of a case."""
+
+    variables: tuple[Variable, ...]
+    probabilities: FloatArray  # an axis for each of the variables
+    known: Known
+    log_known: float  # log p(what is known)
+
+    def tidy(self) -> Columns:
+        states = product(*(alike(v.states) for v in self.variables))
+        cells = zip(states, self.probabilities.reshape(-1).tolist(), strict=True)
+        names = (*(v.name for v in self.variables), "probability")
+        return transposed(names, [(*own, p) for own, p in cells])
+
+    def grids(self) -> Sequence[Grid]:
+        names = tuple(v.name for v in self.variables)
+        states = product(*(v.labels for v in self.variables))
+        cells = zip(states, self.probabilities.reshape(-1), strict=True)
+        rows = tuple((*labels, probability(p, exact=False)) for labels, p in cells)
+        title = f"p({', '.join(names)}{self.known})"
+        words = frozenset(range(len(names)))
+        return [Grid(title, (*names, "p"), rows, words, _about(self.known, self.log_known))]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberAnswer(Printable):
+    """What is expected of a number, given what is known of a case."""
+
+    name: str
+    mean: float  # of a logarithm, the geometric mean
+    spread: float  # standard deviation, or the factor that is one of a logarithm
+    titles: tuple[str, str]  # what these two are called
+    known: Known
+    log_known: float  # log p(what is known)
+
+    def grids(self) -> Sequence[Grid]:
+        row = (self.name, measured(self.mean), measured(self.spread))
+        notes = _about(self.known, self.log_known)
+        title = f"{self.name}{self.known}"
+        return [Grid(title, ("number", *self.titles), (row,), notes=notes)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MostProbable(Printable):
+    """The most probable joint state of some variables, given what is known of a case."""
+
+    states: Mapping[str, str]  # the label of each variable's state, by name
+    log_probability: float  # log p(these states | what is known)
+    known: Known
+    log_known: float  # log p(what is known)
+
+    @property
+    def probability(self) -> float:
+        """p(these states together | what is known)."""
+        return math.exp(self.log_probability)
+
+    def tidy(self) -> Columns:
+        return transposed(("variable", "state"), self.states.items())
+
+    def brief(self) -> str:
+        """Say the states."""
+        return ", ".join(f"{name}={state}" for name, state in self.states.items())
+
+    def grids(self) -> Sequence[Grid]:
+        title = f"Most probable together{self.known}"
+        notes = _about(self.known, self.log_known)
+        rows = (*self.states.items(), ("p(all of these)", small(self.log_probability)))
+        return [Grid(title, ("variable", "state"), rows, frozenset({0, 1}), notes)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Separations(Printable):
+    """Which pairs of variables the graph makes independent, whatever its parameters."""
+
+    given: tuple[str, ...]
+    do: tuple[str, ...]
+    pairs: Mapping[tuple[str, str], bool]  # whether each pair is d-separated
+
+    def tidy(self) -> Columns:
+        rows = [(*pair, apart) for pair, apart in self.pairs.items()]
+        return transposed(("variable", "other", "separated"), rows)
+
+    def grids(self) -> Sequence[Grid]:
+        condition = [*self.given, *(f"do({name})" for name in self.do)]
+        title = f"d-separated given {', '.join(condition)}" if condition else "d-separated"
+        rows = tuple((*pair, "yes" if apart else "no") for pair, apart in self.pairs.items())
+        notes = ("yes: independent, whatever the parameters are; no: with most parameters, not.",)
+        return [Grid(title, ("variable", "and", "d-separated"), rows, frozenset({0, 1, 2}), notes)]
+
+
+def _about(known: Known, log_known: float) -> tuple[str, ...]:
+    """Say how probable it is that a case is so."""
+    if not (known.seen or known.heard):
+        return ()
+    what = "what is given" if not known.heard else "what is given, likelihoods taken as they are"
+    continuous = any(not known.network.variables[i].family.tabular for i in known.seen)
+    return (f"{'density' if continuous else 'p'}({what}) = {small(log_known)}",)
+
+
+def small(log_p: float) -> Shown:
+    """Write a probability that may be very small, from its log.
+
+    >>> small(math.log(0.25)), small(-1000.0)
+    ('0.25', '10^-434.3')
+    """
+    if log_p > math.log(np.finfo(float).tiny):
+        return Shown(f"{math.exp(log_p):.3g}", math.exp(log_p))
+    return Shown(f"10^{number(log_p / math.log(10), 1)}", math.exp(log_p))

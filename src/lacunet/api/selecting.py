@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lacunet import __version__
 from lacunet.api.engine import (
@@ -45,11 +45,10 @@ from lacunet.api.options import (
 from lacunet.api.structure import EdgesLike, as_sketch, check_no_edges, structured, whole_numbers
 from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError
-from lacunet.fitting.fit import Fit
 from lacunet.fitting.prepare import prepare
-from lacunet.models.ensemble import NetworkLike, check_kind
+from lacunet.models.ensemble import NetworkLike
 from lacunet.models.equivalence import GraphSketch, is_sketch
-from lacunet.models.latent_class import find_classes, read_edges
+from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import AVERAGE, base_alpha, prior_grid
@@ -59,6 +58,7 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.selection.average import FIRST, FURTHER, PriorLike, understood_prior
+from lacunet.selection.misfit import misfit_of
 from lacunet.selection.candidates import Proposal, Selection
 from lacunet.selection.evaluating import (
     Followed,
@@ -69,17 +69,13 @@ from lacunet.selection.evaluating import (
     lengthened,
     sizes_of_hidden,
 )
+from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
 from lacunet.selection.explanations import best_few, ratio_tests
 from lacunet.selection.joint_evidence import with_priors
-from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
-from lacunet.selection.misfit import misfit_of
-from lacunet.selection.paper_tables import FitTable, PaperTables, selection_criteria
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.intervals import Intervals, check_intervals, hessian_intervals, no_intervals
-from lacunet.summaries.profiles import ItemTable, check_items, item_table
-from lacunet.summaries.ratio_tests import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
+BOOTSTRAP_FROM = 0.2  # of the work is done before bootstrap tests begin, about
 
 
 @with_options(*SELECT)
@@ -105,67 +101,74 @@ def select(
         A table, or anything that `read_table` reads.
     states
         Numbers of hidden states to try; the answer is "at least" the largest if that is the best.
-        None: 1 to 8, and more (up to 32) while these have a probability above 0.05; several hidden
-        variables 1 to 8 each. A range of more than 24 ends where the evidence has fallen far and
-        falls still, unless there are weights of the candidates.
-    alpha, starts, seed, threads
-        Prior, random starts of EM, seed, and threads (default: one per core; no number depends on
-        them).
+        None: 1 to 8, and more (up to 32) while these have a probability above 0.05. A range of more
+        than 24 ends where the evidence has fallen far, unless `prior` has weights or `whole_range`.
+    alpha, starts, seed, threads, weights, missing
+        Prior, random starts of EM, seed, threads (default: one per core; no number depends on
+        them); column of row weights, and values that stand for a missing cell.
     scores, quick, evidence, target, budget
-        Scores to compute; go by scores alone; measure the evidence of every candidate; the standard
-        error to reach, in nats, and the time after which nothing new is sampled.
-    weights, missing
-        Column of row weights; values that stand for a missing cell.
-    network
-        A network (or the path of its file) with hidden variables; without it, a latent class model.
-    hidden
-        Hidden variables of the network. Those without a number of states are tried with all of
-        `states`, several of them in every combination. If none is named, those of the network.
+        Scores to compute; go by scores alone; measure the evidence of every candidate, to this
+        standard error in nats, at most for this time.
+    network, hidden
+        A network (or the path of its file, or a graph as a text) and its hidden variables. Those
+        without a number of states are tried with all of `states`, several in every combination.
     prior
         Weights of the candidates, by label (default: all the same); or the name of a prior of the
-        number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one; or bnb:1,4,3),
-        geometric:0.1.
+        number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one), geometric:0.1.
     knowledge
-        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
-        Fixed tables are not learned, tied ones together, zeros stay zero.
+        What is known of the tables: a `Knowledge`, or the path of its JSON file.
     edges
-        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
-        or pairs of names.
+        Direct effects between answers of a latent class model: 'PARENT:CHILD', or pairs of names.
     resume
-        A file that keeps what is done. If it is there, the work goes on from it; it may be removed
-        at the end.
-    **options
-        These and all other settings by name: the fields of `ReadSettings` (how the table is read),
-        `SearchSettings` (prior and search), `EvidenceSettings` (scores and evidence) and
-        `ComputeSettings` (threads, cluster, device). `help` of these classes lists them with their
-        meanings; names of scikit-learn, as n_init and random_state, are understood.
-    settings
-        The same as objects: one of these classes, several in a list, or a `Settings` with
-        everything. Options that are named beside it count first.
+        A file that keeps what is done; if it is there, the work goes on from it.
+    settings, **options
+        All other settings by name: the fields of `ReadSettings`, `SearchSettings`,
+        `EvidenceSettings` and `ComputeSettings`, whose `help` lists them (scikit-learn's names,
+        as n_init, are understood). Or as `settings`: an object of one of these classes, a list of
+        several, or a `Settings` with everything; what is named beside it counts first.
     listener
         Gets progress events. Without one, notebooks show them after two seconds of work.
     """
     settings, reading = divide(settings, options)
+    with in_cluster(settings) as settings:
+        models = network, hidden, edges
+        found = _candidates(data, states, models, prior, settings, reading)
+        tried, below = (with_knowledge(some, knowledge) for some in (found.tried, found.below))
+        how = settings, listener, below, found.open_ended
+        return _evaluate(found.table, tried, prior, resume, *how)
+
+
+class Candidates(NamedTuple):
+    """What a selection tries."""
+
+    table: Table
+    tried: list[Proposal]
+    below: list[Proposal]  # networks that only tests of one class less need
+    open_ended: bool  # whether larger numbers follow while they are probable
+
+
+def _candidates(
+    data: object,
+    states: int | Iterable[int] | None,
+    models: tuple[NetworkLike | None, Hidden, EdgesLike],
+    prior: PriorLike,
+    settings: Settings,
+    reading: ReadSettings,
+) -> Candidates:
     open_ended = states is None and not isinstance(prior, Mapping)
     numbers = list(range(1, FIRST + 1)) if states is None else whole_numbers(states)
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
     wanted = numbers if not settings.blrt else with_one_less(numbers)
-    with in_cluster(settings) as settings:
-        table, given = proposed(data, wanted, network, hidden, edges, reading, settings.numbers)
-        open_ended = open_ended and all(isinstance(p.label, int) for p in given)
-        if open_ended:
-            further = list(range(FIRST + 1, ends_worth(table, FURTHER[-1])[-1] + 1))
-            how = network, hidden, edges, AS_USUAL, settings.numbers
-            given += proposed(table, further, *how)[1] if further else []
-            numbers += further
-        if settings.blrt:
-            check_drawn(table, given)
-        proposals = told(given, knowledge)
-        below = [p for p in proposals if isinstance(p.label, int) and p.label not in numbers]
-        proposals = [p for p in proposals if p not in below]
-        over = below, open_ended
-        return _evaluate(table, proposals, prior, resume, settings, listener, *over)
+    table, given = proposed(data, wanted, *models, reading, settings.numbers)
+    open_ended = open_ended and all(isinstance(p.label, int) for p in given)
+    if open_ended and (further := [*range(FIRST + 1, ends_worth(table, FURTHER[-1])[-1] + 1)]):
+        given += proposed(table, further, *models, AS_USUAL, settings.numbers)[1]
+        numbers += further
+    if settings.blrt:
+        check_drawn(table, given)
+    below = [p for p in given if isinstance(p.label, int) and p.label not in numbers]
+    return Candidates(table, [p for p in given if p not in below], below, open_ended)
 
 
 @with_options(*COMPARE)
@@ -194,23 +197,15 @@ def compare(
         Hidden variables, perhaps with numbers of states; those that a network does not have are
         left alone.
     prior
-        Weights of the candidates, by label (default: all the same); or the name of a prior of the
-        number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one; or bnb:1,4,3),
-        geometric:0.1.
-    knowledge
-        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
-        Fixed tables are not learned, tied ones together, zeros stay zero.
-    resume
-        A file that keeps what is done. If it is there, the work goes on from it; it may be removed
-        at the end.
-    settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, scores, quick, evidence, or as objects of
-        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        Weights of the candidates, by label (default: all the same).
+    knowledge, resume, settings, listener, **options
+        As for `select`.
     """
     settings, reading = divide(settings, options)
     with in_cluster(settings) as settings:
-        table, proposals = structures(data, networks, hidden, reading, settings.numbers)
-        return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
+        table, given = structures(data, networks, hidden, reading, settings.numbers)
+        given = with_knowledge(given, knowledge)
+        return _evaluate(table, given, prior, resume, settings, listener)
 
 
 def proposed(
@@ -234,8 +229,10 @@ def proposed(
     return found.table, list(sizes_of_hidden(found.network, varied, found.table))
 
 
-def told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> list[Proposal]:
-    """Tell every candidate what is known of its tables."""
+def with_knowledge(
+    proposals: Sequence[Proposal], knowledge: KnowledgeLike | None
+) -> list[Proposal]:
+    """Give every candidate what is known of its tables."""
     known = as_knowledge(knowledge)
     return [replace(p, network=known.of(p.network)) for p in proposals]
 
@@ -252,25 +249,28 @@ def structures(
         raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
     if not networks:
         raise OptionError("no network to compare. Give two or more.")
-    named = _named(networks)
     sizes = as_sizes(hidden)
-    plain = [(name, as_sketch(given) or as_network(given)) for name, given in named]
-    known = {name for _, given in plain for name in _variables(given)}
-    for name in sizes:
-        if name not in known:
-            raise ModelError(f"'{name}' is not a variable of any of the networks.")
+    plain = {name: as_sketch(n) or as_network(n) for name, n in _named(networks).items()}
+    names = {
+        name: n.names if isinstance(n, GraphSketch) else [v.name for v in n.variables]
+        for name, n in plain.items()
+    }
+    for variable in sizes:
+        if not any(variable in own for own in names.values()):
+            raise ModelError(f"'{variable}' is not a variable of any of the networks.")
+    own = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
     # One with tables says which states there are; a graph alone takes those of the data.
-    told = next((given for _, given in plain if isinstance(given, Network)), plain[0][1])
-    table = structured(data, told, _own(sizes, told), reading, numbers).table
-    found = []
-    for name, given in plain:
-        own = structured(table, given, _own(sizes, given), None, numbers)
-        found.append(Proposal(name, own.settled(None), {}))
-    first = {c.name: c.labels for c in observed_columns(found[0].network)}
-    for other in found[1:]:
-        columns = {c.name: c.labels for c in observed_columns(other.network)}
-        if columns != first:
-            differ = sorted(n for n in {*first, *columns} if first.get(n) != columns.get(n))
+    first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
+    table = structured(data, plain[first], own[first], reading, numbers).table
+    found = [
+        Proposal(x, structured(table, n, own[x], None, numbers).settled(None), {})
+        for x, n in plain.items()
+    ]
+    shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in found]
+    for other, columns in zip(found, shown, strict=True):
+        if columns != shown[0]:
+            every = {*shown[0], *columns}
+            differ = sorted(n for n in every if shown[0].get(n) != columns.get(n))
             raise ModelError(
                 f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
                 f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
@@ -281,33 +281,17 @@ def structures(
 
 def _named(
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
-) -> list[tuple[str, NetworkLike]]:
+) -> dict[str, NetworkLike]:
     """Give structures their names: those of their files, or the graph itself."""
     if isinstance(networks, Mapping):
-        return list(networks.items())
-    named = [
-        (_name(os.fspath(n)) if isinstance(n, str | os.PathLike) else f"network {i}", n)
-        for i, n in enumerate(networks, start=1)
-    ]
-    names = [name for name, _ in named]
+        return dict(networks)
+    names = []
+    for i, given in enumerate(networks, start=1):
+        text = os.fspath(given) if isinstance(given, str | os.PathLike) else f"network {i}"
+        names.append(" ".join(text.split()) if is_sketch(text) else Path(text).name)
     if len(set(names)) < len(names):  # files of one name in several folders
-        return [(f"{i}: {name}", n) for i, (name, n) in enumerate(named, start=1)]
-    return named
-
-
-def _name(text: str) -> str:
-    return " ".join(text.split()) if is_sketch(text) else Path(text).name
-
-
-def _variables(given: Network | GraphSketch) -> list[str]:
-    return (
-        list(given.names) if isinstance(given, GraphSketch) else [v.name for v in given.variables]
-    )
-
-
-def _own(sizes: Mapping[str, int | None], given: Network | GraphSketch) -> dict[str, int | None]:
-    """What is said of the hidden variables that a structure has."""
-    return {name: k for name, k in sizes.items() if name in _variables(given)}
+        names = [f"{i}: {name}" for i, name in enumerate(names, start=1)]
+    return dict(zip(names, networks, strict=True))
 
 
 def _evaluate(
@@ -334,17 +318,13 @@ def _evaluate(
     about = _about(table, networks, settings, prior, open_ended) if resume else None
     grid = prior_grid(settings.alpha, networks[0])
     settings = replace(settings, alpha=base_alpha(settings.alpha))
-    with (
-        at_work(settings, listener) as engine,
-        closing(Kept(resume, about)) as kept,
-    ):
-        executor = engine.executor.part(0.0, DRAWN_FROM if settings.blrt else 1.0)
+    given = prior if isinstance(prior, Mapping) else None
+    with at_work(settings, listener) as engine, closing(Kept(resume, about)) as kept:
+        executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
         held, followed = held_by(table, engine), Followed(tuple(proposals))
-        if not (open_ended or isinstance(prior, Mapping) or settings.whole_range):
+        if not (open_ended or given is not None or settings.whole_range):
             followed = follow(held, proposals, settings.options, settings.alpha, executor, kept)
-
-        given = prior if isinstance(prior, Mapping) else None
 
         def fit(some: Sequence[Proposal]) -> Selection:
             sizes = {p.label: tuple(p.sizes.values()) for p in some}
@@ -368,32 +348,14 @@ def _evaluate(
             found = lengthened(held, proposals, fit, measure)
         else:
             found = measure(fit(followed.proposals))
-        misfit = misfit_of(found, settings.numbers, executor)
-        drawing = engine.executor.part(DRAWN_FROM, 1.0)
-        tests = _tested(table, [*followed.proposals, *below], found, settings, drawing, kept)
+        misfit, tests = misfit_of(found, settings.numbers, executor), {}
+        if settings.blrt:  # each number of states against one less
+            every = [*followed.proposals, *below]
+            models = {p.label: p.network for p in every if isinstance(p.label, int)}
+            numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
+            drawing, search = engine.executor.part(BOOTSTRAP_FROM, 1.0), bootstrap_search(settings)
+            tests = ratio_tests(table, models, numbers, search, settings.blrt, drawing, kept)
         return replace(found, reach=followed.reach, ratio_tests=tests, misfit=misfit)
-
-
-def _tested(
-    table: Table,
-    proposals: Sequence[Proposal],
-    found: Selection,
-    settings: Settings,
-    executor: Executor,
-    kept: Kept,
-) -> dict[int, RatioTest]:
-    """Test each number of states against one less, if asked to."""
-    if not settings.blrt:
-        return {}
-    networks = {p.label: p.network for p in proposals if isinstance(p.label, int)}
-    numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
-    search = bootstrap_search(settings)
-    return ratio_tests(table, networks, numbers, search, settings.blrt, executor, kept)
-
-
-DRAWN_FROM = 0.2  # of the work is done before bootstrap tests begin, about
-# Who does the work, where nothing is said.
-WHO: dict[str, Any] = {"threads": None, "cluster": None, "workers": None}
 
 
 def _about(
@@ -404,11 +366,11 @@ def _about(
     open_ended: bool,
 ) -> dict[str, str]:
     """Say which work it is: no other may go on from its file."""
-    how = replace(settings, budget=DEFAULTS.budget, **WHO)  # these change no number
+    usual = {n: getattr(DEFAULTS, n) for n in ("budget", "threads", "cluster", "workers")}
     return {
         "data": table.fingerprint,
         "candidates": fingerprint(*(network.fingerprint for network in networks)),
-        "settings": fingerprint(how),
+        "settings": fingerprint(replace(settings, **usual)),  # these change no number
         "prior": fingerprint(prior, open_ended),
         "version": __version__,
     }
@@ -432,49 +394,3 @@ def as_sure_as_asked(
     few = [label for label in best_few(found) if label in open_]
     found = measure_each(found, few, goal=goal, executor=executor, kept=kept)
     return by_measurements(found) if len(few) == len(labels) else found
-
-
-def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:
-    """Give the tables that papers about latent classes print; `write_tables` writes them.
-
-    Of a selection: every number of classes with its log-likelihood, number of parameters, AIC, BIC,
-    SABIC, entropy R², smallest class, log evidence and probability. Of its answer, or of a fit:
-    class sizes and items by class, with standard errors in parentheses.
-
-    Parameters
-    ----------
-    found
-        What `select`, `compare` or `fit` returned, or a fitted estimator.
-    intervals
-        Standard errors that `intervals` gave, by the bootstrap for example (default: from the
-        observed information).
-
-    Examples
-    --------
-    >>> import lacunet
-    >>> fit = lacunet.fit(lacunet.load_dataset("carcinoma"), 2)
-    >>> lacunet.paper_tables(fit).items.grids()[0].rows[0]
-    ('class size', '', '0.501 (0.046)', '0.499 (0.046)')
-    """
-    for name in ("selection_", "fit_"):  # of estimators
-        found = getattr(found, name, found)
-    if isinstance(found, Selection):
-        fits = FitTable(selection_criteria(found))
-        return PaperTables(fits, None if found.label is None else _items(found.best.fit, intervals))
-    told = "what select(), compare() or fit() returned"
-    fit = check_kind(found, Fit, "selection and no fit", told)
-    check_items(fit.model.network)
-    return PaperTables(None, _items(fit, intervals))
-
-
-def _items(fit: Fit, intervals: Intervals | None) -> ItemTable | None:
-    if find_classes(fit.model.network) is None:
-        return None
-    if intervals is None:
-        try:
-            intervals = hessian_intervals(fit.problem, fit.model, fit.estimate)
-        except ModelError as error:  # a search that ended early: estimates are still worth a table
-            intervals = no_intervals(fit.model, fit.estimate, f"No standard errors: {error}")
-    else:
-        check_intervals(intervals, fit.model)
-    return item_table(intervals)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lacunet import __version__
-from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
+from lacunet.api.inputs import as_written, one_of
 from lacunet.api.options import PARALLEL, READ, ReadSettings, SettingsLike, divide, with_options
 from lacunet.data.read import read_rows
 from lacunet.data.reading import Rows
@@ -23,8 +23,7 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.leaves import all_with_values
-from lacunet.inference.queries.answers import log_lik_of, posterior_of
-from lacunet.models.ensemble import SpeakerLike
+from lacunet.inference.queries.answers import posterior_of
 from lacunet.models.latent_class import latent_class
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.checkpoint import Kept, fingerprint
@@ -110,41 +109,6 @@ def _about(
     """Say which work it is: no other may go on from its file."""
     about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
     return {**about, "folds": folds, "only": only, "seed": seed}
-
-
-@with_options("missing", "plug_in")
-def log_likelihoods(
-    data: object,
-    model: SpeakerLike,
-    *,
-    settings: SettingsLike = DEFAULTS,
-    **options: Any,
-) -> FloatArray:
-    """Give log p(what it shows) of every row, in the order of the input, in nats.
-
-    Parameters
-    ----------
-    data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
-        lacks are not observed.
-    model
-        A model, or a stack (its `ensemble`), or the path of its file.
-    settings, **options
-        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
-        cell.
-
-    Examples
-    --------
-    >>> import lacunet
-    >>> path = lacunet.dataset_path("carcinoma")
-    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
-    >>> lacunet.log_likelihoods(path, model)[:2].round(1)
-    array([-1.6, -3.1])
-    """
-    settings, reading = divide(settings, options)
-    given = asked_speaker(model, settings)
-    check_ordered(data)
-    return log_lik_of(*rows_for(data, given, reading))
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:

@@ -1,17 +1,14 @@
-"""Options of one command that do not go together, said once for each that excludes others.
-
-`lacunet fit`: one latent class model, or one network.
-"""
+"""`lacunet fit`: one latent class model, or one network."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say_written, show
+from lacunet.cli.console import command
 from lacunet.cli.fit_more import fit_covariates, fit_groups
 from lacunet.cli.outcome import (
     TITLES,
@@ -20,8 +17,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_number_outputs,
     check_plot,
-    draw_profiles,
-    report_network,
+    finish_fit,
     save_network,
     show_forecast,
 )
@@ -33,55 +29,91 @@ from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
+from lacunet.plots import plot_profile_lines
 from lacunet.plots.door import check_picture
 from lacunet.report.documents import fit_document
 from lacunet.report.more_documents import effects_document, intervals_document, statistics_document
 from lacunet.report.page.network_page import fitted_answer, on_a_page
-from lacunet.report.tables_file import write_tables
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import FEWEST, check_number, check_replicates
 from lacunet.summaries.intervals import Intervals
 from lacunet.summaries.profiles import check_items
-from lacunet.tabular import Together
 
-# Options of `fit` that are about something which another option must ask for.
+# Settings of `fit` that are about something which another option must ask for.
 ABOUT: Mapping[str, tuple[str, ...]] = {
-    "coefficient_sd": ("--covariates",),
-    "missing_covariates": ("--covariates",),
-    "evidence": ("--covariates", "--group"),
-    "quick": ("--group",),
+    "coefficient_sd": ("covariates",),
+    "missing_covariates": ("covariates",),
+    "evidence": ("covariates", "group"),
+    "quick": ("group",),
 }
-SUBJECTS = {"--covariates": "covariates", "--group": "groups"}
-
-
-def refuse_beside(
-    option: str, which: str, given: Mapping[str, object], but: Collection[str] = ()
-) -> None:
-    """Refuse what has no meaning beside an option; `which` says what that one does."""
-    for name, value in given.items():
-        if value and name not in (option, *but):
-            raise OptionError(
-                f"{name} cannot be given with {option}, which {which}. Leave one of the two out."
-            )
-
-
-def refuse_without(settings: Settings, given: Mapping[str, object]) -> None:
-    """Refuse settings that are about something which nobody asks for."""
-    for name, wanted in ABOUT.items():
-        changed: Any = getattr(settings, name) != getattr(DEFAULTS, name)
-        if changed and not any(given[other] for other in wanted):
-            subject = " or ".join(SUBJECTS[other] for other in wanted)
-            other = " (lacunet evidence measures that of other models)" * (name == "evidence")
-            raise OptionError(
-                f"--{name.replace('_', '-')} is about {subject}{other}. Give "
-                f"{' or '.join(wanted)} too."
-            )
+SUBJECTS = {"covariates": "covariates", "group": "groups"}
 
 
 class Residuals(StrEnum):
     """What is done about pairs of columns that the classes do not explain."""
 
     ADD = "add"
+
+
+ResidualsOption: TypeAlias = Annotated[
+    Residuals | None,
+    o.option(
+        "add: direct effects between answers that go together beyond their classes are tried, the "
+        "worst residual first, and kept where the evidence grows."
+    ),
+]
+Covariates: TypeAlias = Annotated[
+    str | None,
+    o.option(
+        "Columns that predict classes and are no items, with commas between; C(NAME) makes "
+        "categories of numbers. Or a formula: '~ age + C(region)'.",
+        metavar="COLUMNS",
+    ),
+]
+Group: TypeAlias = Annotated[
+    str | None,
+    o.option(
+        "Column of groups: are the classes the same in all of them? Answers equal, partly equal "
+        "and free are fitted and compared.",
+        metavar="COLUMN",
+    ),
+]
+Free: TypeAlias = Annotated[
+    list[str] | None,
+    o.option(
+        "With --group: items that are free where answers are partly equal (default: those that "
+        f"the evidence asks for); {o.REPEAT}",
+        metavar="ITEM",
+    ),
+]
+Save: TypeAlias = Annotated[
+    Path | None,
+    o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
+    Writes(check_network_file),
+]
+Plot: TypeAlias = Annotated[
+    Path | None,
+    o.option(
+        "Also draw the profiles: a line for each class over the items, with intervals; with "
+        "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
+        metavar="FILE",
+    ),
+    Writes(check_picture),
+]
+IntervalsOption: TypeAlias = Annotated[
+    bool, o.switch("--intervals", "Standard errors and confidence intervals of all parameters.")
+]
+Statistics: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--statistics", "AIC, BIC, CAIC, SABIC (lower is better), entropy, G², bivariate residuals."
+    ),
+]
+Like: TypeAlias = Annotated[
+    Path | None,
+    o.option("Model file: number the hidden states like those that they resemble there."),
+    READS,
+]
 
 
 @command
@@ -100,70 +132,18 @@ def fit(
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
     edge: o.EdgeOption = None,
-    residuals: Annotated[
-        Residuals | None,
-        o.option(
-            "add: direct effects between answers that go together beyond their classes are tried, "
-            "the worst residual first, and kept where the evidence grows."
-        ),
-    ] = None,
-    covariates: Annotated[
-        str | None,
-        o.option(
-            "Columns that predict classes and are no items, with commas between; C(NAME) makes "
-            "categories of numbers. Or a formula: '~ age + C(region)'.",
-            metavar="COLUMNS",
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        o.option(
-            "Column of groups: are the classes the same in all of them? Answers equal, partly "
-            "equal and free are fitted and compared.",
-            metavar="COLUMN",
-        ),
-    ] = None,
-    free: Annotated[
-        list[str] | None,
-        o.option(
-            "With --group: items that are free where answers are partly equal (default: those that "
-            f"the evidence asks for); {o.REPEAT}",
-            metavar="ITEM",
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
-        Writes(check_network_file),
-    ] = None,
+    residuals: ResidualsOption = None,
+    covariates: Covariates = None,
+    group: Group = None,
+    free: Free = None,
+    save: Save = None,
     report: o.Report = None,
     tables: o.Tables = None,
-    plot: Annotated[
-        Path | None,
-        o.option(
-            "Also draw the profiles: a line for each class over the items, with intervals; with "
-            "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
-            metavar="FILE",
-        ),
-        Writes(check_picture),
-    ] = None,
-    intervals: Annotated[
-        bool,
-        o.switch("--intervals", "Standard errors and confidence intervals of all parameters."),
-    ] = False,
-    statistics: Annotated[
-        bool,
-        o.switch(
-            "--statistics",
-            "AIC, BIC, CAIC, SABIC (lower is better), entropy, G², bivariate residuals.",
-        ),
-    ] = False,
+    plot: Plot = None,
+    intervals: IntervalsOption = False,
+    statistics: Statistics = False,
     dry_run: o.DryRun = False,
-    like: Annotated[
-        Path | None,
-        o.option("Model file: number the hidden states like those that they resemble there."),
-        READS,
-    ] = None,
+    like: Like = None,
 ) -> None:
     """Fit a latent class model with a given number of classes, or a network.
 
@@ -171,126 +151,150 @@ def fit(
     classes are fitted together with what predicts them (latent class regression). With --group
     they are fitted in several groups: are the classes the same (measurement invariance)?
     """
-    settings = asked.settings
     check_one_model(states, network)
-    given: dict[str, object] = {
-        "--covariates": covariates,
-        "--group": group,
-        "--free": free,
-        "--network": network,
-        "--hidden": hidden,
-        "--knowledge": knowledge,
-        "--edge": edge,
-        "--residuals": residuals,
-        "--report": report,
-        "--tables": tables,
-        "--plot": plot,
-        "--like": like,
-        "--statistics": statistics,
-        "--bootstrap": settings.bootstrap,
-        "--dry-run": dry_run,
+    given: dict[str, Any] = {
+        "covariates": covariates,
+        "group": group,
+        "free": free,
+        "network": network,
+        "hidden": hidden,
+        "knowledge": knowledge,
+        "edge": edge,
+        "residuals": residuals,
+        "report": report,
+        "tables": tables,
+        "plot": plot,
+        "like": like,
+        "statistics": statistics,
+        "bootstrap": asked.settings.bootstrap,
+        "dry-run": dry_run,
     }
-    refuse_without(settings, given)
+    _refuse_without(asked.settings, given)
+    wanted = Wanted(save, report, tables, plot, intervals, statistics)
     if covariates is not None:
-        fine = ("--report", "--tables", "--plot", "--statistics", "--bootstrap")
-        what = "predict the classes of a latent class model"
-        refuse_beside("--covariates", what, given, but=fine)
-        wanted = Wanted(save, report, tables, plot, intervals, statistics)
+        but = {"report", "tables", "plot", "statistics", "bootstrap"}
+        _refuse_beside("covariates", "predict the classes of a latent class model", given, but)
         fit_covariates(asked, data, states, covariates, wanted)
-        return
-    if group is not None:
-        but = ("--free", "--report", "--tables", "--plot")
-        refuse_beside("--group", "compares classes in groups", given, but)
-        fit_groups(asked, data, states, group, free, save, report, tables, plot, intervals)
-        return
-    if free:
+    elif group is not None:
+        but = {"free", "report", "tables", "plot"}
+        _refuse_beside("group", "compares classes in groups", given, but)
+        fit_groups(asked, data, states, group, free, wanted)
+    else:
+        _fit(asked, data, states, given, wanted)
+
+
+def _refuse_beside(
+    option: str, which: str, given: Mapping[str, object], but: Collection[str]
+) -> None:
+    """Refuse what has no meaning beside an option; `which` says what that one does."""
+    for name, value in given.items():
+        if value and name not in (option, *but):
+            raise OptionError(
+                f"--{name} cannot be given with --{option}, which {which}. Leave one of the two "
+                "out."
+            )
+
+
+def _refuse_without(settings: Settings, given: Mapping[str, object]) -> None:
+    """Refuse settings of what is not asked for."""
+    for name, wanted in ABOUT.items():
+        changed: Any = getattr(settings, name) != getattr(DEFAULTS, name)
+        if changed and not any(given[other] for other in wanted):
+            subject = " or ".join(SUBJECTS[other] for other in wanted)
+            other = " (lacunet evidence measures that of other models)" * (name == "evidence")
+            raise OptionError(
+                f"--{name.replace('_', '-')} is about {subject}{other}. Give "
+                f"{' or '.join(f'--{other}' for other in wanted)} too."
+            )
+
+
+def _fit(
+    asked: o.Request, data: Path, states: int | None, given: Mapping[str, Any], wanted: Wanted
+) -> None:
+    """Fit, save and show one model."""
+    if given["free"]:
         raise OptionError("--free is about groups. Give --group too.")
-    if residuals is not None:
-        refused = ("--network", "--hidden", "--knowledge", "--tables", "--plot", "--dry-run")
+    if given["residuals"] is not None:
+        refused = ("network", "hidden", "knowledge", "tables", "plot", "dry-run")
         no = {name: given[name] for name in refused}
-        refuse_beside("--residuals", "adds effects to a latent class model", no)
-    resembled = None if like is None else api.as_model(like)
-    table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
-    classes, structure = settle(found_structure, states)
-    check_number_outputs(table, save)
-    check_plot(plot, table)
-    for name, output in (("--tables", tables), ("--plot", plot)):
-        if output is not None:
-            _check_items(name, structure, edge)
-    if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
-        check_number(settings.bootstrap, FEWEST)
-        if table.design is None:
-            check_replicates(table.counts, settings.bootstrap, FEWEST)
-    if dry_run:
+        _refuse_beside("residuals", "adds effects to a latent class model", no, ())
+    settings, edges = asked.settings, given["edge"] or ()
+    resembled = None if given["like"] is None else api.as_model(given["like"])
+    sizes = parse_hidden(given["hidden"])
+    table, found_for = read_structure(data, given["network"], sizes, asked, states)
+    classes, structure = settle(found_for, states)
+    _check(table, structure, settings, wanted, edges)
+    models: dict[str, Any] = {"knowledge": given["knowledge"], "edges": edges}
+    if given["dry-run"]:
         alone = replace(asked, settings=replace(settings, quick=True))  # nothing is sampled
-        show_forecast(alone, table, classes, structure, knowledge=knowledge, edges=edge or ())
+        show_forecast(alone, table, classes, structure, **models)
         return
     effects = None
     with asked.work() as how:
-        if residuals is None or classes is None:
-            found = api.fit(
-                table, classes, network=structure, knowledge=knowledge, edges=edge or (), **how
-            )
+        if given["residuals"] is None or classes is None:
+            found = api.fit(table, classes, network=structure, **models, **how)
         else:
-            effects = api.add_direct_effects(table, classes, edges=edge or (), **how)
+            effects = api.add_direct_effects(table, classes, edges=edges, **how)
             found = effects.fit
     if resembled is not None:
         found = api.match_classes(found, resembled)
-    save_network(found.model, save)  # what comes next may take long
-    described = _described(table, found, asked, intervals, statistics)
+    save_network(found.model, wanted.save)  # what comes next may take long
+    described = _described(table, found, asked, wanted)
     precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
-    if tables is not None:
-        write_tables(api.paper_tables(found, precise), tables)
-    if plot is not None:
-        draw_profiles(found, precise, plot)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     if effects is not None:
         others = {"Direct effects": [effects.tried], **others}
-    report_network(fitted_answer(found, table, settings, others), report)
     document = {
         **asked_document(table, asked, states),
-        **_document(found, settings),
-        "model": None if save is None else str(save),
+        "hidden": found.model.network.hidden_sizes,
+        "dimension": found.model.network.dimension,
+        "missing_as_state": settings.missing_as_state,
+        **fit_document(found),
+        "seconds": {"em": found.seconds},
+        "model": None if wanted.save is None else str(wanted.save),
         **({} if effects is None else {"direct_effects": effects_document(effects)}),
-        **{name: document for name, (_, document) in described.items()},
     }
-    first = found if effects is None else replace(effects, fit=found)
-    show(Together(first, *(result for result, _ in described.values())), document, asked.form)
-    say_written(save, report, tables, plot)
+    finish_fit(
+        asked,
+        wanted,
+        found if effects is None else replace(effects, fit=found),
+        document,
+        described,
+        lambda: fitted_answer(found, table, settings, others),
+        tables=lambda: api.paper_tables(found, precise),
+        picture=lambda: plot_profile_lines(found, intervals=precise or True),
+    )
 
 
-def _check_items(name: str, structure: Network | None, edge: list[str] | None) -> None:
-    """Refuse tables and lines of items by classes, before the work, of what has none."""
-    if edge:
-        raise OptionError(
-            f"{name} has no meaning with --edge: answers that listen to more than their class "
-            "have no table of items by classes. Leave one of them out."
-        )
-    if structure is not None:
-        check_items(structure)
+def _check(
+    table: Table, structure: Network | None, settings: Settings, wanted: Wanted, edges: object
+) -> None:
+    """Refuse, before the work, what could not be written or said after it."""
+    check_number_outputs(table, wanted.save)
+    check_plot(wanted.plot, table)
+    for name, output in (("--tables", wanted.tables), ("--plot", wanted.plot)):
+        if output is not None and edges:
+            raise OptionError(
+                f"{name} has no meaning with --edge: answers that listen to more than their class "
+                "have no table of items by classes. Leave one of them out."
+            )
+        if output is not None and structure is not None:
+            check_items(structure)
+    if settings.bootstrap:
+        check_number(settings.bootstrap, FEWEST)
+        if table.design is None:
+            check_replicates(table.counts, settings.bootstrap, FEWEST)
 
 
-def _described(
-    table: Table, fit: Fit, asked: o.Request, intervals: bool, statistics: bool
-) -> Described:
+def _described(table: Table, fit: Fit, asked: o.Request, wanted: Wanted) -> Described:
     """Give what else is asked for, and its document, by name."""
     found: Described = {}
     drawn = table.design is not None and table.design.told  # which is about nothing else
-    if intervals or asked.settings.bootstrap or drawn:
+    if wanted.intervals or asked.settings.bootstrap or drawn:
         with asked.work() as how:
             precise = api.intervals(table, fit, **how)
         found["intervals"] = precise, intervals_document(precise)
-    if statistics:
+    if wanted.statistics:
         told = api.fit_statistics(table, fit, settings=asked.settings)
         found["fit_statistics"] = told, statistics_document(told)
     return found
-
-
-def _document(fit: Fit, settings: Settings) -> dict[str, Any]:
-    return {
-        "hidden": fit.model.network.hidden_sizes,
-        "dimension": fit.model.network.dimension,
-        "missing_as_state": settings.missing_as_state,
-        **fit_document(fit),
-        "seconds": {"em": fit.seconds},
-    }

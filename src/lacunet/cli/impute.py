@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lacunet import api
-from lacunet.api.results import JudgedRows, RowLikelihoods, Unusual
+from lacunet.api.results import RowLikelihoods, Unusual
 from lacunet.api.stacking import ModelChoice
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
@@ -131,12 +131,12 @@ def stack(
         missing = asked.reading.missing
         told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=missing))
         shown.append(told)
-        document["test"] = {"file": str(test), "rows": told.rows, "log_likelihood": told.total}
+        document["test"] = {"file": str(test), "rows": len(told.each), "log_likelihood": told.total}
     if output is not None:
         tails = found.own.tail_probabilities(seed=asked.settings.seed)
         judged = Unusual(found.own.log_likelihoods, tails)
-        append_columns(data, api.fresh_names(judged.columns(), column_names(data)), output)
-        shown.append(JudgedRows(judged))
+        append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
+        shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}
         document["own_rows"] = {**written, **unusual_document(judged)}
     document["stack"] = None if save is None else str(save)

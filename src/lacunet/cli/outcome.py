@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,10 +12,9 @@ from lacunet.cli.options import Request
 from lacunet.data import Table
 from lacunet.data.kinds import ColumnKind
 from lacunet.errors import OptionError
-from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
-from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
+from lacunet.plots import paper_style
 from lacunet.plots.door import write_picture
 from lacunet.report.documents import described, selection_document, table_document, to_json
 from lacunet.report.more_documents import criteria_document, forecast_document
@@ -23,9 +22,7 @@ from lacunet.report.page import NetworkAnswer, write_network_report, write_repor
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.candidates import Selection
-from lacunet.selection.group_comparison import GroupComparison
 from lacunet.structure.learned import GraphDistances
-from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Printable, Together
 
 # What is described beside a fit, and its document, by name; and how a page calls it.
@@ -111,16 +108,27 @@ def check_plot(plot: Path | None, table: Table, but: Sequence[str] = ()) -> None
         )
 
 
-def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> None:
-    """Draw the profiles of classes as lines, with intervals."""
-    with paper_style():
-        write_picture(plot_profile_lines(found, intervals=precise or True), plot, _note)
-
-
-def draw_groups(found: GroupComparison, precise: Intervals | None, plot: Path) -> None:
-    """Draw the profiles of classes in groups, with intervals."""
-    with paper_style():
-        write_picture(plot_group_profiles(found, intervals=precise or True), plot, _note)
+def finish_fit(
+    asked: Request,
+    wanted: Wanted,
+    found: Printable,
+    document: Mapping[str, Any],
+    described: Described,
+    answer: Callable[[], NetworkAnswer],
+    tables: Callable[[], Printable],
+    picture: Callable[[], Any],
+) -> None:
+    """Write what is wanted of a fit, and show it with what is described beside it."""
+    if wanted.tables is not None:
+        write_tables(tables(), wanted.tables)
+    if wanted.plot is not None:
+        with paper_style():
+            write_picture(picture(), wanted.plot, _note)
+    if wanted.report is not None:
+        report_network(answer(), wanted.report)
+    whole = {**document, **{name: told for name, (_, told) in described.items()}}
+    show(Together(found, *(result for result, _ in described.values())), whole, asked.form)
+    say_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:
