@@ -18,7 +18,7 @@ GIGABYTE = 1_000_000 * 1024  # `ulimit -v 1000000`
 FIT = ("-m", "lacunet", "fit", str(dataset_path("carcinoma")), "--states", "2")
 CHILD = """
 import os, signal, sys, time
-from lacunet.cli.app import continue_within
+from lacunet.cli import continue_within
 continue_within(10**9)
 print("work", flush=True)
 """

@@ -171,8 +171,7 @@ def read_covariates(
         return terms, as_table(data, reading, numbers=True)
     columns = reading.columns
     if columns:  # which name items
-        items = [columns] if isinstance(columns, str) else columns
-        columns = list(dict.fromkeys([*items, *(term.name for term in terms)]))
+        columns = list(dict.fromkeys([*columns, *(term.name for term in terms)]))
     told = replace(reading, columns=columns, kinds=covariate_kinds(reading.kinds, terms))
     return terms, as_table(data, told, numbers=True)
 

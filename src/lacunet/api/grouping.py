@@ -103,7 +103,7 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
         )
     if isinstance(data, Table):
         return with_groups(as_table(data, reading, numbers=True), group)
-    if group in (reading.exclude or ()):
+    if group in reading.exclude:
         raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
     if group in beside_items(reading):
         raise OptionError(
@@ -111,14 +111,13 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
             "Put a copy of it into the data, under another name."
         )
     columns = reading.columns
-    if columns:  # which name items
-        items = [columns] if isinstance(columns, str) else columns
-        if group in items:
-            raise OptionError(
-                f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
-                "the items alone."
-            )
-        columns = [*items, group]
+    if group in (columns or ()):  # which name items
+        raise OptionError(
+            f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
+            "the items alone."
+        )
+    if columns:
+        columns = [*columns, group]
     said = kinds = understand_kinds(reading.kinds)
     if group not in understand_bins(reading.bin).named:
         kinds = kinds.also(understand_kinds({group: "categorical"}))

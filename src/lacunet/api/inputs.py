@@ -61,7 +61,7 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
 
 
 def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
-    """Give the model that rows are asked of: over its posterior, or as it is for a plug-in."""
+    """Give a model averaged over its posterior, or as it is for a plug-in."""
     given = as_model(model, hidden)
     return given if settings.plug_in else given.predictive
 
@@ -109,7 +109,7 @@ def as_table(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = 
 def as_written(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
     """Give a table as it is, or read it.
 
-    Where no numbers may be, those of a file are put into bins, and a table with numbers is refused.
+    Without `numbers`, those of a file are put into bins, and a table with numbers is refused.
     """
     if not isinstance(data, Table):
         if not numbers:
@@ -195,7 +195,7 @@ def names_in(data: object) -> list[str]:
 
 
 def check_ordered(data: object) -> None:
-    """Refuse data without an order of rows, where every row is asked about."""
+    """Refuse data without an order of rows."""
     if isinstance(data, Table):
         raise DataError(
             "a Table holds each distinct row once, without the order of the rows. "
@@ -204,9 +204,9 @@ def check_ordered(data: object) -> None:
 
 
 def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Speaker, CodeArray]:
-    """Read every row in its order, (rows, observed variables): what no column shows is missing.
+    """Read every row in its order, (rows, observed variables); what no column shows is missing.
 
-    Who is asked about them knows the numbers that occur there.
+    The model that is given back knows the numbers that occur there.
     """
     network = speaker.network
     states, there = observed_states(network), column_names(data)
@@ -240,7 +240,7 @@ def check_unpredicted(model: Model, what: str) -> Model:
 def given_covariates(
     speaker: Speaker, codes: CodeArray, columns: Sequence[Column], covariates: CodeArray
 ) -> tuple[Speaker, CodeArray]:
-    """Give who is asked the covariates of rows, if it has any: as one more column of codes."""
+    """Give a model the covariates of rows, if it has any: as one more column of codes."""
     known = covariates_of(speaker)
     if not known.covariates:
         return speaker, codes
@@ -264,8 +264,8 @@ def not_shown(data: object, network: Network) -> list[str]:
 
 def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
     """Say which variables no column shows, so that a misspelt one is seen, and what is not used."""
-    absent = not_shown(data, speaker.network)
-    known = {*(v.name for v in speaker.network.variables), *covariates_of(speaker).names}
+    absent, network = not_shown(data, speaker.network), speaker.network
+    known = {*(v.name for v in network.variables), *covariates_of(speaker).names}
     other = [name for name in column_names(data) if name not in known]
     notes = [f"no column shows {listed(absent)}: not observed in any row."] if absent else []
     return [*notes, f"not in the model, so not used: {listed(other)}."] if other else notes

@@ -40,6 +40,12 @@ class ReadSettings(SurveySettings):
     ignore_case: bool = False
     memory: str | float | None = None
 
+    def __post_init__(self) -> None:
+        """One name alone is a list of one."""
+        for name in ("columns", "exclude"):
+            if isinstance(value := getattr(self, name), str):
+                self._put(name, (value,))
+
 
 SettingsLike: TypeAlias = Settings | Configuration | Sequence[Configuration]
 READING = tuple(f.name for f in fields(ReadSettings))

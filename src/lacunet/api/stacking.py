@@ -1,8 +1,4 @@
-"""Several models of one table that speak together, and how probable they find rows.
-
-Learn who knows best what rows do not show: cells with holes, or one column.
-Tell one column from the others: models that know it best are learned, and asked.
-"""
+"""Ensembles of models, weighed by what they predict: held-out rows, hidden cells, or a column."""
 
 from __future__ import annotations
 
@@ -93,22 +89,14 @@ def stack(
     if own is None:
         own = written.codes if isinstance(data, Table) else own_rows(data, written, reading)
     rows, own = None if rows is None else rows[:, order], own[:, order]
-    about = _about(table, rows, folds, only, settings.seed) if resume else None
     how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
+    about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
     with (
         on_processes(settings.threads, listener) as executor,
-        closing(Kept(resume, about)) as kept,
+        closing(Kept(resume, {**about, **how, "only": only} if resume else None)) as kept,
     ):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_stack(table, rows, own=own, executor=executor, kept=kept, **how)
-
-
-def _about(
-    table: Table, rows: CodeArray | None, folds: int, only: str | None, seed: int
-) -> dict[str, Any]:
-    """Say which work it is: no other may go on from its file."""
-    about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
-    return {**about, "folds": folds, "only": only, "seed": seed}
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:
@@ -121,15 +109,15 @@ def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArra
 def own_rows(data: object, table: Table, reading: ReadSettings) -> CodeArray:
     """Give the codes of the rows that a table was read from, in their order."""
     states = {column.name: column.states for column in table.columns}
-    missing = reading.missing
-    return read_rows(data, states, missing=missing, kinds=table.kinds).codes
+    return read_rows(data, states, missing=reading.missing, kinds=table.kinds).codes
 
 
-ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
+# Cells of distinct rows: a table with fewer is learned before other processes have started.
+ALONE = 2_000
 
 
 class ModelChoice(StrEnum):
-    """Whom to ask: models of all kinds together, or of one."""
+    """Models of all kinds together, or of one."""
 
     AUTO = "auto"
     CLASSES = ImputerKind.CLASSES.value
@@ -146,19 +134,15 @@ def learn_asked(
     listener: Listener,
     what: str = HIDDEN_CELLS,
 ) -> Pool:
-    """Learn the models that were asked for; held judge them."""
+    """Learn the models that were asked for, and weigh them by what is held out."""
     asked = one_of(ModelChoice, "model", model)
     recipes = recipes_of(None if asked is ModelChoice.AUTO else ImputerKind(asked))
     if not recipes:
         raise OptionError("a latent tree joins three columns or more. Choose another model.")
-    with on_processes(_workers(table, settings), listener) as executor:
+    workers = 1 if table.codes.size < ALONE else settings.threads
+    with on_processes(workers, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_pool(table, recipes, held, seed=settings.seed, executor=executor, what=what)
-
-
-def _workers(table: Table, settings: Settings) -> int | None:
-    """How many processes are worth starting: one, if all is done before others have started."""
-    return 1 if table.codes.size < ALONE else settings.threads
 
 
 COLUMN_FOLDS = 4  # of rows, each held out once
@@ -167,7 +151,7 @@ COLUMN_FOLDS = 4  # of rows, each held out once
 def learn_class(
     table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
-    """Learn who tells the states of a column from what rows show of the others."""
+    """Learn models that predict the states of a column from the others."""
     place = [column.name for column in table.columns].index(target)
     held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
     recipes_of = partial(classifiers, table, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from lacunet.api.describe import FitLike, fit_in
 from lacunet.api.fitting import covariate_kinds, parameters_for
@@ -99,67 +99,55 @@ def three_step(
     wanted = None if correction is None else one_of(Correction, "correction", correction)
     model = as_model(fit_in(fit))
     terms, names = _understood(data, model, outcomes, covariates)
-    asked = _asked(data, reading, terms, names)
-    model = named_apart(model, asked.also)
-    table, rows, first = _first_steps(data, model, settings, how, asked)
-    level = settings.level
-    coefficients, notes = None, table.notes if first else (*table.notes, OTHER_ROWS)
+    predictors = [term.name for term in terms]
+    also = list(dict.fromkeys([*names, *predictors]))
+    if not isinstance(data, Table):
+        kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
+        reading = replace(reading, kinds=kinds)
+    model = named_apart(model, also)
+    table, rows, first = _first_steps(data, model, settings, how, reading, also)
+    level, coefficients = settings.level, None
+    notes = table.notes if first else (*table.notes, OTHER_ROWS)
     if model.predictors is not None:
         notes = (*notes, BY_COVARIATES)
     if terms:
-        missing, wanted_columns = MissingCovariates(settings.missing_covariates), _names(terms)
-        complete = with_covariates(table, wanted_columns, missing)
+        complete = with_covariates(
+            table, predictors, MissingCovariates(settings.missing_covariates)
+        )
         notes = (*notes, *complete.notes[len(table.notes) :])
-        design, shown = build_design(complete, terms), shows_all(table, wanted_columns)
-        how_corrected = wanted or Correction.ML
-        coefficients = predict_classes(rows, design, shown, how_corrected, level, first)
+        design, shown = build_design(complete, terms), shows_all(table, predictors)
+        by = wanted or Correction.ML
+        coefficients = predict_classes(rows, design, shown, by, level, first)
     found = {name: outcome_of(rows, table, name, wanted, level, first) for name in names}
     return ThreeStep(rows, how, found, coefficients, notes)
 
 
 def _first_steps(
-    data: object, model: Model, settings: Settings, how: Assigning, asked: ReadBeside
+    data: object,
+    model: Model,
+    settings: Settings,
+    how: Assigning,
+    reading: ReadSettings,
+    also: Sequence[str],
 ) -> tuple[Table, AssignedRows, FirstStep | None]:
     """Read rows and assign them; what is known of the first step, if the model is their maximum.
 
-    Nobody says which estimate a model is: the one that it is a maximum of.
+    Which estimate a model is, is not known: it is the one that it is a maximum of.
     """
     first: FirstStep | None = None
     if model.predictors is not None:
-        table, fit = parameters_for(data, model, settings, asked.reading, asked.also)
+        table, fit = parameters_for(data, model, settings, reading, also)
         rows = assign_rows(fit.given.problem, fit.point.theta, how)
         for estimate in Estimate:
             first = first or predicted_first_step(fit.held_to(estimate), how)
         return table, rows, first
-    table = table_of(data, model, asked.reading, asked.also)
+    table = table_of(data, model, reading, also)
     known = with_values(model, table.columns)
     problem = build_problem(table, known.network, known.alpha)
     rows = assign_rows(problem, known.theta, how)
     for estimate in Estimate:
         first = first or first_step(Objective.build(problem, estimate), known.theta, how)
     return table, rows, first
-
-
-class ReadBeside(NamedTuple):
-    """How to read a table, and which columns beside those of a model."""
-
-    reading: ReadSettings
-    also: Sequence[str]
-
-
-def _asked(
-    data: object, reading: ReadSettings, terms: Sequence[CovariateTerm], outcomes: Sequence[str]
-) -> ReadBeside:
-    """Say that covariates and outcomes are read, and as what; unless all is read already."""
-    also = list(dict.fromkeys([*outcomes, *_names(terms)]))
-    if isinstance(data, Table):
-        return ReadBeside(reading, also)
-    kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
-    return ReadBeside(replace(reading, kinds=kinds), also)
-
-
-def _names(terms: Sequence[CovariateTerm]) -> list[str]:
-    return [term.name for term in terms]
 
 
 def _understood(
@@ -183,7 +171,7 @@ def _understood(
             "without covariates first, or all of them in one step: lacunet fit --covariates."
         )
     items = {network.variables[i].name for i in network.observed}
-    for name in (*names, *_names(terms)):
+    for name in (*names, *(term.name for term in terms)):
         if name not in there:
             near = did_you_mean(name, there)
             raise OptionError(

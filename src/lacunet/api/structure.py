@@ -1,7 +1,4 @@
-"""A table and the network that it is read for, where the network may be a sketch of a graph.
-
-One structure for one table: a latent class model, or a network.
-"""
+"""A table and the network that it is read for: of a file, a text, or a latent class model."""
 
 import os
 import shlex
@@ -149,18 +146,12 @@ def _read(
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
     check_not_left_out(shown, reading.columns, reading.exclude)
-    used = replace(reading, columns=_in_order(shown, there), exclude=())
+    used = replace(reading, columns=[name for name in there if name in shown], exclude=())
     table = as_table(data, used, numbers=numbers)
-    used_otherwise = beside_items(reading)
-    unused = [n for n in there if n not in sketch.names and n not in used_otherwise]
-    left_out = reading.exclude
-    other = [n for n in unused if n not in left_out]
+    known = {*sketch.names, *beside_items(reading), *reading.exclude}
+    other = [n for n in there if n not in known]
     notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()
     return replace(table, notes=(*table.notes, *notes))
-
-
-def _in_order(names: Sequence[str], order: Sequence[str]) -> list[str]:
-    return [name for name in order if name in names]
 
 
 EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
