@@ -48,6 +48,11 @@ SEEN_ROWS = (
     "Models that had not seen them judge them in lacunet stack --output, and in held_out_scores_ "
     "of StackedModel"
 )
+NOTHING = {  # by whether cells are to be filled in
+    True: "nothing to assign: the model has no hidden variable, and no cell is missing.",
+    False: "nothing to assign: the model has no hidden variable. "
+    "Use --impute to fill in missing cells, --anomalies to find unusual rows.",
+}
 
 
 @with_options("missing", "missing_as_state", "plug_in", "seed")
@@ -71,23 +76,18 @@ def assign(
     data
         The path of a file, a dataframe or an array: what has an order of rows. Columns that it
         lacks are not observed.
-    model
-        A model, or a stack, or the path of its file.
-    hidden
-        Variables that no column shows, besides those that are hidden in the model.
+    model, hidden
+        A model, or a stack, or the path of its file; further variables that no column shows.
     impute
-        Not only hidden variables, but also every variable that has a hole somewhere. Numbers get
-        what is expected of them, rounded to the decimals of the column and within its range.
+        Also every variable with missing cells. Numbers get their mean, rounded to the decimals of
+        the column and within its range.
     draw
-        Fill in a draw from what is possible, not what is most probable or expected: all of a row
-        together, so that rows that are filled in look like rows of the model. Other seeds give
-        other draws (multiple imputation).
+        Fill in a draw from what is possible: all of a row together, so that such rows look like
+        rows of the model. Other seeds give other draws (multiple imputation).
     anomalies
-        Say of each row how unusual it is, too: log p(row), and its tail probability among rows with
-        the same holes (`lacunet.anomalies`).
+        Also how unusual each row is: log p(row), and its tail probability (`lacunet.anomalies`).
     settings, **options
-        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
-        missing cell; `missing_as_state`: read missing cells as a state.
+        `seed`, `plug_in`; `missing`: markers of a missing cell; `missing_as_state`.
 
     Examples
     --------
@@ -106,13 +106,7 @@ def assign(
         put_missing_states(codes, observed_columns(network))
     wanted = _wanted(network, codes, impute=impute)
     if not wanted and not anomalies:
-        no_variable = "nothing to assign: the model has no hidden variable"
-        raise ModelError(
-            f"{no_variable}, and no cell is missing."
-            if impute
-            else f"{no_variable}. Use --impute to fill in missing cells, --anomalies to find "
-            "unusual rows."
-        )
+        raise ModelError(NOTHING[impute])
     found = assignment_of(given, codes, wanted)
     notes = tuple(notes_on_columns(data, asked))
     found = replace(found, library=library_of(data), notes=notes)

@@ -54,10 +54,9 @@ def compare_groups(
     states
         Number of classes of a latent class model.
     group
-        The column that says which group a row belongs to. Rows that do not show it are left out.
+        The column of groups. Rows that do not show it are left out.
     free
-        Items that are free where answers are partly equal (default: those that the evidence asks
-        for, added one at a time).
+        Items that are free where answers are partly equal (default: as the evidence favours).
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, quick, or as objects of `ReadSettings`,
         `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.

@@ -20,7 +20,7 @@ from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.equivalence import d_separated as graph_separates
 from lacunet.models.network import Model, Network
 from lacunet.models.surgery import intervened, without_causes
-from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.settings import DEFAULTS
 
 
@@ -50,8 +50,7 @@ def query(
         What is known of one case: a mapping {name: state}, also of hidden variables. In place of a
         state, likelihoods of the states, {state: weight} or one for each state, are soft evidence.
         Covariates that predict a class: all of them or none (then for the rows of the fit).
-        Or a table with one row for each query: then the first axis of the answer is the rows, and
-        columns that it lacks are not observed.
+        Or a table with one row for each query: then the first axis of the answer is the rows.
     do
         Variables that are set from outside, {name: state}: their parents have no effect.
     settings, **options
@@ -81,15 +80,22 @@ def query(
         speaker, codes = rows_for(evidence, given, reading)
         assert isinstance(speaker, Model)
         given = intervened(speaker, done) if done else speaker
-    if number is not None:  # mean and spread in each row; what a row shows, it has
-        (expected,) = expected_numbers(given, codes, [number])
-        own = codes[:, given.network.observed.index(number)]
-        told = in_units(given.network.variables[number], expected, own)
-        answer = np.stack([told.mean, told.spread], axis=1)
-    else:
-        (answer,) = posterior(given, codes, [group])
-        answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
+    answer = _answers(given, codes, group, number)
     return np.asarray(answer[0] if one else answer)
+
+
+def _answers(
+    model: Model, codes: CodeArray, group: Sequence[int], number: int | None
+) -> FloatArray:
+    """Joint posterior of some variables in each row, NaN if impossible; of a number its moments."""
+    if number is None:
+        (joint,) = posterior(model, codes, [group])
+        joint[joint.reshape(len(joint), -1).sum(axis=1) == 0] = np.nan
+        return joint
+    (expected,) = expected_numbers(model, codes, [number])
+    own = codes[:, model.network.observed.index(number)]  # what a row shows, it has
+    told = in_units(model.network.variables[number], expected, own)
+    return np.stack([told.mean, told.spread], axis=1)
 
 
 @with_options("plug_in")

@@ -314,11 +314,10 @@ def _evaluate(
         table, answered = with_answers(table, *(p.network for p in every))
         every = [replace(p, network=n) for p, n in zip(every, answered, strict=True)]
         proposals, below = every[: len(proposals)], every[len(proposals) :]
-    networks = [p.network for p in proposals]
+    networks, given = [p.network for p in proposals], prior if isinstance(prior, Mapping) else None
     about = _about(table, networks, settings, prior, open_ended) if resume else None
     grid = prior_grid(settings.alpha, networks[0])
     settings = replace(settings, alpha=base_alpha(settings.alpha))
-    given = prior if isinstance(prior, Mapping) else None
     with at_work(settings, listener) as engine, closing(Kept(resume, about)) as kept:
         executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
@@ -344,14 +343,18 @@ def _evaluate(
         def measure(tried: Selection) -> Selection:
             return with_priors(as_sure_as_asked(tried, settings, executor, kept), executor)
 
-        if open_ended:
-            found = lengthened(held, proposals, fit, measure)
-        else:
-            found = measure(fit(followed.proposals))
+        found = (
+            lengthened(held, proposals, fit, measure)
+            if open_ended
+            else measure(fit(followed.proposals))
+        )
         misfit, tests = misfit_of(found, settings.numbers, executor), {}
         if settings.blrt:  # each number of states against one less
-            every = [*followed.proposals, *below]
-            models = {p.label: p.network for p in every if isinstance(p.label, int)}
+            models = {
+                p.label: p.network
+                for p in (*followed.proposals, *below)
+                if isinstance(p.label, int)
+            }
             numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
             drawing, search = engine.executor.part(BOOTSTRAP_FROM, 1.0), bootstrap_search(settings)
             tests = ratio_tests(table, models, numbers, search, settings.blrt, drawing, kept)

@@ -67,8 +67,7 @@ def stack(
     own
         Codes of the rows that `found.own` is about, if data are a `Table` and rows have no order.
     resume
-        A file that keeps which models are learned. If it is there, the work goes on from it; it may
-        be removed at the end.
+        A file that keeps which models are learned; if it is there, the work goes on from it.
     settings, listener, **options
         Settings by name, as seed, threads, weights, kinds, or as objects of `ReadSettings`; see
         `select`.
@@ -91,10 +90,8 @@ def stack(
     rows, own = None if rows is None else rows[:, order], own[:, order]
     how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
     about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
-    with (
-        on_processes(settings.threads, listener) as executor,
-        closing(Kept(resume, {**about, **how, "only": only} if resume else None)) as kept,
-    ):
+    kept = Kept(resume, {**about, **how, "only": only} if resume else None)
+    with on_processes(settings.threads, listener) as executor, closing(kept):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_stack(table, rows, own=own, executor=executor, kept=kept, **how)
 

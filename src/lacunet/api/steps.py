@@ -60,29 +60,25 @@ def three_step(
 ) -> ThreeStep:
     """Relate classes to outcomes and covariates after they were fitted, in three steps.
 
-    Rows are given classes by the model as it is; how often that is wrong is known from their
-    posteriors, and made up for. Standard errors are robust (sandwich), and know that
-    the classes themselves are estimates.
+    Rows are given classes by the model; how often that is wrong is known from their posteriors, and
+    corrected for. Standard errors are robust (sandwich), and account for the first step.
 
     Parameters
     ----------
     data
-        The rows that the model was fitted to, with the columns of outcomes and covariates: a table,
-        or anything that `read_table` reads.
+        The rows that the model was fitted to, with the columns of outcomes and covariates.
     fit
         A fit, or a model (or its path) at its maximum for these data.
-    outcomes
-        Columns to compare between classes: means of numbers, shares of the states of categories.
-    covariates
-        Columns that predict classes, as for `class_regression`, which does it in one step.
+    outcomes, covariates
+        Columns to compare between classes: means of numbers, shares of the states of categories;
+        columns that predict classes, as for `class_regression`, which does it in one step.
     correction
-        bch: rows count for classes by the inverse of the errors; ml: the likelihood with these
-        errors known; none. By default bch for numbers, ml for categories and covariates.
+        bch (inverse of the errors), ml (likelihood with known errors) or none; by default bch for
+        numbers, ml for categories and covariates.
     assignment
         modal: each row to its most probable class; proportional: to all, by their probabilities.
     settings, **options
-        Settings by name, as level, weights, strata, clusters, or as objects of `ReadSettings` and
-        `EvidenceSettings`; see `select`.
+        By name, as level, weights, strata, clusters; see `select`.
 
     Examples
     --------
@@ -99,21 +95,20 @@ def three_step(
     wanted = None if correction is None else one_of(Correction, "correction", correction)
     model = as_model(fit_in(fit))
     terms, names = _understood(data, model, outcomes, covariates)
-    predictors = [term.name for term in terms]
-    also = list(dict.fromkeys([*names, *predictors]))
+    also = list(dict.fromkeys([*names, *(term.name for term in terms)]))
     if not isinstance(data, Table):
         kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
         reading = replace(reading, kinds=kinds)
     model = named_apart(model, also)
     table, rows, first = _first_steps(data, model, settings, how, reading, also)
-    level, coefficients = settings.level, None
     notes = table.notes if first else (*table.notes, OTHER_ROWS)
     if model.predictors is not None:
         notes = (*notes, BY_COVARIATES)
+    level, coefficients = settings.level, None
     if terms:
-        complete = with_covariates(
-            table, predictors, MissingCovariates(settings.missing_covariates)
-        )
+        predictors = [term.name for term in terms]
+        missing = MissingCovariates(settings.missing_covariates)
+        complete = with_covariates(table, predictors, missing)
         notes = (*notes, *complete.notes[len(table.notes) :])
         design, shown = build_design(complete, terms), shows_all(table, predictors)
         by = wanted or Correction.ML

@@ -1,7 +1,7 @@
 """`lacunet evidence`: log p(D|S) itself, with an error bar."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from lacunet import api
 from lacunet.api.measuring import UNIFORM
@@ -9,11 +9,30 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import show_and_save, show_forecast
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.paths import READS, Writes
+from lacunet.cli.paths import READS
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.errors import OptionError
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.tabular import Printable
+
+NetworkOption: TypeAlias = Annotated[
+    Path | None,
+    o.option(
+        "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
+        "(but see --sandwich).",
+        *o.NETWORK,
+    ),
+    READS,
+]
+SandwichOption: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--sandwich",
+        "Bounds from both sides: for data that were simulated from exactly the parameters of "
+        "--network, which were drawn from the prior (`lacunet random`).",
+    ),
+]
 
 
 @command
@@ -27,32 +46,13 @@ def evidence(
     asked: o.Request,
     data: o.Data,
     states: o.States = None,
-    network: Annotated[
-        Path | None,
-        o.option(
-            "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
-            "(but see --sandwich).",
-            *o.NETWORK,
-        ),
-        READS,
-    ] = None,
+    network: NetworkOption = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
-    sandwich: Annotated[
-        bool,
-        o.switch(
-            "--sandwich",
-            "Bounds from both sides: for data that were simulated from exactly the "
-            "parameters of --network, which were drawn from the prior (`lacunet random`).",
-        ),
-    ] = False,
+    sandwich: SandwichOption = False,
     resume: o.Resume = None,
     dry_run: o.DryRun = False,
-    save: Annotated[
-        Path | None,
-        o.option("File to write what --json prints to: .json."),
-        Writes(o.check_json),
-    ] = None,
+    save: o.SaveJson = None,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
 
@@ -63,32 +63,32 @@ def evidence(
     check_one_model(states, network)
     if sandwich:
         _check_sandwich(network, knowledge, resume)
-    sizes = parse_hidden(hidden)
+    sizes, settings = parse_hidden(hidden), asked.settings
     given = api.as_model(network, sizes) if network is not None and sandwich else None
     known = network if given is None else given.network
     table, found_for = read_structure(data, known, {} if given else sizes, asked, states)
     classes, structure = settle(found_for, states)
-    settings = asked.settings
     _say_prior(settings)
     if dry_run:
         show_forecast(asked, table, classes, structure, knowledge=knowledge)
         return
+    with asked.work() as how:
+        if given is not None:
+            bounds = api.log_evidence_bounds(table, given, **how)
+            found: Printable = bounds
+            told = sandwich_document(bounds)
+        else:
+            how |= {"network": structure, "knowledge": knowledge, "resume": resume}
+            measured = api.log_evidence(table, classes, **how)
+            found, told = measured, measurement_document(measured)
     document = {
         "data": table_document(table),
         "states": states,
         "alpha": settings.alpha,
         "seed": settings.seed,
+        **told,
     }
-    if given is not None:
-        with asked.work() as how:
-            bounds = api.log_evidence_bounds(table, given, **how)
-        show_and_save(bounds, {**document, **sandwich_document(bounds)}, asked, save)
-        return
-    with asked.work() as how:
-        found = api.log_evidence(
-            table, classes, network=structure, knowledge=knowledge, resume=resume, **how
-        )
-    show_and_save(found, {**document, **measurement_document(found)}, asked, save)
+    show_and_save(found, document, asked, save)
 
 
 def _say_prior(settings: Settings) -> None:

@@ -1,11 +1,7 @@
-"""`lacunet impute`: the table without holes.
-
-`lacunet stack`: models that together say best what other rows are like.
-`lacunet three-step`: what goes with classes that were fitted before.
-"""
+"""`lacunet impute`, `stack` and `three-step`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -70,8 +66,35 @@ def impute(
     if probabilities is not None:
         write_frames([found.to_frame()], probabilities)
     show(found, {**imputation_document(found), "output": str(output)}, asked.form)
-    say_written(output)
-    say_written(probabilities)
+    say_written(output, probabilities)
+
+
+Folds: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Blocks of rows to hold out, one after the other, in the order of the file; with "
+        "--weights, cases at random."
+    ),
+]
+Test: TypeAlias = Annotated[
+    Path | None,
+    o.option("Table of rows that were not learned from: how probable are they?"),
+    READS,
+]
+Judged: TypeAlias = Annotated[
+    Path | None,
+    o.option(
+        "Table to write: the rows, and how unusual each is to models that had not seen it.",
+        "--output",
+        "-o",
+    ),
+    Writes(check_table_file),
+]
+SaveStack: TypeAlias = Annotated[
+    Path | None,
+    o.option("File to write: .json, for assign --impute and simulate."),
+    Writes(check_stack_file),
+]
 
 
 @command
@@ -79,34 +102,12 @@ def impute(
 def stack(
     asked: o.Request,
     data: o.Data,
-    folds: Annotated[
-        int,
-        typer.Option(
-            help="Blocks of rows to hold out, one after the other, in the order of the file; with "
-            "--weights, cases at random."
-        ),
-    ] = FOLDS,
+    folds: Folds = FOLDS,
     only: Annotated[StackKind | None, o.option("Learn models of one kind alone.")] = None,
-    test: Annotated[
-        Path | None,
-        o.option("Table of rows that were not learned from: how probable are they?"),
-        READS,
-    ] = None,
+    test: Test = None,
     resume: o.Resume = None,
-    output: Annotated[
-        Path | None,
-        o.option(
-            "Table to write: the rows, and how unusual each is to models that had not seen it.",
-            "--output",
-            "-o",
-        ),
-        Writes(check_table_file),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        o.option("File to write: .json, for assign --impute and simulate."),
-        Writes(check_stack_file),
-    ] = None,
+    output: Judged = None,
+    save: SaveStack = None,
 ) -> None:
     """Learn models of several kinds that together predict best: for holes, and for odd rows.
 
@@ -128,10 +129,10 @@ def stack(
     shown: list[Printable] = [found]
     if test is not None:
         say_not_shown(test, found.ensemble)
-        missing = asked.reading.missing
-        told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=missing))
+        each = api.log_likelihoods(test, found.ensemble, missing=asked.reading.missing)
+        told = RowLikelihoods(str(test), each)
         shown.append(told)
-        document["test"] = {"file": str(test), "rows": len(told.each), "log_likelihood": told.total}
+        document["test"] = {"file": str(test), "rows": len(each), "log_likelihood": told.total}
     if output is not None:
         tails = found.own.tail_probabilities(seed=asked.settings.seed)
         judged = Unusual(found.own.log_likelihoods, tails)

@@ -1,10 +1,7 @@
-"""`lacunet learn --shape`, `--hidden auto`: variables that no column shows.
-
-`lacunet learn`: the best graph over the columns, or one with hidden variables.
-"""
+"""`lacunet learn`: the best graph over the columns, one with hidden variables, or a latent tree."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -55,98 +52,14 @@ MostHidden: TypeAlias = Annotated[
 ]
 
 
-def learn_shape(
-    asked: o.Request, data: Path, shape: TreeShape, save: Path | None, report: Path | None
-) -> None:
-    """Learn a latent tree, forest or class model."""
-    table = read(data, asked)
-    with asked.work() as how:
-        found = api.learn_latent_tree(table, shape, **how)
-    answer = latent_tree_answer(found, table, asked.settings)
-    show_network(found, answer, latent_tree_document(found), asked, save, report)
-
-
-@dataclass(frozen=True)
-class HiddenAsked:
-    """What is asked of hidden variables."""
-
-    most: int  # of them
-    known: Knowledge
-    resume: Path | None
-
-
-def learn_with_hidden(
-    asked: o.Request, data: Path, hidden: HiddenAsked, save: Path | None, report: Path | None
-) -> None:
-    """Learn a graph, and hidden variables in it."""
-    table = read(data, asked)
-    most, known, resume = hidden.most, hidden.known, hidden.resume
-    with asked.work() as how:
-        found = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)
-    answer = hidden_answer(found, table, asked.settings, most)
-    show_network(found, answer, hidden_document(found), asked, save, report)
-
-
-def check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
-    """Refuse what is not offered with hidden variables."""
-    if shape is not None:
-        raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
-    if hidden != "auto":
-        raise OptionError(
-            f"--hidden '{hidden}': learn finds hidden variables and their states by itself. Give "
-            "--hidden auto; for one that you know, use fit or select with --network."
-        )
-    _refuse_edges("--hidden auto", edges)
-
-
-def check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path | None) -> None:
-    """Refuse what a shape leaves no room for."""
-    _refuse_edges(f"--shape {shape}", edges)
-    if resume is not None:
-        raise OptionError(
-            f"--resume keeps the search for a graph, not --shape {shape}. Leave one out."
-        )
-    if known != Knowledge():
-        raise OptionError(
-            f"--shape {shape} says already where edges are, so that nothing else can be known of "
-            "them: leave out --require, --forbid, --tiers, --start, --max-parents and --knowledge, "
-            "or --shape."
-        )
-
-
-def _refuse_edges(what: str, edges: bool) -> None:
-    if edges:
-        raise OptionError(
-            f"--edges is about graphs over the columns alone, not about {what}. Leave one out."
-        )
-
-
-def own_prior(
-    context: typer.Context, asked: o.Request, function: Callable[..., object]
-) -> o.Request:
-    """Where no prior is asked for, take that of a function that finds hidden variables."""
-    if _was_given(context, "graph_prior"):
-        raise OptionError(
-            "--graph-prior is about graphs over the columns alone: leave it out with --hidden and "
-            "--shape."
-        )
-    if _was_given(context, "alpha"):
-        return asked
-    alpha = defaults_of(function).alpha
-    return replace(asked, settings=replace(asked.settings, alpha=alpha))
-
-
-def check_most(context: typer.Context) -> None:
-    """Refuse a number of hidden variables where none are looked for."""
-    if _was_given(context, "most"):
-        raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
-
-
-def _was_given(context: typer.Context, option: str) -> bool:
-    source = context.get_parameter_source(option)
-    return source is None or source.name != "DEFAULT"
-
-
+MaxParents: TypeAlias = Annotated[
+    int | None, o.option("Most parents of a variable (default: any number).")
+]
+SaveNetwork: TypeAlias = Annotated[
+    Path | None,
+    o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
+    Writes(check_network_file),
+]
 EDGE = "PARENT>CHILD"
 Required: TypeAlias = Annotated[
     list[str] | None, o.option(f"Edge that there must be; {o.REPEAT}", metavar=EDGE)
@@ -201,9 +114,7 @@ def learn(
     asked: o.Request,
     context: typer.Context,
     data: o.Data,
-    max_parents: Annotated[
-        int | None, o.option("Most parents of a variable (default: any number).")
-    ] = None,
+    max_parents: MaxParents = None,
     require: Required = None,
     forbid: Forbidden = None,
     tiers: Tiers = None,
@@ -215,11 +126,7 @@ def learn(
     shape: ShapeOption = None,
     hidden: HiddenAuto = None,
     most: MostHidden = MOST,
-    save: Annotated[
-        Path | None,
-        o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
-        Writes(check_network_file),
-    ] = None,
+    save: SaveNetwork = None,
     report: o.Report = None,
 ) -> None:
     """Learn the graph over the columns of a table, complete or not, and its parameters.
@@ -230,48 +137,110 @@ def learn(
     """
     if resamples and not edges:
         raise OptionError("--resamples says how sure edges are. Give --edges too.")
-    known = _known(require, forbid, tiers, start, max_parents)
-    known = read_knowledge(knowledge).and_also(known) if knowledge else known
-    if hidden is not None:
-        check_hidden(hidden, shape, edges)
-        asked = own_prior(context, asked, api.find_hidden)
-        learn_with_hidden(asked, data, HiddenAsked(most, known, resume), save, report)
-        return
-    check_most(context)
-    if shape is not None:
-        check_shape(shape, known, edges, resume)
-        asked = own_prior(context, asked, api.learn_latent_tree)
-        learn_shape(asked, data, shape, save, report)
-        return
-    table = read(data, asked)
-    check_number_outputs(table, save)
-    if edges:
-        api.check_edges(table, resamples)
-    with asked.work() as how:
-        found = api.learn_structure(table, knowledge=known, resume=resume, **how)
-        sure = (
-            api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
-            if edges
-            else None
-        )
-    answer = learned_answer(found, table, asked.settings, sure)
-    document = learned_document(found) | ({"edges": edges_document(sure)} if sure else {})
-    shown = Together(found, sure) if sure else found
-    show_network(shown, answer, document, asked, save, report)
-
-
-def _known(
-    require: list[str] | None,
-    forbid: list[str] | None,
-    tiers: str | None,
-    start: Path | None,
-    max_parents: int | None,
-) -> Knowledge:
-    """Put together what the options say of the graph."""
-    return Knowledge(
+    known = Knowledge(
         parse_edges("--require", split(require)),
         parse_edges("--forbid", split(forbid)),
         parse_tiers(tiers) if tiers else (),
         api.edges_given(start) if start else (),
         max_parents,
     )
+    known = read_knowledge(knowledge).and_also(known) if knowledge else known
+    outputs = save, report
+    if hidden is not None:
+        _check_hidden(hidden, shape, edges)
+        asked = _own_prior(context, asked, api.find_hidden)
+        table = read(data, asked)
+        with asked.work() as how:
+            looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)
+        answer = hidden_answer(looked, table, asked.settings, most)
+        show_network(looked, answer, hidden_document(looked), asked, *outputs)
+        return
+    if _was_given(context, "most"):
+        raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
+    if shape is not None:
+        _check_shape(shape, known, edges, resume)
+        asked = _own_prior(context, asked, api.learn_latent_tree)
+        table = read(data, asked)
+        with asked.work() as how:
+            tree = api.learn_latent_tree(table, shape, **how)
+        answer = latent_tree_answer(tree, table, asked.settings)
+        show_network(tree, answer, latent_tree_document(tree), asked, *outputs)
+        return
+    _learn(asked, data, known, resume, resamples if edges else None, *outputs)
+
+
+def _learn(
+    asked: o.Request,
+    data: Path,
+    known: Knowledge,
+    resume: Path | None,
+    resamples: int | None,
+    save: Path | None,
+    report: Path | None,
+) -> None:
+    """Learn a graph over the columns; with `resamples` (0: none), also say how sure edges are."""
+    table, sure = read(data, asked), None
+    check_number_outputs(table, save)
+    if resamples is not None:
+        api.check_edges(table, resamples)
+    with asked.work() as how:
+        found = api.learn_structure(table, knowledge=known, resume=resume, **how)
+        if resamples is not None:
+            sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
+    answer = learned_answer(found, table, asked.settings, sure)
+    document = learned_document(found) | ({"edges": edges_document(sure)} if sure else {})
+    show_network(Together(found, sure) if sure else found, answer, document, asked, save, report)
+
+
+def _check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
+    """Refuse what is not offered with hidden variables."""
+    if shape is not None:
+        raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
+    if hidden != "auto":
+        raise OptionError(
+            f"--hidden '{hidden}': learn finds hidden variables and their states by itself. Give "
+            "--hidden auto; for one that you know, use fit or select with --network."
+        )
+    _refuse_edges("--hidden auto", edges)
+
+
+def _check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path | None) -> None:
+    """Refuse what a shape leaves no room for."""
+    _refuse_edges(f"--shape {shape}", edges)
+    if resume is not None:
+        raise OptionError(
+            f"--resume keeps the search for a graph, not --shape {shape}. Leave one out."
+        )
+    if known != Knowledge():
+        raise OptionError(
+            f"--shape {shape} says already where edges are, so that nothing else can be known of "
+            "them: leave out --require, --forbid, --tiers, --start, --max-parents and --knowledge, "
+            "or --shape."
+        )
+
+
+def _refuse_edges(what: str, edges: bool) -> None:
+    if edges:
+        raise OptionError(
+            f"--edges is about graphs over the columns alone, not about {what}. Leave one out."
+        )
+
+
+def _own_prior(
+    context: typer.Context, asked: o.Request, function: Callable[..., object]
+) -> o.Request:
+    """Where no prior is asked for, take that of a function that finds hidden variables."""
+    if _was_given(context, "graph_prior"):
+        raise OptionError(
+            "--graph-prior is about graphs over the columns alone: leave it out with --hidden and "
+            "--shape."
+        )
+    if _was_given(context, "alpha"):
+        return asked
+    alpha = defaults_of(function).alpha
+    return replace(asked, settings=replace(asked.settings, alpha=alpha))
+
+
+def _was_given(context: typer.Context, option: str) -> bool:
+    source = context.get_parameter_source(option)
+    return source is None or source.name != "DEFAULT"

@@ -34,6 +34,11 @@ def switch(name: str, meaning: str) -> Any:
     return typer.Option(name, help=meaning)
 
 
+def check_json(path: Path) -> None:
+    """Refuse a file of JSON that could not be written."""
+    check_ending(path, (".json",), "JSON")
+
+
 def argument(metavar: str, meaning: str) -> Any:
     """Make what stands without a name, and must be given."""
     return typer.Argument(metavar=metavar, help=meaning, show_default=False)
@@ -165,6 +170,10 @@ Criteria: TypeAlias = Annotated[
     ),
 ]
 
+SaveJson: TypeAlias = Annotated[
+    Path | None, option("File to write what --json prints to: .json."), Writes(check_json)
+]
+
 REPEAT = "may be repeated, or have commas between."
 CLUSTER = ("cluster", "workers")
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", *CLUSTER, "device")
@@ -185,11 +194,6 @@ TEXTS: dict[str, Callable[[Any], str]] = {
     "alpha": lambda alpha: alpha if isinstance(alpha, str) else f"{alpha:g}",
     "budget": lambda seconds: f"{seconds:g}s",
 }
-
-
-def check_json(path: Path) -> None:
-    """Refuse a file of JSON that could not be written."""
-    check_ending(path, (".json",), "JSON")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`lacunet select`: how many hidden classes?"""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -13,6 +13,23 @@ from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
 from lacunet.selection.average import FIRST, Label, PriorLike, named_prior
+
+StatesOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        *o.CLASSES,
+        help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.",
+        show_default="1:8, and more, up to 32, while they are probable",
+    ),
+]
+PriorOption: TypeAlias = Annotated[
+    str | None,
+    o.option(
+        "Prior of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one, or "
+        "bnb:1,4,3), geometric:0.1; or weights with commas between, in the order of --classes "
+        "(default: all the same)."
+    ),
+]
 
 
 @command
@@ -28,26 +45,12 @@ from lacunet.selection.average import FIRST, Label, PriorLike, named_prior
 def select(
     asked: o.Request,
     data: o.Data,
-    states: Annotated[
-        str | None,
-        typer.Option(
-            *o.CLASSES,
-            help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.",
-            show_default="1:8, and more, up to 32, while they are probable",
-        ),
-    ] = None,
+    states: StatesOption = None,
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
     edge: o.EdgeOption = None,
-    prior: Annotated[
-        str | None,
-        o.option(
-            "Prior of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one, or "
-            "bnb:1,4,3), geometric:0.1; or weights with commas between, in the order of --classes "
-            "(default: all the same)."
-        ),
-    ] = None,
+    prior: PriorOption = None,
     resume: o.Resume = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
@@ -72,25 +75,17 @@ def select(
             f"{len(numbers) ** len(varied):,} networks."
         )
     doubt(numbers, table)
+    models: dict[str, Any] = {"knowledge": knowledge, "edges": edge or ()}
+    models["hidden"] = {} if given is None else given.hidden
+    structure = None if given is None else given.network
     if dry_run:
-        structure, sizes = (None, {}) if given is None else (given.network, given.hidden)
-        told = {"hidden": sizes, "knowledge": knowledge, "edges": edge or ()}
         if states is None and len(varied) == 1:
             say(f"note: more than {FIRST} are tried too if they are probable then.")
-        show_forecast(asked, table, numbers, structure, **told)
+        show_forecast(asked, table, numbers, structure, **models)
         return
+    wanted, models["network"] = None if states is None else numbers, structure
     with asked.work() as how:
-        found = api.select(
-            table,
-            None if states is None else numbers,
-            network=None if given is None else given.network,
-            hidden={} if given is None else given.hidden,
-            prior=chances,
-            knowledge=knowledge,
-            edges=edge or (),
-            resume=resume,
-            **how,
-        )
+        found = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
     finish(found, asked.form, save, report, criteria, tables=tables)
 
 
