@@ -58,7 +58,6 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.selection.average import FIRST, FURTHER, PriorLike, understood_prior
-from lacunet.selection.misfit import misfit_of
 from lacunet.selection.candidates import Proposal, Selection
 from lacunet.selection.evaluating import (
     Followed,
@@ -69,9 +68,10 @@ from lacunet.selection.evaluating import (
     lengthened,
     sizes_of_hidden,
 )
-from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
 from lacunet.selection.explanations import best_few, ratio_tests
 from lacunet.selection.joint_evidence import with_priors
+from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
+from lacunet.selection.misfit import misfit_of
 from lacunet.settings import DEFAULTS, Settings
 
 AVERAGED = Settings(alpha=AVERAGE)
