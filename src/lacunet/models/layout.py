@@ -3,10 +3,7 @@
 Parameters θ, statistics N and hyperparameters α all share one layout, so that the M step, the
 prior, BD and the gradient are one-line array expressions over the blocks of one kind (a `Segment`).
 Inside a block the hidden variables come last: the inner loops of the kernels run over hidden
-states, and so over contiguous memory.
-
-Cells: what plans see of parameters, and the linear maps between the two.
-Parameters of a network, for one with more edges.
+states, and so over contiguous memory. Plans see cells, which follow linearly from parameters.
 """
 
 from __future__ import annotations
@@ -99,12 +96,9 @@ class Layout:
     @cached_property
     def slots(self) -> IntArray:
         """(size,) the position whose parameter each position has: its own, or its leader's."""
-        positions = np.arange(self.size)
-        slots = positions.copy()
+        positions, slots = np.arange(self.size), np.arange(self.size)
         for i, leader in enumerate(self.leaders):
-            if leader != i:
-                mine, theirs = self.table(positions, i), self.table(positions, leader)
-                slots[mine.reshape(-1)] = theirs.reshape(-1)
+            self.table(slots, i)[...] = self.table(positions, leader)
         return slots
 
     @cached_property
@@ -149,20 +143,17 @@ class Layout:
         learned, shared = self.learned, self.learned & (self.pooled(np.ones(self.size)) > 1)
         kinds = list(dict.fromkeys(self.kinds))
         kind = np.array([kinds.index(own) for own in self.kinds])[self.owner]
-        found = [
+        found: list[tuple[Likelihood, IntArray]] = [
             (own, np.flatnonzero(learned & ~shared & (kind == k))) for k, own in enumerate(kinds)
         ]
         if self.given is not None:
             found.append((Fixed(self.given[~learned]), np.flatnonzero(~learned)))
         if shared.any():
-            found.append(self._tied(np.flatnonzero(shared)))
+            where = np.flatnonzero(shared)
+            lead = np.flatnonzero(self.slots[where] == where)
+            slot = np.searchsorted(where[lead], self.slots[where])
+            found.append((Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where))
         return tuple(self._segment(own, where) for own, where in found if len(where))
-
-    def _tied(self, where: IntArray) -> tuple[Likelihood, IntArray]:
-        """The family of positions that are shared."""
-        lead = np.flatnonzero(self.slots[where] == where)
-        slot = np.searchsorted(where[lead], self.slots[where])
-        return Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where
 
     @cached_property
     def only(self) -> Segment | None:
@@ -185,13 +176,13 @@ class Layout:
     @cached_property
     def ij(self) -> IndexArray:
         """(size,) which parent configuration, numbered over all families, a position belongs to."""
-        blocks, first = [], 0
+        tables, first = [], 0
         for i, family in enumerate(self.families):
-            q_i = int(np.prod([self.cards[v] for v in family[:-1]], dtype=np.int64))
-            j = np.broadcast_to(np.arange(q_i)[:, None], (q_i, self.widths[i]))
-            blocks.append(self._to_storage(i, j) + first)
+            q_i = math.prod(self.cards[v] for v in family[:-1])
+            j = np.arange(first, first + q_i)[:, None]
+            tables.append(self._to_storage(i, np.broadcast_to(j, (q_i, self.widths[i]))))
             first += q_i
-        return np.concatenate(blocks).astype(np.int32)
+        return np.concatenate(tables).astype(np.int32)
 
     @cached_property
     def k(self) -> IndexArray:
@@ -214,8 +205,7 @@ class Layout:
 
     def sum_k(self, x: FloatArray) -> FloatArray:
         """Sum over the states of the child: x_ij = Σ_k x_ijk, shape (configurations,)."""
-        sums = np.bincount(self.ij, weights=x, minlength=self.configurations)
-        return np.asarray(sums, dtype=np.float64)
+        return np.asarray(np.bincount(self.ij, x, self.configurations), dtype=np.float64)
 
     def totals(self, x: FloatArray) -> FloatArray:
         """Give every position the sum over the states of its child, shape (size,)."""
@@ -232,8 +222,7 @@ class Layout:
     def stride(self, i: int, variable: int) -> int:
         """How far apart two neighbouring states of `variable` are inside block i."""
         axes = self.axes[i]
-        later = axes[axes.index(variable) + 1 :]
-        return int(np.prod(self.shape(i, later), dtype=np.int64))
+        return math.prod(self.shape(i, axes[axes.index(variable) + 1 :]))
 
     def along(self, variable: int) -> tuple[IntArray, IntArray]:
         """Each position's state of a variable, and how far away its next state is; else 0, 0."""
@@ -298,24 +287,23 @@ class Cells:
     @cached_property
     def _design(self) -> csr_array:
         """(cells, size) the statistics of every cell."""
-        rows, columns, values = [], [], []
         layout, cells = self.network.layout, np.arange(self.layout.size)
-        positions = np.arange(layout.size)
+        positions, parts = np.arange(layout.size), []
         for i, v in enumerate(self.network.variables):
             if not layout.widths[i]:  # its parameters stand elsewhere
                 continue
             T = np.eye(layout.widths[i]) if i in self.dense else v.statistics
             value, place = np.nonzero(T)
-            at = self.layout.table(cells, i).reshape(-1, len(T))[:, value]
-            rows.append(at.reshape(-1))
-            columns.append(layout.table(positions, i).reshape(-1, T.shape[1])[:, place])
-            values.append(np.broadcast_to(T[value, place], at.shape).reshape(-1))
-        where = (np.concatenate(rows), np.concatenate([c.reshape(-1) for c in columns]))
-        return csr_array((np.concatenate(values), where), (self.layout.size, layout.size))
+            row = self.layout.table(cells, i).reshape(-1, len(T))[:, value]
+            column = layout.table(positions, i).reshape(-1, T.shape[1])[:, place]
+            parts.append([row, column, np.broadcast_to(T[value, place], row.shape)])
+        rows, columns, values = (
+            np.concatenate([x.reshape(-1) for x in own]) for own in zip(*parts, strict=True)
+        )
+        return csr_array((values, (rows, columns)), (self.layout.size, layout.size))
 
     @cached_property
     def _back(self) -> csr_array:
-        """(size, cells) the same the other way round."""
         return self._design.T.tocsr()
 
     def weights(self, natural: FloatArray) -> FloatArray:

@@ -144,11 +144,10 @@ class Network(Printable):
     @cached_property
     def layout(self) -> Layout:
         """Where each parameter is in a flat vector; in a tabular network cells are parameters."""
-        kinds, layout = [v.family for v in self.variables], self.cells
+        kinds, layout = tuple(v.family for v in self.variables), self.cells
         if not all(kind == CATEGORICAL for kind in kinds):
-            widths = [v.family.width(v.states) for v in self.variables]
-            hidden = [v.hidden for v in self.variables]
-            layout = Layout.build(self.cells.cards, self.parents, hidden, kinds, widths)
+            widths = tuple(v.family.width(v.states) for v in self.variables)
+            layout = replace(layout, kinds=kinds, widths=widths)
         if self.plain:
             return layout
         return replace(layout, given=self._given(layout), leaders=self._leaders)
@@ -166,14 +165,15 @@ class Network(Printable):
         return tuple(names.index(v.tied_to or v.name) for v in self.variables) if tied else ()
 
     def _given(self, layout: Layout) -> FloatArray | None:
-        """(size,) numbers that nobody learns, NaN elsewhere; nothing, if there are none."""
-        owners = self._leaders or range(len(self.variables))
-        known = [self.variables[i].known for i in owners]
+        """(size,) numbers that are not learned, NaN elsewhere; None, if there are none."""
+        known = [self.variables[i].known for i in self._leaders or range(len(self.variables))]
         if not any(known):
             return None
-        unknown = (np.full(layout.shape(i), np.nan) for i in range(len(known)))
         return layout.flat(
-            [u if own is None else own.settled for u, own in zip(unknown, known, strict=True)]
+            [
+                np.full(layout.shape(i), np.nan) if own is None else own.settled
+                for i, own in enumerate(known)
+            ]
         )
 
     def log_base(self, codes: CodeArray) -> FloatArray:
@@ -195,17 +195,15 @@ class Network(Printable):
 
         These are of each configuration by itself.
         """
-        own, layout = conjugacy.natural(theta, self.layout), self.layout
-        return self.cells.flat(
-            [
-                layout.table(own, i)
-                if v.family.tabular
-                else with_prior(v.family).log_predictive(
-                    layout.table(hyper, i)[..., None, :], v.statistics
-                )
-                for i, v in enumerate(self.variables)
-            ]
-        )
+        layout, tables = self.layout, []
+        own = conjugacy.natural(theta, layout)
+        for i, v in enumerate(self.variables):
+            if v.family.tabular:
+                tables.append(layout.table(own, i))
+                continue
+            numbers = layout.table(hyper, i)[..., None, :]
+            tables.append(with_prior(v.family).log_predictive(numbers, v.statistics))
+        return self.cells.flat(tables)
 
     def to_statistics(self, N: FloatArray) -> FloatArray:
         """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
