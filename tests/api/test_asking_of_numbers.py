@@ -45,7 +45,7 @@ def test_a_number_is_asked_for(model):
     assert "income | visits = 3" in str(told)
     by_class = lacunet.query(model, "height", {"class": 1}, plug_in=True)
     v = model.network.variables[model.network.index("height")]
-    numbers = v.told(model.table("height"))
+    numbers = v.summary(model.table("height"))
     np.testing.assert_allclose(by_class, [numbers["mean"][0], numbers["sd"][0]], rtol=1e-12)
 
 

@@ -143,7 +143,7 @@ def test_ordered_answers_have_their_mean_on_the_way_up():
     model = both.candidate("equal").model
     network = model.network
     v = network.variables[network.index("q0")]
-    assert 1 + 4 * told[0] == pytest.approx(v.told(model.table("q0"))["mean"][0])
+    assert 1 + 4 * told[0] == pytest.approx(v.summary(model.table("q0"))["mean"][0])
     few = {k: QUICK[k] for k in ("starts", "threads")}
     alone = plots.plot_profile_lines(lacunet.fit(data[["q0", "q1", "q2"]], 2, kinds=kinds, **few))
     assert [t.get_text() for t in alone.get_xticklabels()] == ["q0", "q1", "q2"]

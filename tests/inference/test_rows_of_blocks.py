@@ -143,7 +143,7 @@ def test_rows_are_drawn_with_their_covariances(model):
     drawn = sample_cells(model.predictive, 20_000, np.random.default_rng(0))
     for c in range(2):
         own = drawn[drawn[:, 0] == c]
-        numbers = model.network.variables[1].told(model.network.layout.table(model.theta, 1))
+        numbers = model.network.variables[1].summary(model.network.layout.table(model.theta, 1))
         assert own[:, 1].mean() == pytest.approx(numbers["mean"][c], abs=0.5)
         assert np.corrcoef(own[:, 1], own[:, 2])[0, 1] > 0.5
         assert abs(np.corrcoef(own[:, 1], own[:, 3])[0, 1]) < 0.4
@@ -160,7 +160,7 @@ def test_profiles_are_those_of_each_number_alone(model):
     told = {n.name: n for n in profile(model, 0).numbers}
     for k, name in enumerate(("breadth", "depth", "length"), start=1):
         v = model.network.variables[k]
-        numbers = v.told(model.network.layout.table(model.theta, 1))
+        numbers = v.summary(model.network.layout.table(model.theta, 1))
         np.testing.assert_allclose(told[name].mean[:2], numbers["mean"], rtol=1e-10)
         np.testing.assert_allclose(told[name].spread[:2], numbers["sd"], rtol=1e-10)
         np.testing.assert_allclose(
@@ -195,7 +195,7 @@ def test_intervals_of_numbers_that_vary_together(frame):
                 assert (told.stderr > 0).all()
     mean = lacunet.intervals(table, fit).told("depth")["mean"]
     cases = fit.model.table("class") * 150
-    sd = fit.model.network.variables[2].told(fit.model.network.layout.table(fit.model.theta, 1))[
+    sd = fit.model.network.variables[2].summary(fit.model.network.layout.table(fit.model.theta, 1))[
         "sd"
     ]
     np.testing.assert_allclose(mean.stderr, sd / np.sqrt(cases), rtol=0.25)

@@ -43,7 +43,7 @@ def test_variances_are_estimated_as_there_by_softmax(frame):
         frame[["x"]].join(frame["colour"]), 1, kinds="auto", estimate="softmax", **PRIORS
     )
     v = fit.model.network.variables[fit.model.network.index("x")]
-    told = v.told(fit.model.table("x"))
+    told = v.summary(fit.model.table("x"))
     x = frame["x"].to_numpy()
     assert told["sd"][0] ** 2 == pytest.approx(((x - x.mean()) ** 2).sum() / 121, rel=0.01)
     assert told["mean"][0] == pytest.approx(x.mean(), abs=1e-9)

@@ -37,7 +37,7 @@ def test_means_densities_and_information_are_those_of_the_classes(found):
         (n.information for n in told.values()), reverse=True
     )
     sizes = model.table("class")
-    numbers = {name: v.told(model.table(name)) for name, v in _variables(model).items()}
+    numbers = {name: v.summary(model.table(name)) for name, v in _variables(model).items()}
     height = told["height"]
     mean, sd = numbers["height"]["mean"], numbers["height"]["sd"]
     np.testing.assert_allclose(height.mean[:2], mean, rtol=1e-12)
@@ -73,11 +73,11 @@ def test_a_number_with_several_parents_is_a_mixture_in_each_state(table):
     model = lacunet.fit(table, network=network, **FAST).model
     told = {n.name: n for n in profile(model, 0).numbers}
     sex = model.table("sex")  # given the class
-    mean = _variables(model)["height"].told(model.table("height").reshape(4, -1))["mean"]
+    mean = _variables(model)["height"].summary(model.table("height").reshape(4, -1))["mean"]
     np.testing.assert_allclose(
         told["height"].mean[:2], (sex * mean.reshape(2, 2).T).sum(axis=1), rtol=1e-9
     )
-    income = _variables(model)["income"].told(model.table("income"))["median"]
+    income = _variables(model)["income"].summary(model.table("income"))["median"]
     np.testing.assert_allclose(np.log(told["income"].mean[:2]), sex @ np.log(income), rtol=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_figures(found):
     observed = [fit.problem.network.variables[i].name for i in fit.problem.network.observed]
     both = fit.problem.codes[:, [observed.index("height"), observed.index("income")]]
     assert drawn == (both >= 0).all(axis=1).sum()
-    told = _variables(fit.model)["height"].told(fit.model.table("height"))
+    told = _variables(fit.model)["height"].summary(fit.model.table("height"))
     for k in range(2):
         ring = ax.lines[2 * k].get_xdata()
         np.testing.assert_allclose((ring.max() + ring.min()) / 2, told["mean"][k], rtol=1e-6)

@@ -227,7 +227,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
 def told_numbers(model: Model, v: Variable) -> dict[str, FloatArray]:
     """What is told of a number in each configuration of its parents, an axis for each."""
     table = model.table(v.name)
-    told = v.told(table.reshape(-1, table.shape[-1]))
+    told = v.summary(table.reshape(-1, table.shape[-1]))
     return {title: x.reshape(table.shape[:-1]) for title, x in told.items()}
 
 

@@ -47,7 +47,7 @@ def profiles(model: Model) -> Profiles:
         if v.family.tabular:
             states[v.name] = table
         else:
-            numbers[v.name] = v.told(table)
+            numbers[v.name] = v.summary(table)
     return model.table(classes.variable.name), states, numbers
 
 

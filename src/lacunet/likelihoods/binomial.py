@@ -48,7 +48,7 @@ class Binomial(Categorical):
         ways: FloatArray = gammaln(self.most + 1.0) - gammaln(below) - gammaln(above)
         return ways
 
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+    def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"mean": unit.values(self.most * theta[:, 1])}
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -78,7 +78,7 @@ class Poisson(ConjugatePrior):
     name: ClassVar[str] = "poisson"
     whole: ClassVar[bool] = True
     rooted: ClassVar[bool] = True
-    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # how large √λ is nobody knows
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # √λ may be of any size
     coordinate_places: ClassVar[tuple[int, ...]] = (0,)
     ends: ClassVar[tuple[float, float]] = 0.0, np.inf
     powers: ClassVar[FloatArray] = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
@@ -93,7 +93,7 @@ class Poisson(ConjugatePrior):
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.asarray(-gammaln(np.array(states, dtype=np.float64) + 1.0))
 
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+    def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"rate": theta[:, 0]}
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

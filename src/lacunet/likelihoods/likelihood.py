@@ -174,8 +174,8 @@ class Likelihood(ABC):
     def cases(self, N: FloatArray, at: Segment) -> FloatArray:
         """How many cases statistics stand for, at every position."""
 
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
-        """What a person reads of tables of θ, (q, width), by its title, (q,) each."""
+    def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        """What people read of tables of θ, (q, width), by its title, (q,) each."""
         return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -75,7 +75,7 @@ class NormalLikelihood(ConjugatePrior):
 
     # The variable's own number, of tables of θ or of hyperparameters
 
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+    def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         """Of logarithms the median, and the factor that is one standard deviation."""
         mean, variance = self.moments(theta)
         middle, spread = unit.values(mean), unit.size * np.sqrt(variance)

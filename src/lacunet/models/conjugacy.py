@@ -1,4 +1,4 @@
-"""Parameters, priors, modes and coordinates of a whole network: each segment asks its likelihood.
+"""Parameters, priors, modes and coordinates of a whole network: a call of each segment.
 
 Flat vectors are over one layout, (..., size), which every function takes after them. A layout has
 one segment for each likelihood, so these are loops over kinds, never over numbers. `Likelihood` and

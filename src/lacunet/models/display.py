@@ -119,7 +119,7 @@ def profile_grid(model: Model) -> Grid:
 def profile_lines(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:
     """Lines of one variable, a column per class."""
     if not v.family.tabular:
-        for title, values in v.told(table).items():
+        for title, values in v.summary(table).items():
             yield (f"{v.name}: {title}", *(measured(x) for x in values.tolist()))
         return
     for k in range(1 if len(v.states) == 2 else 0, len(v.states)):
@@ -175,9 +175,9 @@ def _cells(model: Model, i: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     v, table = model.network.variables[i], _rows_of_table(model, i)
     if v.family.tabular:
         return v.labels, [tuple(map(probability, row)) for row in table.tolist()]
-    told = v.told(table)
-    lines = zip(*(x.tolist() for x in told.values()), strict=True)
-    return tuple(told), [tuple(map(measured, line)) for line in lines]
+    columns = v.summary(table)
+    lines = zip(*(x.tolist() for x in columns.values()), strict=True)
+    return tuple(columns), [tuple(map(measured, line)) for line in lines]
 
 
 def _family_grid(model: Model, i: int) -> Grid:
@@ -232,7 +232,7 @@ def _log_odds(model: Model) -> tuple[str, tuple[str, ...], list[tuple[str, str, 
 
 
 def parameter_columns(model: Model) -> Columns:
-    """A row for each parameter, as it is told."""
+    """A row for each parameter."""
     rows = list(parameter_rows(model))
     if model.predictors is not None:
         name, _, log_odds = _log_odds(model)
@@ -254,7 +254,7 @@ def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
                 for text, p in zip(v.labels, row, strict=True):
                     yield v.name, words, text, "probability", p
             continue
-        for title, values in v.told(table).items():
+        for title, values in v.summary(table).items():
             for words, x in zip(given, values.tolist(), strict=True):
                 yield v.name, words, None, title, x
 
@@ -262,19 +262,19 @@ def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
 def profile_columns(model: Model) -> Columns:
     """A row for each state of a column in each class, and for each class of a number.
 
-    Categories have a probability; numbers have what is told of them, as mean and sd.
+    Categories have a probability; numbers have their summaries, as mean and sd.
     """
     classes, network = classes_of(model.network), model.network
     leaves = [i for i in network.shown if i in classes.leaves]
     each = [(network.variables[i], table_of(network, model.theta, i)) for i in leaves]
-    told = {v.name: v.told(table) for v, table in each if not v.family.tabular}
-    titles = list(dict.fromkeys(title for own in told.values() for title in own))
+    numbers = {v.name: v.summary(table) for v, table in each if not v.family.tabular}
+    titles = list(dict.fromkeys(title for own in numbers.values() for title in own))
     rows: list[tuple[Any, ...]] = []
     for v, table in each:
         for c, state in enumerate(classes.variable.states):
-            if own := told.get(v.name):
-                numbers = (float(own[t][c]) if t in own else None for t in titles)
-                rows.append((v.name, None, state, None, *numbers))
+            if own := numbers.get(v.name):
+                values = (float(own[t][c]) if t in own else None for t in titles)
+                rows.append((v.name, None, state, None, *values))
                 continue
             cells = zip(v.labels, table[c].tolist(), strict=True)
             rows += [(v.name, text, state, p, *[None] * len(titles)) for text, p in cells]

@@ -32,8 +32,8 @@ class Member:
 class Ensemble(Framed):
     """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair.
 
-    What a row does not show is told by each member with the share that it has of p(row); or, where
-    shares are fixed, with its weight, however well it knows the row.
+    Each member predicts what a row does not show with the share that it has of p(row); or, where
+    shares are fixed, with its weight.
     """
 
     members: tuple[Member, ...]

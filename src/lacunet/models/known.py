@@ -27,7 +27,7 @@ SUM_TOLERANCE = 1e-9  # rows of a fixed table must sum to one to this
 
 @dataclass(frozen=True)
 class KnownTable:
-    """Numbers of a family's table that nobody learns."""
+    """Numbers of a family's table that are not learned."""
 
     shape: tuple[int, ...]  # states of each parent in their order, then of the child
     cells: tuple[float | None, ...]  # the child's states run fastest; None: it is learned

@@ -36,7 +36,7 @@ class Layout:
     axes: tuple[tuple[int, ...], ...]  # the same variables in storage order: hidden ones last
     kinds: tuple[Likelihood, ...]  # what each child's block means
     widths: tuple[int, ...]  # places of each child's block, for one parent configuration
-    given: FloatArray | None = None  # (size,) θ that nobody learns, NaN elsewhere; None: no such θ
+    given: FloatArray | None = None  # (size,) θ that is not learned, NaN elsewhere; None: no such θ
     leaders: tuple[int, ...] = ()  # the family whose table each has; (): each its own
 
     @classmethod

@@ -102,7 +102,7 @@ class Network(Printable):
                 check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))
 
     def refuse_numbers(self) -> None:
-        """Refuse variables that are numbers, for those who can ask only categories."""
+        """Refuse variables that are numbers, where only categories are possible."""
         for v in self.variables:
             if not v.family.tabular:
                 raise numbers_refused(v.name)
@@ -182,8 +182,8 @@ class Network(Printable):
         for column, i in enumerate(self.observed):
             v = self.variables[i]
             if not v.family.tabular:
-                told = codes[:, column] >= 0
-                total[told] += v.log_base[codes[told, column]]
+                seen = codes[:, column] >= 0
+                total[seen] += v.log_base[codes[seen, column]]
         return total
 
     def to_cells(self, natural: FloatArray) -> FloatArray:
@@ -252,11 +252,11 @@ class Model(Printable):
     posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
     averaged: FloatArray | None = None  # (size,) those that numbers are averaged over; None: at θ
     predictors: Predictors | None = None  # what predicts its class, if anything does
-    given: int | None = None  # variable that is told of every row, and has no probability itself
+    given: int | None = None  # variable that every row shows, and that has no probability itself
 
     @cached_property
     def predictive(self) -> Model:
-        """The model that rows are asked of: all θ by their posterior, if there is one.
+        """The posterior predictive model: all θ by their posterior, if there is one.
 
         A row meets each parameter of a family at most once. So the mean of its probabilities under
         all θ is that of its cells: of categories the probability under E[θ], which is the θ of the
@@ -283,7 +283,7 @@ class Model(Printable):
 
     @cached_property
     def log_weights(self) -> FloatArray:
-        """What rows are asked with, (cells,): log p of every cell, without its `log_base`."""
+        """Log p of every cell, (cells,), without its `log_base`."""
         if self.averaged is not None:
             return self.network.averaged_cells(self.theta, self.by_configuration)
         return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))

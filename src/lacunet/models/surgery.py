@@ -287,8 +287,8 @@ def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
     shown = list(variables)
     for j, v in enumerate(variables):
         if not v.family.tabular:
-            told = ~np.isnan(cells[:, j])
-            values, codes[told, j] = np.unique(cells[told, j], return_inverse=True)
+            seen = ~np.isnan(cells[:, j])
+            values, codes[seen, j] = np.unique(cells[seen, j], return_inverse=True)
             if len(values):
                 shown[j] = replace(v, states=Numbers(values))
     return Drawn(tuple(shown), np.ascontiguousarray(codes, dtype=np.int32))

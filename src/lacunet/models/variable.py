@@ -25,10 +25,10 @@ class Variable:
     states: Sequence[State]  # or the values that occur, of a family that is not categorical
     hidden: bool = False  # never seen in any data
     family: Likelihood = CATEGORICAL  # what its values say about its parameters
-    known: KnownTable | None = None  # numbers of its table that nobody learns
+    known: KnownTable | None = None  # numbers of its table that are not learned
     tied_to: str | None = None  # the variable whose table it shares
     unit: Unit | None = None  # what its values are measured in; None: its family takes its states
-    prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
+    prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents α
     bins: Bins | None = None  # of numbers that its states stand for, if they are bins
     place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
     title: str = field(default="", compare=False)  # what it is about, in words, if that is known
@@ -62,9 +62,9 @@ class Variable:
         slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
         return self.family.log_base(self.values) + slope
 
-    def told(self, theta: FloatArray) -> dict[str, FloatArray]:
+    def summary(self, theta: FloatArray) -> dict[str, FloatArray]:
         """What a person reads of parameters, (configurations, width), in the unit of the data."""
-        return self.family.told(theta, self.unit or Unit())
+        return self.family.summary(theta, self.unit or Unit())
 
     def deviations(self, theta: FloatArray) -> FloatArray:
         """Standard deviations in the unit of the data, or of its logarithm, (configurations,)."""

@@ -87,7 +87,7 @@ class Intervals(Printable):
         shape, width = theta.shape[:-1], theta.shape[-1]
 
         def read(x: FloatArray) -> dict[str, FloatArray]:
-            return {t: y.reshape(shape) for t, y in v.told(x.reshape(-1, width)).items()}
+            return {t: y.reshape(shape) for t, y in v.summary(x.reshape(-1, width)).items()}
 
         # What is told changes with its own parameter alone: the delta method, by a small step.
         def errors(stderr: FloatArray) -> dict[str, FloatArray]:

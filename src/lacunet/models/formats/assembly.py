@@ -142,12 +142,12 @@ def parents_reversed(table: FloatArray) -> FloatArray:
     return np.transpose(table, [*reversed(range(last)), last])
 
 
-def check_shape(array: FloatArray, what: str, where: str, asked: tuple[int, ...]) -> FloatArray:
+def check_shape(array: FloatArray, what: str, where: str, needed: tuple[int, ...]) -> FloatArray:
     """Refuse numbers that are not as many as parents and states ask for."""
-    if array.shape != asked:
+    if array.shape != needed:
         raise ModelError(
             f"{where}: its {what} has shape {array.shape}, but its parents and states "
-            f"ask for {asked}."
+            f"ask for {needed}."
         )
     return array
 

@@ -26,7 +26,7 @@ from lacunet.runtime.arrays import FloatArray
 
 
 def warn(words: str) -> None:
-    """Say something to whoever listens to Python's warnings."""
+    """Give a warning of Python."""
     warnings.warn(words, UserWarning, stacklevel=4)
 
 
@@ -110,19 +110,19 @@ def _check_name(name: object) -> None:
         raise ModelError(f"node {name!r}: names are texts. Relabel the nodes first.")
 
 
-def _array(value: Any, what: str, asked: tuple[int, ...], where: str) -> FloatArray:
+def _array(value: Any, what: str, shape: tuple[int, ...], where: str) -> FloatArray:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(
-            f"{where}: its {what} is not an array of numbers of shape {asked}."
+            f"{where}: its {what} is not an array of numbers of shape {shape}."
         ) from None
-    return assembly.check_shape(array, what, where, asked)
+    return assembly.check_shape(array, what, where, shape)
 
 
-def _alpha(value: Any, asked: tuple[int, ...], where: str) -> FloatArray:
-    whole = np.full(asked, value) if np.ndim(value) == 0 else value
-    return assembly.check_exponents(_array(whole, "alpha", asked, where), where)
+def _alpha(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
+    whole = np.full(shape, value) if np.ndim(value) == 0 else value
+    return assembly.check_exponents(_array(whole, "alpha", shape, where), where)
 
 
 def to_pgmpy(model: HeldModel) -> Any:
@@ -214,8 +214,8 @@ def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     for node in sorted(other.nodes()):
         v, cpt = other.variable(node), other.cpt(node)
         where = f"node '{v.name()}'"
-        told = properties(v.description().split(";"))
-        variables.append(variable(v.name(), v.labels(), told, where))
+        own = properties(v.description().split(";"))
+        variables.append(variable(v.name(), v.labels(), own, where))
         parents = tuple(name for name in cpt.names if name != v.name())
         axes = list(reversed(cpt.names))  # an array of pyAgrum has its last variable first
         array = np.asarray(cpt.toarray(), dtype=np.float64)

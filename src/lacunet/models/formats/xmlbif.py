@@ -124,8 +124,8 @@ def _variable(element: Element) -> Variable:
     if kind != "nature":
         raise ModelError(f"{where} has the TYPE '{kind}'. Only nature is a random variable.")
     labels = [content(outcome) for outcome in element.findall("OUTCOME")]
-    told = properties(content(p) for p in element.findall("PROPERTY"))
-    return variable(name, labels, told, where)
+    own = properties(content(p) for p in element.findall("PROPERTY"))
+    return variable(name, labels, own, where)
 
 
 def _family(element: Element) -> Family:
