@@ -1,9 +1,9 @@
 """Four numbers at once, inside kernels.
 
 The inner loops of an E step add short vectors, one number per hidden state, that stand anywhere in
-a table. Written as plain loops the compiler must first check, each time, whether the two vectors
-overlap, which for 4 or 10 states costs more than the sums. These operations say outright what is
-meant: load four neighbours, combine, store. Tables are padded to a multiple of `LANES` columns.
+a table. In plain loops the compiler must check each time whether the two vectors overlap, which for
+4 or 10 states costs more than the sums. These operations load four neighbours, combine, and store.
+Positions are those in the flattened arrays. Tables are padded to a multiple of `LANES` columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,9 +12,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils as untyped
-from numba.extending import intrinsic
+from numba.extending import intrinsic as untyped_intrinsic
 
 cgutils: Any = untyped  # it has no types
+intrinsic: Any = untyped_intrinsic
 LANES = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
@@ -22,11 +23,6 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 def padded(cells: int) -> int:
     """Round up to a multiple of the lanes."""
     return -(-cells // LANES) * LANES
-
-
-def _lanes(function: Callable[..., Any]) -> Any:
-    """Make an operation that kernels can call; the type checker need not know its insides."""
-    return intrinsic(function)
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:
@@ -41,118 +37,69 @@ def _broadcast(builder: Any, number: Any) -> Any:
     return vector
 
 
-def _store(
-    context: Any, builder: Any, signature: Any, args: Sequence[Any], combine: Callable[..., Any]
-) -> Any:
-    """Store to (array, position) = the first two arguments what `combine` makes of the rest."""
-    target = _pointer(context, builder, signature.args[0], args[0], args[1])
-    builder.store(combine(target), target, align=8)
-    return context.get_dummy_value()
-
-
-def _with_lanes(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Code that combines four neighbours with four others: operation(builder, old, others)."""
+def _storing(combine: Callable[..., Any]) -> Callable[..., Any]:
+    """Code that replaces (array, position), its first two arguments, by combine(old, others)."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def combine(target: Any) -> Any:
-            source = _pointer(context, builder, signature.args[2], args[2], args[3])
-            return operation(builder, builder.load(target, align=8), builder.load(source, align=8))
-
-        return _store(context, builder, signature, args, combine)
+        target = _pointer(context, builder, signature.args[0], args[0], args[1])
+        others = [
+            builder.load(_pointer(context, builder, signature.args[2], args[2], at), align=8)
+            for at in args[3:]
+        ]
+        others = others or [_broadcast(builder, args[2])]
+        builder.store(combine(builder, builder.load(target, align=8), *others), target, align=8)
+        return context.get_dummy_value()
 
     return code
 
 
-@_lanes
-def add_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
-    """out[at : at + 4] += x[i : i + 4], positions in the flattened arrays."""
-    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fadd(x, y))
+def _with_lanes(operation: Callable[..., Any]) -> Any:
+    """The operation out[at : at + 4] ∘= x[i : i + 4]."""
+
+    def lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
+        return types.void(out, types.intp, x, types.intp), _storing(operation)
+
+    return intrinsic(lanes)
 
 
-@_lanes
-def multiply_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
-    """out[at : at + 4] *= x[i : i + 4], positions in the flattened arrays."""
-    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fmul(x, y))
-
-
-@_lanes
-def divide_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
-    """out[at : at + 4] /= x[i : i + 4], positions in the flattened arrays."""
-    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fdiv(x, y))
-
-
-def _with_four(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Code that combines four neighbours with four times four others: one load and store of them.
+def _with_four(operation: Callable[..., Any]) -> Any:
+    """The same with x at four positions i, j, k, m: one load and store of out.
 
     Pairs first: an operation that waits for none can begin at once.
     """
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def combine(target: Any) -> Any:
-            one, two, three, four = (
-                builder.load(_pointer(context, builder, signature.args[2], args[2], at), align=8)
-                for at in args[3:]
-            )
-            others = operation(
-                builder, operation(builder, one, two), operation(builder, three, four)
-            )
-            return operation(builder, builder.load(target, align=8), others)
+    def combine(b: Any, old: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
+        pairs = operation(b, one, two), operation(b, three, four)
+        return operation(b, old, operation(b, *pairs))
 
-        return _store(context, builder, signature, args, combine)
+    def lanes(typing: Any, out: Any, at: Any, x: Any, i: Any, j: Any, k: Any, m: Any) -> Any:
+        return types.void(out, types.intp, x, *[types.intp] * 4), _storing(combine)
 
-    return code
+    return intrinsic(lanes)
 
 
-@_lanes
-def add_four_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any, j: Any, k: Any, m: Any) -> Any:
-    """Add x at the four positions i, j, k, m to out."""
-    code = _with_four(lambda b, x, y: b.fadd(x, y))
-    return types.void(out, types.intp, x, *[types.intp] * 4), code
+def _with_number(operation: Callable[..., Any]) -> Any:
+    """The operation out[at : at + 4] ∘= number."""
+
+    def lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
+        return types.void(out, types.intp, types.float64), _storing(operation)
+
+    return intrinsic(lanes)
 
 
-@_lanes
-def multiply_four_lanes(
-    typing: Any, out: Any, at: Any, x: Any, i: Any, j: Any, k: Any, m: Any
-) -> Any:
-    """Multiply out by x at the four positions i, j, k, m."""
-    code = _with_four(lambda b, x, y: b.fmul(x, y))
-    return types.void(out, types.intp, x, *[types.intp] * 4), code
+add_lanes = _with_lanes(lambda b, x, y: b.fadd(x, y))
+multiply_lanes = _with_lanes(lambda b, x, y: b.fmul(x, y))
+divide_lanes = _with_lanes(lambda b, x, y: b.fdiv(x, y))
+add_four_lanes = _with_four(lambda b, x, y: b.fadd(x, y))
+multiply_four_lanes = _with_four(lambda b, x, y: b.fmul(x, y))
+fill_lanes = _with_number(lambda _, _old, number: number)
+shift_lanes = _with_number(lambda b, x, number: b.fadd(x, number))
+scale_lanes = _with_number(lambda b, x, number: b.fmul(x, number))
 
 
-def _with_number(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Code that combines four neighbours with one number: operation(builder, old, number)."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def combine(target: Any) -> Any:
-            old = builder.load(target, align=8)
-            return operation(builder, old, _broadcast(builder, args[2]))
-
-        return _store(context, builder, signature, args, combine)
-
-    return code
-
-
-@_lanes
-def fill_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
-    """out[at : at + 4] = number."""
-    return types.void(out, types.intp, types.float64), _with_number(lambda _b, _old, new: new)
-
-
-@_lanes
-def shift_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
-    """out[at : at + 4] += number."""
-    return types.void(out, types.intp, types.float64), _with_number(lambda b, x, n: b.fadd(x, n))
-
-
-@_lanes
-def scale_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
-    """out[at : at + 4] *= number."""
-    return types.void(out, types.intp, types.float64), _with_number(lambda b, x, n: b.fmul(x, n))
-
-
-# Polynomials: products of tall matrices with one of a few columns. A product of matrices from a
-# library spends its time on copies and on vectors that are too short for it; here four rows, or
-# four columns, are added up side by side in registers.
+# Polynomials: products of tall matrices with one of a few columns. A library spends its time on
+# copies and on vectors that are too short for it; here four rows, or four columns, are added up
+# side by side in registers.
 
 AT_ONCE = 4
 
@@ -222,18 +169,16 @@ def _weigh_code(count: int) -> Callable[..., Any]:
     return code
 
 
-@_lanes
-def weigh_four_rows(
-    typing: Any, out: Any, row: Any, x: Any, x_row: Any, powers: Any, c: Any
-) -> Any:
-    """Add Σ_j powers[1, j] x + powers[2, j] x² of x = x[x_row + r, j] to out[row + r], r < 4."""
-    return types.void(out, types.intp, x, types.intp, powers, types.intp), _weigh_code(AT_ONCE)
+def _weigh(count: int) -> Any:
+    def weigh(typing: Any, out: Any, row: Any, x: Any, x_row: Any, powers: Any, c: Any) -> Any:
+        signature = types.void(out, types.intp, x, types.intp, powers, types.intp)
+        return signature, _weigh_code(count)
+
+    return intrinsic(weigh)
 
 
-@_lanes
-def weigh_row(typing: Any, out: Any, row: Any, x: Any, x_row: Any, powers: Any, c: Any) -> Any:
-    """Do the same for one row."""
-    return types.void(out, types.intp, x, types.intp, powers, types.intp), _weigh_code(1)
+# Add Σ_j powers[1, j] x + powers[2, j] x² of x = x[x_row + r, j] to out[row + r], r < 4 or r = 0.
+weigh_four_rows, weigh_row = _weigh(AT_ONCE), _weigh(1)
 
 
 def _collect_code(count: int) -> Callable[..., Any]:
@@ -270,13 +215,12 @@ def _collect_code(count: int) -> Callable[..., Any]:
     return code
 
 
-@_lanes
-def collect_four_columns(typing: Any, out: Any, column: Any, x: Any, cells: Any, c: Any) -> Any:
-    """Add Σ_i x[i, j] cells[i] to out[1, j], and the same of x² to out[2, j], four columns j."""
-    return types.void(out, types.intp, x, cells, types.intp), _collect_code(AT_ONCE)
+def _collect(count: int) -> Any:
+    def collect(typing: Any, out: Any, column: Any, x: Any, cells: Any, c: Any) -> Any:
+        return types.void(out, types.intp, x, cells, types.intp), _collect_code(count)
+
+    return intrinsic(collect)
 
 
-@_lanes
-def collect_column(typing: Any, out: Any, column: Any, x: Any, cells: Any, c: Any) -> Any:
-    """Do the same for one column."""
-    return types.void(out, types.intp, x, cells, types.intp), _collect_code(1)
+# Add Σ_i x[i, j] cells[i] to out[1, j], and the same of x² to out[2, j], for four columns j or one.
+collect_four_columns, collect_column = _collect(AT_ONCE), _collect(1)

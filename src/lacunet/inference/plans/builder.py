@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.inference.plans.clique_trees import CodedRows, Collectors, KindRows, write_kinds
+from lacunet.inference.plans.clique_trees import CodedRows, Collectors, write_kinds
 from lacunet.inference.plans.decompose import (
     Parts,
     decompose,
@@ -22,7 +22,7 @@ from lacunet.inference.plans.joint_numbers import BlockRows, hole_groups
 from lacunet.inference.plans.numbers import NumberColumn, number_plan
 from lacunet.inference.plans.patterns import Slot, pattern_plan
 from lacunet.inference.plans.plan import ComponentRows, Components, EStep
-from lacunet.inference.plans.trees import ShapedKinds, tree_plan
+from lacunet.inference.plans.trees import tree_plan
 from lacunet.models.latent_class import find_classes
 from lacunet.models.layout import Cells
 from lacunet.models.network import Network
@@ -306,14 +306,19 @@ class Builder:
         starts, variable = ragged([list(c.strides) for c in self.collectors])
         _, stride = ragged([list(c.strides.values()) for c in self.collectors])
         return tree_plan(
-            ShapedKinds(kinds, Collectors(first_of, starts, variable, stride), cards),
+            kinds,
+            Collectors(first_of, starts, variable, stride, cards),
             [v.name for v in self.network.variables],
-            CodedRows(self.table, column, cards),
-            self._pairs(parts.pattern[which], place[kind.reshape(-1)], len(order)),
+            CodedRows(
+                self.table,
+                column,
+                *self._pairs(parts.pattern[which], place[kind.reshape(-1)], len(order)),
+            ),
+            self.counts,
             keep_rows=self.keep_rows,
         )
 
-    def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> KindRows:
+    def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> tuple[IntArray, IntArray]:
         """The rows of each kind, in order, from the pattern and the kind of every component."""
         by_pattern = np.argsort(self.pattern_of_row, kind="stable")
         number = np.bincount(self.pattern_of_row, minlength=len(self.patterns))
@@ -325,4 +330,4 @@ class Builder:
         kind_of_row = np.repeat(kind, lengths)
         order = np.lexsort((rows, kind_of_row))
         starts = np.searchsorted(kind_of_row[order], np.arange(kinds + 1))
-        return KindRows(starts, rows[order], self.counts[rows[order]])
+        return starts, rows[order]

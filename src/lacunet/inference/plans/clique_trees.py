@@ -198,6 +198,7 @@ class Collectors(NamedTuple):
     starts: IntArray  # (C + 1,) its variables in the next two
     variable: IntArray
     stride: IntArray  # how far neighbouring states of each variable are apart
+    cards: IntArray  # (n,) states of every variable
 
 
 class ComponentKinds(NamedTuple):
@@ -210,27 +211,24 @@ class ComponentKinds(NamedTuple):
 
 
 class CodedRows(NamedTuple):
-    """Coded rows, and where each variable stands in them."""
+    """Coded rows, and those that have a component of each kind."""
 
     codes: CodeArray  # (m, observed variables)
     column: IntArray  # (n,) of each variable; -1 where it is hidden, or has one state only
-    cards: IntArray  # (n,)
-
-
-class KindRows(NamedTuple):
-    """The rows that have a component of each kind."""
-
-    starts: IntArray  # (T + 1,) those of each kind in the next
+    starts: IntArray  # (T + 1,) the rows of each kind in the next
     rows: IntArray  # (r,)
-    counts: FloatArray  # (r,) their weights
 
 
-class Merged(NamedTuple):
-    """Instances of kinds, I of them, from r pairs of a kind and a row."""
+@kernel
+def members_of(kinds: ComponentKinds, t: int) -> IntArray:
+    """Members of a kind."""
+    return kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
 
-    instance: IntArray  # (r,) that each pair belongs to
-    first: IntArray  # (I,) a row that each instance stands in
-    starts: IntArray  # (T + 1,) instances of each kind
+
+@kernel
+def families_around(kinds: ComponentKinds, t: int) -> IntArray:
+    """Collectors of a kind."""
+    return kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]
 
 
 @kernel
@@ -251,10 +249,7 @@ def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: I
 def write_kinds(
     graph: RaggedGraph, barren: BoolArray, label: IndexArray, seeds: IntArray
 ) -> ComponentKinds:
-    """Write out the kinds of some components, each given by its row of holes and its first member.
-
-    `barren` and `label` are (T, n), as in `Parts`.
-    """
+    """The kinds of components with these first members, (T,); other arrays (T, n) as in `Parts`."""
     kinds, n = label.shape
     member_starts = np.zeros(kinds + 1, dtype=np.int64)
     family_starts = np.zeros(kinds + 1, dtype=np.int64)
@@ -274,66 +269,63 @@ def write_kinds(
 
 
 @kernel
-def seen_around(kinds: ComponentKinds, t: int, collectors: Collectors, n: int) -> IntArray:
-    """Variables in the families of a kind that are none of its members, in order."""
-    around = np.zeros(n, dtype=np.bool_)
-    for f in kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]:
-        for e in range(collectors.starts[f], collectors.starts[f + 1]):
-            around[collectors.variable[e]] = True
-    for v in kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]:
-        around[v] = False
-    return np.flatnonzero(around)
-
-
-@kernel
 def merge_rows(
-    kinds: ComponentKinds,
-    collectors: Collectors,
-    table: CodedRows,
-    starts: IntArray,
-    rows: IntArray,
-) -> Merged:
-    """Merge the rows of each kind, `rows[starts[t]:starts[t + 1]]`, that agree around it."""
-    index, first = np.empty(rows.shape[0], dtype=np.int64), np.empty(rows.shape[0], dtype=np.int64)
-    instances = np.zeros(starts.shape[0], dtype=np.int64)
-    for t in range(starts.shape[0] - 1):
-        mine = rows[starts[t] : starts[t + 1]]
+    kinds: ComponentKinds, collectors: Collectors, table: CodedRows
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Merge rows of each kind that agree around it into instances: I of r pairs of kind and row.
+
+    Gives the instance of each pair, (r,), a row that has each instance, (I,), and where those of
+    each kind start, (T + 1,).
+    """
+    r = table.rows.shape[0]
+    index, first = np.empty(r, dtype=np.int64), np.empty(r, dtype=np.int64)
+    instances = np.zeros(table.starts.shape[0], dtype=np.int64)
+    for t in range(table.starts.shape[0] - 1):
+        mine = table.rows[table.starts[t] : table.starts[t + 1]]
         keys, top = np.zeros(mine.shape[0], dtype=np.int64), 1
-        for v in seen_around(kinds, t, collectors, table.cards.shape[0]):
-            if top > LARGEST_KEY // table.cards[v]:  # would not fit: number what is there
+        around = np.zeros(collectors.cards.shape[0], dtype=np.bool_)
+        for f in families_around(kinds, t):
+            around[collectors.variable[collectors.starts[f] : collectors.starts[f + 1]]] = True
+        around[members_of(kinds, t)] = False
+        for v in np.flatnonzero(around):
+            card, column = collectors.cards[v], table.column[v]
+            if top > LARGEST_KEY // card:  # would not fit: number what is there
                 top = rank(keys).shape[0]
-            top *= table.cards[v]
-            if table.column[v] >= 0:
+            top *= card
+            if column >= 0:
                 for i in range(mine.shape[0]):
-                    keys[i] = keys[i] * table.cards[v] + table.codes[mine[i], table.column[v]]
+                    keys[i] = keys[i] * card + table.codes[mine[i], column]
         firsts = rank(keys)
         before, found = instances[t], firsts.shape[0]
         first[before : before + found] = mine[firsts]
-        index[starts[t] : starts[t + 1]] = before + keys
+        index[table.starts[t] : table.starts[t + 1]] = before + keys
         instances[t + 1] = before + found
-    return Merged(index, first[: instances[-1]], instances)
+    return index, first[: instances[-1]], instances
 
 
 @kernel
 def point_to(
-    kinds: ComponentKinds, collectors: Collectors, table: CodedRows, merged: Merged
+    kinds: ComponentKinds,
+    collectors: Collectors,
+    table: CodedRows,
+    first: IntArray,
+    starts: IntArray,
 ) -> tuple[IntArray, IntArray]:
-    """Where the observed values of each instance point to, a row of families each, all as one list.
+    """Positions from the observed values of each instance: rows of families, all as one list.
 
     Also gives where the rows of each kind begin, (T + 1,).
     """
     width = kinds.family_starts[1:] - kinds.family_starts[:-1]
     begin = np.zeros(width.shape[0] + 1, dtype=np.int64)
-    begin[1:] = np.cumsum(width * (merged.starts[1:] - merged.starts[:-1]))
+    begin[1:] = np.cumsum(width * (starts[1:] - starts[:-1]))
     offsets = np.empty(begin[-1], dtype=np.int64)
-    hidden = np.zeros(table.cards.shape[0], dtype=np.bool_)
+    hidden = np.zeros(collectors.cards.shape[0], dtype=np.bool_)
     for t in range(width.shape[0]):
-        members = kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
-        hidden[members] = True
-        place = begin[t]
-        for i in range(merged.starts[t], merged.starts[t + 1]):
-            row = table.codes[merged.first[i]]
-            for f in kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]:
+        hidden[members_of(kinds, t)] = True
+        families, place = families_around(kinds, t), begin[t]
+        for i in range(starts[t], starts[t + 1]):
+            row = table.codes[first[i]]
+            for f in families:
                 offset = collectors.first[f]
                 for e in range(collectors.starts[f], collectors.starts[f + 1]):
                     v = collectors.variable[e]
@@ -341,15 +333,14 @@ def point_to(
                         offset += row[table.column[v]] * collectors.stride[e]
                 offsets[place] = offset
                 place += 1
-        hidden[members] = False
+        hidden[members_of(kinds, t)] = False
     return offsets, begin
 
 
 @kernel
 def steps_of(kinds: ComponentKinds, t: int, collectors: Collectors) -> IntArray:
     """How far the states of each member are apart in each family, (F, k); 0 where it is not in."""
-    members = kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
-    families = kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]
+    members, families = members_of(kinds, t), families_around(kinds, t)
     steps = np.zeros((families.shape[0], members.shape[0]), dtype=np.int64)
     for f in range(families.shape[0]):
         for e in range(collectors.starts[families[f]], collectors.starts[families[f] + 1]):

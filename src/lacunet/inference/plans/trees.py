@@ -23,9 +23,9 @@ from lacunet.inference.plans.clique_trees import (
     CodedRows,
     Collectors,
     ComponentKinds,
-    KindRows,
     cut_into_cliques,
     is_within,
+    members_of,
     merge_rows,
     point_to,
     steps_of,
@@ -99,7 +99,6 @@ def separator_steps(mine: IntArray, over: IntArray, cards: IntArray) -> tuple[In
 def write_trees(
     kinds: ComponentKinds,
     collectors: Collectors,
-    cards: IntArray,
     enumerated: float,
     largest: float,
 ) -> tuple[WrittenTrees, int]:
@@ -112,7 +111,7 @@ def write_trees(
     too_large = -1
     for t in range(number):
         steps = steps_of(kinds, t, collectors)
-        own = cards[kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]]
+        own = collectors.cards[members_of(kinds, t)]
         cut = cut_into_cliques(steps > 0, own.astype(np.float64), enumerated)
         home, base = homes(steps > 0, cut.within), kind_cliques[t]
         kind_cliques[t + 1] = base + cut.parent.shape[0]
@@ -173,19 +172,10 @@ class ComponentShape(NamedTuple):
     strides: IntArray  # (families, members) how far states of each member are apart
 
 
-class ShapedKinds(NamedTuple):
-    """Kinds of components, and what their shapes are read from."""
-
-    kinds: ComponentKinds
-    collectors: Collectors
-    cards: IntArray  # (n,) states of each variable
-
-    def shape(self, t: int) -> ComponentShape:
-        """The shape of a kind."""
-        first, last = self.kinds.member_starts[t : t + 2]
-        members = self.kinds.member[first:last]
-        strides = steps_of(self.kinds, t, self.collectors)
-        return ComponentShape(tuple(members.tolist()), tuple(self.cards[members].tolist()), strides)
+def _shape(kinds: ComponentKinds, collectors: Collectors, t: int) -> ComponentShape:
+    members, strides = members_of(kinds, t), steps_of(kinds, t, collectors)
+    cards = collectors.cards[members]
+    return ComponentShape(tuple(members.tolist()), tuple(cards.tolist()), strides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,18 +184,20 @@ class TreePlan(SampledEStep):
 
     pace: ClassVar[float] = 14.0
     arrays: trees.TreeArrays
-    shaped: ShapedKinds
+    kinds: ComponentKinds
+    collectors: Collectors
     counts: FloatArray
     rows: ComponentRows | None = None
 
     @property
     def members(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(self.shaped.kinds.member.tolist()))
+        return tuple(dict.fromkeys(self.kinds.member.tolist()))
 
     @cached_property
     def shapes(self) -> list[ComponentShape]:
         """Of each kind."""
-        return [self.shaped.shape(t) for t in range(len(self.arrays.kind_width))]
+        kinds = range(len(self.arrays.kind_width))
+        return [_shape(self.kinds, self.collectors, t) for t in kinds]
 
     def scratch(self, dtype: type = np.float64) -> trees.TreeScratch:
         """Room for the tables and the messages of the largest kind of component."""
@@ -292,31 +284,32 @@ class TreePlan(SampledEStep):
 
 
 def tree_plan(
-    shaped: ShapedKinds,
+    kinds: ComponentKinds,
+    collectors: Collectors,
     names: Sequence[str],
     table: CodedRows,
-    pairs: KindRows,
+    weights: FloatArray,
     *,
     keep_rows: bool = False,
 ) -> TreePlan:
-    """Build the plan of kinds of components, given the rows that have one of each."""
+    """Build the plan of kinds of components, given the rows that have one of each, by weight."""
     enumerated, largest = clique_trees.ENUMERATED, clique_trees.LARGEST
-    written, too_large = write_trees(*shaped, enumerated, largest)
+    written, too_large = write_trees(kinds, collectors, enumerated, largest)
     if too_large >= 0:
-        _refuse(shaped.shape(too_large), names)
+        _refuse(_shape(kinds, collectors, too_large), names)
     number, chosen = number_lists(*written.maps)
     maps, begin = fill_maps(written.maps, chosen)
     begin = begin[number]  # of each list; each distinct map stands there once
-    merged = merge_rows(*shaped[:2], table, pairs.starts, pairs.rows)
-    offsets, kind_offsets = point_to(*shaped[:2], table, merged)
+    instance, row_of, starts = merge_rows(kinds, collectors, table)
+    offsets, kind_offsets = point_to(kinds, collectors, table, row_of, starts)
     cells, first, parent, separator, separator_first, up, down = written.cliques
     arrays = trees.TreeArrays(
         kind_cliques=written.kind_cliques,
-        kind_instances=merged.starts,
+        kind_instances=starts,
         kind_offsets=kind_offsets[:-1],
-        kind_width=np.diff(shaped.kinds.family_starts),
+        kind_width=np.diff(kinds.family_starts),
         offsets=offsets,
-        counts=totals(merged.instance, pairs.counts, len(merged.first)),
+        counts=totals(instance, weights[table.rows], len(row_of)),
         cells=cells,
         first=first,
         parent=parent,
@@ -329,8 +322,8 @@ def tree_plan(
         slot_map=begin[written.slot_map],
         maps=maps,
     )
-    where = ComponentRows(pairs.rows, merged.instance) if keep_rows else None
-    return TreePlan(arrays, shaped, arrays.counts, where)
+    where = ComponentRows(table.rows, instance) if keep_rows else None
+    return TreePlan(arrays, kinds, collectors, arrays.counts, where)
 
 
 def _refuse(shape: ComponentShape, names: Sequence[str]) -> None:
