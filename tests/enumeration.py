@@ -149,10 +149,10 @@ def joint_cells(network, row, left_out):
     return np.array(cells, dtype=np.int64).reshape(len(cells), len(kept))
 
 
-def enumeration(network, codes, counts, *, fill=False):
-    """Write rows out; with `fill`, barren variables too."""
+def enumeration(network, codes, counts):
+    """Write rows out."""
     rows = shown(network, codes)
-    left_out = [set() if fill else barren(network, row) for row in rows]
+    left_out = [barren(network, row) for row in rows]
     return EnumerationPlan(
         hidden=tuple(
             {v for v, x in enumerate(row) if x < 0} - out
@@ -169,9 +169,11 @@ class EnumeratedProblem(Problem):
 
     @cached_property
     def filled(self):
-        full = enumeration(self.network, self.codes, self.counts, fill=True)
-        size = self.network.cells.size + self.layout.configurations
-        return Components(np.zeros(size), (full,), self.network.by_value)
+        network = super().filled.cells.network
+        rows = np.array(shown(self.network, self.codes))
+        codes = np.column_stack([self.codes, *((rows[:, i] < 0) - 1 for i in self.childless)])
+        plan = enumeration(network, codes, self.counts)
+        return Components(np.zeros(network.cells.size), (plan,), network.by_value)
 
 
 def enumerated(problem):

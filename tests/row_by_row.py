@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lacunet.inference.kernels.particles import ParticleState
+from lacunet.inference.kernels.draws import ParticleState
 from lacunet.inference.plans.builder import Builder
 from problems import build
 

@@ -7,7 +7,7 @@ from scipy.stats import chi2, kstest
 
 from lacunet.errors import DataError
 from lacunet.inference.classes import hidden_counts, safe_log
-from lacunet.inference.kernels import numbers as draw_kernels
+from lacunet.inference.kernels import draws as draw_kernels
 from lacunet.inference.sampling.particles import Draws, check_whole
 from lacunet.models import conjugacy
 from problems import MODES, build, engine, make

@@ -164,7 +164,7 @@ def test_barren_variables_are_pruned():
     assert problem.exact
     assert not parts.hidden
     assert parts.seen.sum() == 3 + 2  # a in every row, b in two
-    # With fill, H is a component for its child's sake; both come back in the complete counts.
+    # In complete counts, H is a component for the sake of its child; both come back.
     assert problem.filled.hidden
     theta = random_theta(network.layout, np.random.default_rng(0))
     filled = complete_counts(problem, theta)

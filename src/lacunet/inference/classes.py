@@ -157,14 +157,14 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
     which can be above 1 and depends on the unit of a value that is not in the data.
     """
     layout, components = problem.layout, problem.filled
-    cells = components.cells
-    weights = cells.weights(conjugacy.natural(theta, layout))
+    cells, natural = components.cells, conjugacy.natural(theta, layout)
+    whole = np.zeros(cells.network.layout.size)
+    whole[: layout.size] = natural
     N = components.seen.copy()
-    components.add_expected(np.concatenate([weights, np.zeros(layout.configurations)]), N)
-    # Cases of each configuration of which a category is missing.
-    barren = np.where(layout.in_tables, N[len(weights) :][layout.ij], 0.0)
-    known = cells.statistics(N[: len(weights)])
-    return known + conjugacy.expected_statistics(theta, barren, layout)
+    components.add_expected(cells.weights(whole), N)
+    known = cells.statistics(N)
+    barren = np.append(known, 0.0)[problem.missing_at]
+    return known[: layout.size] + conjugacy.expected_statistics(theta, barren, layout)
 
 
 def missing_numbers(problem: Problem, theta: FloatArray) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import LONG, Components
 from lacunet.inference.queries.query import ByRow, Query
 from lacunet.models import conjugacy
-from lacunet.models.layout import Layout
-from lacunet.models.network import Network
+from lacunet.models.layout import Cells, Layout
+from lacunet.models.network import Network, Variable
+from lacunet.models.surgery import fresh_names, members
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
 from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
@@ -245,12 +246,45 @@ class Problem:
 
     @cached_property
     def filled(self) -> Components:
-        """The components with missing children filled in (see `plans.builder`)."""
-        cells = self.components.cells
+        """The components of rows in which missing variables without children are counted.
+
+        Each such variable, in the order of `childless`, gets an auxiliary variable with the same
+        parents and one state, which rows show where they lack all of the variable.
+        """
+        network, dense = self.network, self.components.cells.dense
+        names = fresh_names(network, "missing", len(self.childless))
+        whole = Network.build(
+            [*network.variables, *(Variable(name, (0,)) for name in names)],
+            [*network.parents, *(network.parents[i] for i in self.childless)],
+        )
+        cells = Cells(whole, dense) if dense else whole.by_value
+        columns = [
+            [j for j, v in enumerate(network.observed) if v in members(network, i)]
+            for i in self.childless
+        ]
         if self.held is not None:
-            return parted_components(self.held, self.network, cells, fill=True)
-        builder = Builder(self.network, self.codes, self.counts, cells=cells, fill=True)
-        return builder.build().on(self.device)
+            return parted_components(self.held.then(partial(_mark_missing, columns)), whole, cells)
+        rows = _mark_missing(columns, SomeRows(self.codes, self.counts))
+        return Builder(whole, rows.codes, rows.counts, cells=cells).build().on(self.device)
+
+    @cached_property
+    def missing_at(self) -> IntArray:
+        """For each position, that of the cases of `filled` that lack its category; else the end."""
+        layout, whole = self.layout, self.filled.cells.network.layout
+        found = np.full(layout.size, whole.size)
+        for auxiliary, i in enumerate(self.childless, start=len(self.network.variables)):
+            positions = layout.table(np.arange(layout.size), i)
+            found[positions] = whole.table(np.arange(whole.size), auxiliary)
+        return np.where(layout.in_tables, found, whole.size)
+
+    @cached_property
+    def childless(self) -> list[int]:
+        """Variables that are parents of nothing; a hidden one with one state is always known."""
+        network = self.network
+        known = {i for i in network.hidden if self.layout.cards[i] == 1}
+        inner = known.union(*network.parents)
+        own = range(len(network.variables))
+        return [i for i in own if i not in inner and members(network, i)]
 
     @cached_property
     def by_value(self) -> "Problem":
@@ -282,6 +316,13 @@ def problem_of_codes(
     else:
         components = Builder(network, codes, counts, cells=cells).build()
     return Problem(network, alpha, codes, counts, components, holder=holder)
+
+
+def _mark_missing(columns: Sequence[Sequence[int]], rows: SomeRows) -> SomeRows:
+    """Add a column for each group of columns: 0 where a row lacks all of them, else missing."""
+    marks = [np.where((rows.codes[:, own] < 0).all(axis=1), 0, -1) for own in columns]
+    codes = [rows.codes, *(mark[:, None].astype(rows.codes.dtype) for mark in marks)]
+    return SomeRows(np.hstack(codes), rows.counts)
 
 
 def _held(holder: Holder | None, codes: CodeArray, counts: FloatArray) -> Held[SomeRows] | None:

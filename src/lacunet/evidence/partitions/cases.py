@@ -108,7 +108,7 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
         # Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0.
         empty = gammaln(prior[prior < LARGE]).sum() - gammaln(total[total < LARGE]).sum()
         if own is not None:
-            empty += log_number_blocks(own, own.prior[None], 0, 0)
+            empty += log_number_blocks(own, own, own.prior[None], 0, 0)
         a = float(problem.layout.table(alpha, classes.root)[0])
         found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, float(empty), own))
     return found

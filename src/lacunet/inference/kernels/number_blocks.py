@@ -168,33 +168,23 @@ def change_prior_of_numbers(old: NumberLeaves, new: NumberLeaves, held: FloatArr
 
 
 @where_given(otherwise=0.0)
-def log_numbers_under(old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int) -> float:
-    """Log integrals of all leaves of a block, with another prior than it holds."""
-    total = 0.0
+def log_number_blocks(
+    old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int, c: int
+) -> float:
+    """Log integrals of all leaves of a block, or of two blocks together (b ≠ c).
+
+    Blocks hold the old prior; the integrals are those under the new one.
+    """
+    total, both = 0.0, 0.0 if b == c else 1.0
     for g in range(old.kind.shape[0]):
+        p, q = old.prior[g], new.prior[g]
         total += log_integral(
             new,
             g,
-            held[b, g, 0] - old.prior[g, 0] + new.prior[g, 0],
-            held[b, g, 1] - old.prior[g, 1] + new.prior[g, 1],
-            held[b, g, 2] - old.prior[g, 2] + new.prior[g, 2],
-            held[b, g, 3] - old.prior[g, 3] + new.prior[g, 3],
-        )
-    return total
-
-
-@where_given(otherwise=0.0)
-def log_number_blocks(leaves: NumberLeaves, held: FloatArray, b: int, c: int) -> float:
-    """Log integrals of all leaves of a block, or of what two blocks make together (b ≠ c)."""
-    total, prior, both = 0.0, leaves.prior, 0.0 if b == c else 1.0
-    for g in range(leaves.kind.shape[0]):
-        total += log_integral(
-            leaves,
-            g,
-            held[b, g, 0] + both * (held[c, g, 0] - prior[g, 0]),
-            held[b, g, 1] + both * (held[c, g, 1] - prior[g, 1]),
-            held[b, g, 2] + both * (held[c, g, 2] - prior[g, 2]),
-            held[b, g, 3] + both * (held[c, g, 3] - prior[g, 3]),
+            held[b, g, 0] + (q[0] - p[0]) + both * (held[c, g, 0] - p[0]),
+            held[b, g, 1] + (q[1] - p[1]) + both * (held[c, g, 1] - p[1]),
+            held[b, g, 2] + (q[2] - p[2]) + both * (held[c, g, 2] - p[2]),
+            held[b, g, 3] + (q[3] - p[3]) + both * (held[c, g, 3] - p[3]),
         )
     return total
 

@@ -32,7 +32,6 @@ from lacunet.inference.kernels.blocks import (
 )
 from lacunet.inference.kernels.number_blocks import (
     log_number_blocks,
-    log_numbers_under,
     number_odds,
     numbers_under,
 )
@@ -67,7 +66,7 @@ def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> 
     for s in range(len(other.prior)):
         part = log_gamma_above(other.prior[s], blocks.table[s, b] - own.prior[s])
         total += part if s < cells else -part
-    return total + log_numbers_under(own.numbers, other.numbers, blocks.numbers, b)
+    return total + log_number_blocks(own.numbers, other.numbers, blocks.numbers, b, b)
 
 
 @kernel
@@ -184,7 +183,7 @@ def log_gain(leaves: Leaves, blocks: BlockCounts, b: int, c: int, number: int) -
         a = leaves.prior[s]
         part = log_gamma_above(a, (blocks.table[s, b] - a) + (blocks.table[s, c] - a))
         total -= part if s < cells else -part
-    total -= log_number_blocks(leaves.numbers, blocks.numbers, b, c)
+    total -= log_number_blocks(leaves.numbers, leaves.numbers, blocks.numbers, b, c)
     return total + math.log(whole * (whole - 1.0)) - math.log(number * n0 * n1)
 
 

@@ -61,15 +61,11 @@ def compact_cells(network: Network) -> Cells:
 
 @dataclass(frozen=True)
 class Collector:
-    """A place where configurations of a few variables are counted: a family's block, usually.
-
-    A silent collector counts the parents of a barren child; it weighs nothing.
-    """
+    """The block of a family, where configurations of its variables are counted."""
 
     family: int
     first: int  # its first position in a flat vector
     strides: dict[int, int]  # how far neighbouring states of each of its variables are apart
-    silent: bool = False
 
 
 class SeenRows(NamedTuple):
@@ -83,9 +79,8 @@ class SeenRows(NamedTuple):
 class Builder:
     """Turns coded rows into components.
 
-    Without `cells` every value has its own. With `fill`, vectors get Σ_i q_i more positions, one
-    for each parent configuration, that collect how often it is expected together with a missing
-    (barren) child. With `keep_rows`, plans know which rows their components come from.
+    Without `cells` every value has its own. With `keep_rows`, plans know which rows their
+    components come from.
     """
 
     def __init__(
@@ -95,12 +90,11 @@ class Builder:
         counts: FloatArray,
         *,
         cells: Cells | None = None,
-        fill: bool = False,
         keep_rows: bool = False,
     ) -> None:
         self.network, self.cells = network, cells or network.by_value
         self.layout = self.cells.layout
-        self.counts, self.fill, self.keep_rows = counts, fill, keep_rows
+        self.counts, self.keep_rows = counts, keep_rows
         self.table = codes
         self.codes = dict(zip(network.observed, codes.T, strict=True))
         # A hidden variable with one state is known.
@@ -111,8 +105,6 @@ class Builder:
         self.patterns, self.pattern_of_row = hole_patterns(codes)
         own = [f for f in range(len(network.variables)) if members(self.network, f)]
         self.collectors = [self._family(f) for f in own]
-        if fill:
-            self.collectors += [self._silent(f) for f in own]
 
     @cached_property
     def parts(self) -> Parts:
@@ -120,7 +112,7 @@ class Builder:
         unobserved = np.zeros((len(self.patterns), len(self.network.variables)), dtype=np.bool_)
         unobserved[:, list(self.network.observed)] = self.patterns
         unobserved[:, self.hidden] = True
-        return decompose(self.network, unobserved, fill=self.fill)
+        return decompose(self.network, unobserved)
 
     def build(self) -> Components:
         """Count what was seen whole, merge equal components, and plan them."""
@@ -149,14 +141,6 @@ class Builder:
         strides = {v: layout.stride(f, v) for v in layout.families[f]}
         return Collector(f, int(layout.offsets[f]), strides)
 
-    def _silent(self, f: int) -> Collector:
-        layout = self.layout
-        strides, step = {}, 1
-        for v in reversed(layout.families[f][:-1]):
-            strides[v] = step
-            step *= layout.cards[v]
-        return Collector(f, layout.size + int(layout.ij[layout.block(f)].min()), strides, True)
-
     @cached_property
     def _single(self) -> BoolArray:
         """(C,) which components are one variable that is contiguous everywhere."""
@@ -167,7 +151,7 @@ class Builder:
 
     def _seen(self) -> FloatArray:
         """Count every collector whose variables were all seen."""
-        size = self.layout.size + (self.layout.configurations if self.fill else 0)
+        size = self.layout.size
         N = np.zeros(size)
         for c in self.collectors:
             seen = self.seen_whole(c)
@@ -175,17 +159,15 @@ class Builder:
         return N
 
     def seen_whole(self, c: Collector) -> SeenRows:
-        """What rows show that show all of a collector (if it is silent: not its child)."""
+        """What rows show that show all of a collector."""
         if not all(v in self.codes for v in c.strides):
             nothing = np.zeros(0, dtype=np.int64)
             return SeenRows(nothing, nothing, np.zeros(0))
         whole = np.ones(len(self.counts), dtype=bool)
-        for v in {*c.strides, *(() if c.silent else members(self.network, c.family))}:
+        for v in {*c.strides, *members(self.network, c.family)}:
             whole &= self.codes[v] >= 0
-        if c.silent:
-            whole &= self._barren(c)[self.pattern_of_row]
         rows = np.flatnonzero(whole)
-        if c.silent or c.family not in self.cells.dense:
+        if c.family not in self.cells.dense:
             return SeenRows(rows, self._offsets(c, rows), np.ones(len(rows)))
         # A number by its statistics: a case is worth T(x) at each place.
         shown = {j: self.codes[j][rows] for j in members(self.network, c.family)}
@@ -236,10 +218,6 @@ class Builder:
             found |= bool((told.any(axis=0) & ~told.all(axis=0)).any())
         return found
 
-    def _barren(self, c: Collector) -> BoolArray:
-        """(P,) whether patterns leave all of a collector's child open, without descendants."""
-        return np.asarray(self.parts.barren[:, members(self.network, c.family)].all(axis=1))
-
     def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
         """Each variable that is a component by itself and contiguous: its rows, their slots."""
         parts = self.parts
@@ -250,13 +228,14 @@ class Builder:
             slots = [
                 self._slot(c, v, rows)
                 for c in self.collectors
-                if v in c.strides and (c.silent or c.family not in self.cells.dense)
+                if v in c.strides and c.family not in self.cells.dense
             ]
             yield v, rows, [s for s in slots if s is not None]
 
     def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:
         """Look at a family around v in some rows; None if no row has it."""
-        absent = self._barren(c)[self.pattern_of_row[rows]] != c.silent
+        barren = np.asarray(self.parts.barren[:, members(self.network, c.family)].all(axis=1))
+        absent = barren[self.pattern_of_row[rows]]
         if absent.all():  # its other variables may be hidden, and have no codes
             return None
         cells = self.layout.cards[v]
@@ -265,7 +244,7 @@ class Builder:
         holes = bool(absent.any())
         if len(others) == 1 and len(rows) == len(self.counts):
             (u,) = others  # a leaf of a latent class model: no copy, its holes are -1 already
-            if not holes or (not c.silent and (absent == (self.codes[u] < 0)).all()):
+            if not holes or (absent == (self.codes[u] < 0)).all():
                 return Slot(c.first, blocks, self.codes[u], holes)
         codes = np.zeros(len(rows), dtype=np.int32)
         for u, step in others.items():
@@ -297,7 +276,7 @@ class Builder:
         place[order] = np.arange(len(order))
         seen_in = which[first[order]]  # a component of each kind
         holes = parts.pattern[seen_in]
-        graph = graph_of(self.network, fill=self.fill)
+        graph = graph_of(self.network)
         kinds = write_kinds(graph, parts.barren[holes], parts.label[holes], parts.seed[seen_in])
         column = np.full(n, -1, dtype=np.int64)
         column[list(self.network.observed)] = np.arange(self.table.shape[1])

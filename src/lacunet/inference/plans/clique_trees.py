@@ -233,14 +233,14 @@ def families_around(kinds: ComponentKinds, t: int) -> IntArray:
 
 @kernel
 def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: IntArray) -> int:
-    """List the families with a member in them, those of barren children as silent collectors."""
-    found, n = 0, inside.shape[0]
-    for f in range(n):
+    """List the families with a member in them, but those of barren children."""
+    found = 0
+    for f in range(inside.shape[0]):
         touched = inside[f]
         for e in range(graph.parent_start[f], graph.parent_start[f + 1]):
             touched = touched or inside[graph.parent[e]]
-        if touched and (graph.fill or not barren[f]):
-            out[found] = f + n if barren[f] else f
+        if touched and not barren[f]:
+            out[found] = f
             found += 1
     return found
 

@@ -77,16 +77,11 @@ class RaggedGraph(NamedTuple):
     parent: IntArray
     child_start: IntArray  # (n + 1,)
     child: IntArray
-    fill: bool  # whether only variables without any children count as barren
 
 
-def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) -> Parts:
-    """Take patterns of holes, (P, n) over all variables, apart.
-
-    With `fill`, only variables without any children count as barren, and their families connect
-    too: then the joint posterior of every barren variable's parents is inside one component.
-    """
-    graph, n = graph_of(network, fill=fill), len(network.variables)
+def decompose(network: Network, unobserved: BoolArray) -> Parts:
+    """Decompose patterns of missing values, (P, n) over all variables."""
+    graph, n = graph_of(network), len(network.variables)
     barren = np.zeros((len(unobserved), n), dtype=np.bool_)
     label = np.full((len(unobserved), n), -1, dtype=np.int32)
     number = _count_components(graph, unobserved, barren, label)
@@ -96,7 +91,7 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     return parts
 
 
-def graph_of(network: Network, *, fill: bool = False) -> RaggedGraph:
+def graph_of(network: Network) -> RaggedGraph:
     """Write down who depends on whom."""
     n = len(network.variables)
     children: list[list[int]] = [[] for _ in range(n)]
@@ -104,7 +99,7 @@ def graph_of(network: Network, *, fill: bool = False) -> RaggedGraph:
         for u in parents:
             children[u].append(v)
     order = np.array(network.order, dtype=np.int64)
-    return RaggedGraph(order, *ragged(network.parents), *ragged(children), fill)
+    return RaggedGraph(order, *ragged(network.parents), *ragged(children))
 
 
 def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
@@ -118,7 +113,7 @@ def _count_components(
     graph: RaggedGraph, unobserved: BoolArray, barren: BoolArray, label: IndexArray
 ) -> int:
     """Mark barren variables, label components by their first member, and count them."""
-    order, parent_start, parent, child_start, child, fill = graph
+    order, parent_start, parent, child_start, child = graph
     patterns, n = unobserved.shape
     todo = np.empty(n, dtype=np.int64)
     found = 0
@@ -128,7 +123,7 @@ def _count_components(
             if unobserved[p, v]:
                 useless = True
                 for e in range(child_start[v], child_start[v + 1]):
-                    useless = useless and not fill and barren[p, child[e]]
+                    useless = useless and barren[p, child[e]]
                 barren[p, v] = useless
         for seed in range(n):
             if not unobserved[p, seed] or barren[p, seed] or label[p, seed] >= 0:
@@ -142,7 +137,7 @@ def _count_components(
                 v = todo[waiting]
                 for e in range(child_start[v] - 1, child_start[v + 1]):
                     f = v if e < child_start[v] else child[e]
-                    if barren[p, f] and not fill:
+                    if barren[p, f]:
                         continue
                     for m in range(parent_start[f] - 1, parent_start[f + 1]):
                         u = f if m < parent_start[f] else parent[m]
@@ -176,10 +171,8 @@ def _describe_components(graph: RaggedGraph, parts: Parts, random: IntArray) -> 
             signature[c, 1] += random[0, v, 1]
             for e in range(child_start[v] - 1, child_start[v + 1]):
                 f = v if e < child_start[v] else child[e]
-                if counted[f] != c and (graph.fill or not barren[p, f]):
+                if counted[f] != c and not barren[p, f]:
                     # Families of a component are counted once, at their first member.
                     counted[f] = c
-                    # A barren child makes another kind than an observed one.
-                    times = 2 if barren[p, f] else 1
-                    signature[c, 0] += random[1, f, 0] * times
-                    signature[c, 1] += random[1, f, 1] * times
+                    signature[c, 0] += random[1, f, 0]
+                    signature[c, 1] += random[1, f, 1]

@@ -17,14 +17,14 @@ from scipy.linalg.blas import dsyrk
 from lacunet.errors import OptionError
 from lacunet.inference.devices.device import LEAST, DenseFeatures, Device, RowsThere
 from lacunet.inference.kernels import numbers as kernels
+from lacunet.inference.kernels.draws import ParticleState, draw_number_cells
 from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
-from lacunet.inference.kernels.particles import ParticleState
 from lacunet.inference.kernels.rows import mark_blocks
 from lacunet.inference.plans.joint_numbers import NUMBERS_AT_ONCE, BlockRows
-from lacunet.inference.plans.on_device import DeviceableEStep
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import (
     ComponentRows,
+    DeviceableEStep,
     FeatureCovariance,
     FreeCoordinates,
     JointStates,
@@ -326,7 +326,7 @@ class NumberPlan(DeviceableEStep):
         for c, (flat, N) in enumerate(zip(log_weights, out, strict=True)):
             besides = np.ascontiguousarray(cells[:, c]) if self.blocks else None
             own, _ = self._posteriors(flat, besides)
-            kernels.draw_number_cells(counts, self.patterns.cells, rng, own)
+            draw_number_cells(counts, self.patterns.cells, rng, own)
             self._spread(self._gather_rows(own, slice(None)), N)
             cells[:, c] = own
         for block in self.blocks:

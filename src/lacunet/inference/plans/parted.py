@@ -28,11 +28,9 @@ from lacunet.runtime.rows import Held, SomeRows
 T = TypeVar("T")
 
 
-def parted_components(
-    rows: Held[SomeRows], network: Network, cells: Cells, *, fill: bool = False
-) -> Components:
+def parted_components(rows: Held[SomeRows], network: Network, cells: Cells) -> Components:
     """Decompose rows where they are held; only summaries of the parts are sent here."""
-    held = rows.then(partial(_build, network, cells, fill))
+    held = rows.then(partial(_build, network, cells))
     seen, members, nanoseconds = zip(
         *held.each(attrgetter("seen", "members", "nanoseconds")), strict=True
     )
@@ -41,8 +39,8 @@ def parted_components(
     return Components(_added(seen), plans, cells)
 
 
-def _build(network: Network, cells: Cells, fill: bool, rows: SomeRows) -> Components:
-    return Builder(network, rows.codes, rows.counts, cells=cells, fill=fill).build()
+def _build(network: Network, cells: Cells, rows: SomeRows) -> Components:
+    return Builder(network, rows.codes, rows.counts, cells=cells).build()
 
 
 @dataclass(frozen=True, eq=False)

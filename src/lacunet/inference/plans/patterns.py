@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunet.inference.devices.device import Device, Field, RowsThere, pack
-from lacunet.inference.kernels import numbers, particles
+from lacunet.inference.kernels import draws
 from lacunet.inference.kernels import rows as kernels
+from lacunet.inference.kernels.draws import ParticleState
 from lacunet.inference.kernels.lanes import padded
-from lacunet.inference.kernels.particles import ParticleState
-from lacunet.inference.plans.on_device import DeviceableEStep
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
 from lacunet.inference.plans.plan import (
     ComponentRows,
+    DeviceableEStep,
     FreeCoordinates,
     JointStates,
     LinearMap,
@@ -248,10 +248,10 @@ class PatternPlan(DeviceableEStep):
         return N
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        numbers.draw_patterns(self.arrays, counts, log_weights, rng, out)
+        draws.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
-        return particles.take_in_rows(self.arrays, cases, swarm, least, rng)
+        return draws.take_in_rows(self.arrays, cases, swarm, least, rng)
 
     def choices(self) -> Iterator[JointStates]:
         for patterns, w in zip(self.index, self.counts, strict=True):

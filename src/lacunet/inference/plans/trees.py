@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lacunet.inference.kernels import numbers, particles, tree_covariances, trees
+from lacunet.inference.kernels import draws, tree_covariances, trees
 from lacunet.inference.kernels.merging import number_lists, with_room
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.plans.clique_trees import (
@@ -254,7 +254,7 @@ class TreePlan(SampledEStep):
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         arrays = self.arrays._replace(counts=counts)
-        numbers.draw_trees(arrays, log_weights, rng, self.scratch(), out)
+        draws.draw_trees(arrays, log_weights, rng, self.scratch(), out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
@@ -263,10 +263,8 @@ class TreePlan(SampledEStep):
         trees.put_posteriors(self.arrays, log_weights, self.scratch(), first, log_z, N)
         return log_z, N
 
-    def take_in(
-        self, cases: IntArray, swarm: particles.ParticleState, least: float, rng: Any
-    ) -> int:
-        return particles.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
+    def take_in(self, cases: IntArray, swarm: draws.ParticleState, least: float, rng: Any) -> int:
+        return draws.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
 
     def sizes(self) -> IntArray:
         cells = np.array([math.prod(shape.cards) for shape in self.shapes], dtype=object)

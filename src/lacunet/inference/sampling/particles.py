@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import DataError
-from lacunet.inference.kernels import particles
+from lacunet.inference.kernels.draws import ParticleState, effective
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.written_cases import (
@@ -143,7 +143,7 @@ class Particles:
     @property
     def effective(self) -> float:
         """Effective number of particles."""
-        return float(particles.effective(self.swarm.log_weights))
+        return float(effective(self.swarm.log_weights))
 
     def renew(self, chosen: IntArray, sweeps: int) -> None:
         """Keep the chosen particles, with equal weights, and move them by Gibbs sweeps."""
@@ -152,10 +152,10 @@ class Particles:
             A = self.problem.prior + self.draws.hidden(self.draws.natural(A), self.so_far)
         self.renewed, self.swarm = A, self._swarm(A)
 
-    def _swarm(self, A: FloatArray) -> particles.ParticleState:
+    def _swarm(self, A: FloatArray) -> ParticleState:
         """Particles as kernels see them: to these a known table has cases without number."""
         layout = self.problem.layout
         if layout.given is not None and not self.written:
             A = np.where(layout.learned, A, COUNTLESS * np.nan_to_num(layout.given))
         A_ij = np.stack([layout.sum_k(x) for x in A])
-        return particles.ParticleState(A, A_ij, np.zeros(len(A)), layout.ij)
+        return ParticleState(A, A_ij, np.zeros(len(A)), layout.ij)

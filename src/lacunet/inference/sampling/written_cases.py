@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.errors import OptionError
-from lacunet.inference.kernels.particles import ParticleState, effective
+from lacunet.inference.kernels.draws import ParticleState, effective
 from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import Likelihood, Segment, with_prior
