@@ -104,20 +104,6 @@ def pair_rows(
     return np.einsum("i,ia,ib,ic,id->abcd", counts, touched, touched, posterior, posterior)
 
 
-def score_rows(
-    starts: IndexArray,
-    entries: IndexArray,
-    index: IndexArray,
-    posterior: FloatArray,
-    inverse_theta: FloatArray,
-) -> FloatArray:
-    """Twin of `kernels.score_rows`."""
-    touched = mark_blocks(starts, entries, index, len(inverse_theta))
-    cells = inverse_theta.shape[1]
-    scores = touched[:, :, None] * posterior[:, None, :cells] * inverse_theta
-    return np.asarray(scores.reshape(len(index), -1))
-
-
 def maximize(N: FloatArray, pseudo: FloatArray, ij: IndexArray, theta: FloatArray) -> FloatArray:
     """Twin of `kernels.maximize`."""
     total = np.bincount(ij, weights=N + pseudo)[ij]

@@ -79,17 +79,14 @@ def test_rows(case):
     moved = np.zeros_like(table)
     kernels.tangent_rows(table, direction, plan.index, plan.counts, moved)
     close(moved, twins.tangent_rows(table, direction, plan.index, plan.counts))
-    inverse = 1.0 / case.theta[plan.positions[:, None] + np.arange(plan.cells)]
-    scores = np.zeros((m, inverse.size))
-    kernels.score_rows(plan.arrays, posterior, inverse, scores)
-    close(scores, twins.score_rows(plan.starts, plan.entries, plan.index, posterior, inverse))
-    marks = np.empty((m, len(inverse)))
+    blocks = len(plan.positions)
+    marks = np.empty((m, blocks))
     kernels.mark_blocks(plan.starts, plan.entries, plan.index, marks)
-    close(marks, twins.mark_blocks(plan.starts, plan.entries, plan.index, len(inverse)))
-    sums = np.zeros((len(inverse), len(inverse), plan.cells, plan.width))
+    close(marks, twins.mark_blocks(plan.starts, plan.entries, plan.index, blocks))
+    sums = np.zeros((blocks, blocks, plan.cells, plan.width))
     pair_rows(plan.arrays, plan.counts, table, sums)
-    about = plan.starts, plan.entries, plan.index, posterior, plan.counts, len(inverse)
-    lower = np.tril_indices(len(inverse))
+    about = plan.starts, plan.entries, plan.index, posterior, plan.counts, blocks
+    lower = np.tril_indices(blocks)
     close(sums[lower], twins.pair_rows(*about)[lower][:, : plan.cells])
 
 

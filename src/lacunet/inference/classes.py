@@ -24,8 +24,8 @@ def states_told(problem: Problem) -> dict[int, int]:
 
     Only states of these can be unused.
     """
-    told = problem.components.members
-    alike = [h for h in interchangeable(problem) if h in told and resizable(problem.network, h)]
+    known = problem.components.members
+    alike = [h for h in interchangeable(problem) if h in known and resizable(problem.network, h)]
     return {h: problem.layout.cards[h] for h in alike}
 
 

@@ -47,8 +47,8 @@ def row_scores(
     step = step or max(1, NUMBERS // max(1, last - first))
     for start in range(0, len(problem.codes), step):
         rows = slice(start, min(start + step, len(problem.codes)))
-        asked = ByRow(problem.network, problem.codes[rows], cells)
-        _, N = asked.posterior(weights, first, last)
+        by_row = ByRow(problem.network, problem.codes[rows], cells)
+        _, N = by_row.posterior(weights, first, last)
         T = N if cells.identity else cells.statistics(N)
         yield rows, np.asarray(pushed[:, first:last] @ T.T).T
 

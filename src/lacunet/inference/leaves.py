@@ -70,11 +70,11 @@ def independent(numbers: FloatArray) -> list[int]:
 def _pairwise(numbers: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Covariances, (d, d), from rows that show both columns; [a, b] variances of a in these."""
     shown = np.isfinite(numbers)
-    x, told, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
-    n = (weight * told).T @ told
+    x, there, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
+    n = (weight * there).T @ there
     n = np.where(n > 0, n, 1.0)
-    mean = (weight * x).T @ told / n
-    variance = np.maximum((weight * x**2).T @ told / n - mean**2, 0.0)
+    mean = (weight * x).T @ there / n
+    variance = np.maximum((weight * x**2).T @ there / n - mean**2, 0.0)
     return (weight * x).T @ x / n - mean * mean.T, variance
 
 
@@ -256,12 +256,12 @@ def with_values(model: Model, columns: Sequence[Column]) -> Model:
     return replace(model, network=Network.build(variables, network.parents))
 
 
-def all_with_values(speaker: Model | Ensemble, columns: Sequence[Column]) -> Model | Ensemble:
+def all_with_values(model: Model | Ensemble, columns: Sequence[Column]) -> Model | Ensemble:
     """Do the same for all that an ensemble speaks for."""
-    if isinstance(speaker, Model):
-        return with_values(speaker, columns)
-    told = (replace(m, model=with_values(m.model, columns)) for m in speaker.members)
-    return replace(speaker, members=tuple(told))
+    if isinstance(model, Model):
+        return with_values(model, columns)
+    members = (replace(m, model=with_values(m.model, columns)) for m in model.members)
+    return replace(model, members=tuple(members))
 
 
 def _shown(v: Variable, column: Column) -> Variable:

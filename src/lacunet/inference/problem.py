@@ -14,11 +14,11 @@ from lacunet.inference.plans.builder import Builder, compact_cells
 from lacunet.inference.plans.decompose import totals
 from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import LONG, Components
-from lacunet.inference.queries.query import ByRow, Query
+from lacunet.inference.queries.query import ByRow, Query, with_auxiliary
 from lacunet.models import conjugacy
 from lacunet.models.layout import Cells, Layout
-from lacunet.models.network import Network, Variable
-from lacunet.models.surgery import fresh_names, members
+from lacunet.models.network import Network
+from lacunet.models.surgery import members
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
 from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
@@ -252,11 +252,7 @@ class Problem:
         parents and one state, which rows show where they lack all of the variable.
         """
         network, dense = self.network, self.components.cells.dense
-        names = fresh_names(network, "missing", len(self.childless))
-        whole = Network.build(
-            [*network.variables, *(Variable(name, (0,)) for name in names)],
-            [*network.parents, *(network.parents[i] for i in self.childless)],
-        )
+        whole = with_auxiliary(network, [network.parents[i] for i in self.childless])
         cells = Cells(whole, dense) if dense else whole.by_value
         columns = [
             [j for j, v in enumerate(network.observed) if v in members(network, i)]

@@ -148,8 +148,8 @@ class Regions:
     def _profile(self, features: Features, x: FloatArray) -> FloatArray:
         """What the cases of a sample are multiplied by: logs of shares, or natural parameters."""
         layout, parts = self.symmetries.layout, []
-        told = np.where(layout.in_tables & (x <= 0.0), NO_CASES, x)
-        noisy = np.where(layout.in_tables, told * self.noise, told)
+        counts = np.where(layout.in_tables & (x <= 0.0), NO_CASES, x)
+        noisy = np.where(layout.in_tables, counts * self.noise, counts)
         tables = zip(features.by_family(noisy), features.by_family(self.noise), strict=True)
         for i, (table, noise) in zip(features.families, tables, strict=True):
             kind, width = layout.kinds[i], layout.widths[i]

@@ -23,7 +23,7 @@ from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.rows import in_passing
 
-MOST_CONTEXTS = 64  # states of one context that are told apart
+MOST_CONTEXTS = 64  # states of one context that are distinguished
 # Exchanges of blocks that are tried. Where there may be more, none is looked for: each region is
 # then still exact, and only the number of labellings is too small.
 MOST_TRIED = 5040
@@ -108,9 +108,11 @@ def _may_change(problem: Problem, h: int, pair: tuple[int, int], within: Context
     return Relabelling(problem.layout, orders={h: order}, within=within).keeps_ties
 
 
-def more_than_found(problem: Problem, told: AbstractSet[int], exchanged: AbstractSet[int]) -> bool:
+def more_than_found(
+    problem: Problem, informed: AbstractSet[int], exchanged: AbstractSet[int]
+) -> bool:
     """Whether there may be relabellings beyond blocks, contexts and exchanges that were tried."""
-    for h in sorted(told):
+    for h in sorted(informed):
         if context_variables(problem, (h,)) and (
             h in exchanged or contexts_of(problem, (h,)) == ({},)
         ):
@@ -199,27 +201,29 @@ class Symmetries:
 def symmetries_of(problem: Problem) -> Symmetries:
     """Find the symmetries of a problem."""
     # A variable that is barren in every row has no modes: the data say nothing of it.
-    told = problem.components.members.intersection(problem.network.hidden)
+    informed = problem.components.members.intersection(problem.network.hidden)
     colours = _colours(problem)
     groups = _blocks(problem, colours)
     exchanges: dict[tuple[int, ...], Mapping[int, int]] = {}
     tried, found = _exchanges(problem, colours, groups)
     for places in found:  # barren ones only move along
-        exchanges.setdefault(tuple(places[h] for h in sorted(told)), places)
+        exchanges.setdefault(tuple(places[h] for h in sorted(informed)), places)
     exchanged = {h for places in exchanges.values() for h in places if places[h] != h}
     blocks = []
     for variables in sorted(groups, key=lambda b: problem.network.order.index(b[0])):
         contexts = contexts_of(problem, variables)
         kinds = tuple(kinds_of_states(problem, variables[0], within) for within in contexts)
         renumbered = any(max(Counter(k).values()) > 1 for k in kinds)
-        if variables[0] in told and (len(variables) > 1 or renumbered or variables[0] in exchanged):
+        if variables[0] in informed and (
+            len(variables) > 1 or renumbered or variables[0] in exchanged
+        ):
             blocks.append(ExchangeableBlock(variables, contexts, kinds))
     return Symmetries(
         problem.layout,
         frozenset(problem.network.hidden),
         tuple(blocks),
         tuple(Relabelling(problem.layout, places) for places in exchanges.values()),
-        tried and not more_than_found(problem, told, exchanged),
+        tried and not more_than_found(problem, informed, exchanged),
     )
 
 
@@ -257,7 +261,7 @@ def _blocks(problem: Problem, colours: Mapping[int, Hashable]) -> list[tuple[int
     blocks: list[list[int]] = []
     for h, colour in colours.items():
         for block in blocks:
-            first = block[0]  # who can change places with one of a block can do so with all
+            first = block[0]  # exchanges are transitive
             if colours[first] == colour and _keeps(problem, {h: first, first: h}):
                 block.append(h)
                 break

@@ -1,7 +1,7 @@
-"""What is asked of a device: E steps over rows that it holds.
+"""Devices that hold rows and run E steps over them.
 
-The numbers are those of the processor up to rounding. Whoever opens a device knows that it is
-there; whether rows fit is said before any memory is taken.
+Results are those of the processor up to rounding. Rows that do not fit are refused before any
+memory is allocated.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A partition weighs Π_blocks Γ(a + n_b)/Γ(a) · L_b, times a weight for its number of blocks, with L_b
 the marginal likelihood of a block's leaves in closed form. What a block holds is a column, so that
 all blocks are weighed side by side; the column after the last block is that of an empty one. A move
-changes counts only: whoever weighs a case divides once, at the end of a product. Twins, by plain
+changes counts only: a weight is divided once, at the end of a product. Twins, by plain
 sums over all partitions, are in the tests.
 """
 

@@ -166,7 +166,7 @@ def merge_greedily(
 
 
 MIX = np.int64(0x2545F4914F6CDD1D)  # an odd number that scatters keys over a hash table
-NOBODY = np.int64(-1)
+EMPTY = np.int64(-1)
 
 
 @kernel
@@ -182,7 +182,7 @@ def slots_for(number: int) -> int:
 def renumber(keys: IntArray) -> int:
     """Replace keys by 0, 1, … in the order in which they first occur; give their number."""
     slots = slots_for(keys.shape[0])
-    held = np.full(slots, NOBODY)
+    held = np.full(slots, EMPTY)
     number = np.empty(slots, dtype=np.int64)
     found = 0
     for row in range(keys.shape[0]):
@@ -220,7 +220,7 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
     """Number ragged lists, equal ones alike, as they first occur; give also where each is first."""
     lists = starts.shape[0] - 1
     slots = slots_for(lists)
-    held = np.full(slots, NOBODY)  # the first list of those that stand there
+    held = np.full(slots, EMPTY)  # the first list of those in a slot
     number, first = np.empty(lists, dtype=np.int64), np.empty(lists, dtype=np.int64)
     found = 0
     for d in range(lists):

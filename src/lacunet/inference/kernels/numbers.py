@@ -78,9 +78,9 @@ def block_of(rows: NumberRows, first: int, room: NumberRoom) -> NumberRows:
     """Some rows from `first` on, their marks written into the room."""
     last = min(first + room.cells.shape[0], rows.x.shape[0])
     some = rows.marks[first:last]
-    told, marks = some.reshape(-1), room.marks.reshape(-1)
-    for i in range(told.shape[0]):
-        marks[i] = told[i]
+    given, marks = some.reshape(-1), room.marks.reshape(-1)
+    for i in range(given.shape[0]):
+        marks[i] = given[i]
     return NumberRows(rows.x[first:last], some, rows.of_row[first:last], rows.besides[first:last])
 
 

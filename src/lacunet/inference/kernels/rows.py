@@ -309,21 +309,6 @@ def tangent_rows(
 
 
 @kernel
-def score_rows(
-    plan: PatternArrays, posterior: FloatArray, inverse_theta: FloatArray, out: FloatArray
-) -> None:
-    """Gradient of each row's log-likelihood in θ: out[i, (b, c)] = posterior[i, c] / θ[b, c]."""
-    cells = inverse_theta.shape[1]
-    for i in range(plan.of_row.shape[0]):
-        for g in range(plan.of_row.shape[1]):
-            p = plan.of_row[i, g]
-            for e in range(plan.starts[p], plan.starts[p + 1]):
-                block = plan.entries[e]
-                for c in range(cells):
-                    out[i, block * cells + c] = posterior[i, c] * inverse_theta[block, c]
-
-
-@kernel
 def put_posteriors(plan: PatternArrays, posterior: FloatArray, first: int, out: FloatArray) -> None:
     """E[N] of each row by itself at positions from `first` on: out (m, positions)."""
     for i in range(plan.of_row.shape[0]):

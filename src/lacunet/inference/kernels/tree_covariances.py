@@ -117,10 +117,10 @@ def spread_change(
 
 @kernel
 def change_of_counts(
-    a: TreeArrays, who: tuple[int, int, int, int], p: int, scratch: TreeScratch, change: Change
+    a: TreeArrays, where: tuple[int, int, int, int], p: int, scratch: TreeScratch, change: Change
 ) -> None:
     """Add the derivative of an instance's counts along log θ_p, which a slot of a clique holds."""
-    kind, row, origin, slot = who
+    kind, row, origin, slot = where
     offset, start = a.offsets[row + a.slot_family[slot]], a.slot_map[slot]
     share = 0.0
     for c in range(a.cells[origin]):

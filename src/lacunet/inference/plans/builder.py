@@ -204,18 +204,18 @@ class Builder:
         """What rows show of the variables whose parameters stand at this one."""
         layout, variables = self.layout, tuple(members(self.network, i))
         found = [self._values(j, rows) for j in variables]
-        x, told = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        x, present = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
         classes = layout.cards[layout.families[i][0]]
         first, width = int(layout.offsets[i]), layout.widths[i]
-        return BlockRows(variables, first, classes, width, hole_groups(x, told))
+        return BlockRows(variables, first, classes, width, hole_groups(x, present))
 
     @cached_property
     def _half_shown(self) -> bool:
         """Whether some row shows a part of what has a joint distribution, but not all of it."""
         found = False
         for i in filter(self._leads, self.network.observed):
-            told = np.stack([self.codes[j] >= 0 for j in members(self.network, i)])
-            found |= bool((told.any(axis=0) & ~told.all(axis=0)).any())
+            shown = np.stack([self.codes[j] >= 0 for j in members(self.network, i)])
+            found |= bool((shown.any(axis=0) & ~shown.all(axis=0)).any())
         return found
 
     def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:

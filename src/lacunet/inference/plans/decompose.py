@@ -70,7 +70,7 @@ def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
 
 
 class RaggedGraph(NamedTuple):
-    """Who depends on whom, as ragged lists."""
+    """The edges of a network, as ragged lists."""
 
     order: IntArray  # (n,) variables with every parent before its children
     parent_start: IntArray  # (n + 1,)
@@ -92,7 +92,7 @@ def decompose(network: Network, unobserved: BoolArray) -> Parts:
 
 
 def graph_of(network: Network) -> RaggedGraph:
-    """Write down who depends on whom."""
+    """The edges of a network as ragged lists."""
     n = len(network.variables)
     children: list[list[int]] = [[] for _ in range(n)]
     for v, parents in enumerate(network.parents):

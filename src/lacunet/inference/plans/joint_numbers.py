@@ -139,12 +139,12 @@ class BlockRows:
 
     def only(self, used: IntArray, m: int) -> "BlockRows":
         """Some of the m rows of the plan."""
-        x, told = np.zeros((m, self.d)), np.zeros((m, self.d), dtype=np.bool_)
+        x, present = np.zeros((m, self.d)), np.zeros((m, self.d), dtype=np.bool_)
         for group in self.groups:
             numbers = np.repeat(group.holes.shown, np.diff(group.shown.starts), axis=0)
             x[group.rows[:, None], numbers] = group.shown.x
-            told[group.rows[:, None], numbers] = True
-        return replace(self, groups=hole_groups(x[used], told[used]))
+            present[group.rows[:, None], numbers] = True
+        return replace(self, groups=hole_groups(x[used], present[used]))
 
     def weigh(self, flats: FloatArray, out: FloatArray, along: FloatArray | None = None) -> None:
         """Add the log weights of all rows, or their change along a direction, to (m, C, W)."""
@@ -222,13 +222,13 @@ class BlockRows:
                 )
 
 
-def hole_groups(x: FloatArray, told: BoolArray) -> tuple[HoleGroup, ...]:
-    """Order rows by their holes; x are (m, d) numbers, and `told` says which of them are there."""
+def hole_groups(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]:
+    """Order rows by their holes; x are (m, d) numbers, `present` is whether each is there."""
     d, groups = x.shape[1], []
-    number = told.sum(axis=1)
+    number = present.sum(axis=1)
     for o in np.unique(number[number > 0]).tolist():
         rows = np.flatnonzero(number == o)
-        patterns, of_row = np.unique(told[rows], axis=0, return_inverse=True)
+        patterns, of_row = np.unique(present[rows], axis=0, return_inverse=True)
         order = np.argsort(of_row.reshape(-1), kind="stable")
         starts = np.searchsorted(of_row.reshape(-1)[order], np.arange(len(patterns) + 1))
         rows = rows[order]

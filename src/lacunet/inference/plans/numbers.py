@@ -6,13 +6,12 @@ family, that a row has T(x) times. T is a polynomial of x, so a row's log weight
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from lacunet.errors import OptionError
 from lacunet.inference.devices.device import LEAST, DenseFeatures, Device, RowsThere
@@ -21,6 +20,7 @@ from lacunet.inference.kernels.draws import ParticleState, draw_number_cells
 from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
 from lacunet.inference.kernels.rows import mark_blocks
 from lacunet.inference.plans.joint_numbers import NUMBERS_AT_ONCE, BlockRows
+from lacunet.inference.plans.pattern_covariance import covariance_of_features
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import (
     ComponentRows,
@@ -33,33 +33,8 @@ from lacunet.inference.plans.plan import (
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import Executor
 
-CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
 MOST_FEATURES = 4096  # times classes: with more, one direction at a time is faster
-BY_VALUE = "cases that are taken one by one are asked of the problem by its values"
-
-
-def covariance_of_features(
-    features: Callable[[slice], FloatArray], posterior: FloatArray, counts: FloatArray
-) -> FloatArray:
-    """Covariance of (n, F) features of rows, given (m, K) posteriors: (K·F, K·F)."""
-    m, K = posterior.shape
-    F = features(slice(0, 0)).shape[1]
-    of_means: FloatArray = np.zeros((K * F, K * F), order="F")
-    second = np.zeros((K, F, F))
-    step = max(1, CHUNK_NUMBERS // (K * F))
-    for first in range(0, m, step):
-        rows = slice(first, min(first + step, m))
-        t, p, root = features(rows), posterior[rows], np.sqrt(counts[rows])
-        means = (p * root[:, None])[:, :, None] * t[:, None, :]
-        of_means = dsyrk(
-            1.0, means.reshape(len(t), -1).T, beta=1.0, c=of_means, lower=1, overwrite_c=1
-        )
-        for c in range(K):
-            second[c] += (t * (p[:, c] * counts[rows])[:, None]).T @ t
-    found = -(of_means + np.tril(of_means, -1).T)
-    for c in range(K):
-        found[c * F : (c + 1) * F, c * F : (c + 1) * F] += second[c]
-    return found
+BY_VALUE = "algorithms that go case by case need a problem with a cell for each value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +319,7 @@ class NumberColumn:
     """A column of numbers that is seen by its statistics."""
 
     x: FloatArray  # (m,) as its family sees them; 0 where one is missing
-    told: BoolArray  # (m,) whether it is there
+    present: BoolArray  # (m,) whether it is there
     first: int  # position of its first block in a flat vector
     powers: FloatArray  # (width, 3) T(x) as a polynomial
 
@@ -353,9 +328,9 @@ def number_plan(
     patterns: PatternPlan, columns: Sequence[NumberColumn], blocks: Sequence[BlockRows]
 ) -> NumberPlan:
     """Join patterns of rows and the numbers of the same rows."""
-    whole = all(column.told.all() for column in columns)
+    whole = all(column.present.all() for column in columns)
     none = np.zeros((0, len(columns)), dtype=np.uint8)
-    marks = none if whole else np.stack([c.told for c in columns], axis=1).astype(np.uint8)
+    marks = none if whole else np.stack([c.present for c in columns], axis=1).astype(np.uint8)
     entries = [
         (column.first + place * patterns.cells, power, j, column.powers[place, power])
         for j, column in enumerate(columns)

@@ -1,23 +1,29 @@
-"""The covariance of the complete-data score of components with one hidden variable.
+"""The covariance of expected counts, and of the complete-data score, with one hidden variable.
 
-It is the second moment, which couples only parameters of the same hidden state (one small product
-per state), less the outer product of the mean, which is one large product GᵀG over the rows. G is
-mostly zeros: of a few blocks, whose pairs fit into the cache, both are sums over the pairs that a
-row touches (`kernels/pairs.py`), five times as fast.
+It is the second moment, which couples only features of the same hidden state, less the outer
+product of the means, one large product over the rows. Features of rows without numbers are mostly
+zeros: if few, their pairs fit into the cache, and sums over the pairs of a row are five times as
+fast.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from lacunet.inference.kernels import rows
 from lacunet.inference.kernels.lanes import LANES, add_lanes
-from lacunet.inference.kernels.rows import ROWS_AT_ONCE, PatternArrays, posterior_rows
+from lacunet.inference.kernels.rows import (
+    ROWS_AT_ONCE,
+    PatternArrays,
+    mark_blocks,
+    posterior_rows,
+)
 from lacunet.inference.plans.plan import FreeCoordinates
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.jit import kernel
 
-# How often pairs of blocks and of hidden cells meet in a row: what covariances of scores are
-# of.
+CACHED_NUMBERS = 1 << 18  # sums over pairs of blocks that stay in the cache: 2 MiB
+CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
 
 
 @kernel
@@ -53,111 +59,85 @@ def pair_rows(plan: PatternArrays, counts: FloatArray, table: FloatArray, out: F
                         add_lanes(out, at + d, products, d)
 
 
-CACHED_NUMBERS = 1 << 18  # sums over pairs of blocks that stay in the cache: 2 MiB
-CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB, whatever the table's length
+def covariance_of_pairs(plan: PatternArrays, counts: FloatArray, table: FloatArray) -> FloatArray:
+    """Covariance of the counts of blocks, (K·B, K·B), by sums over the pairs of every row."""
+    blocks, K = len(plan.positions), plan.cells
+    sums = np.zeros((blocks, blocks, K, plan.width))
+    pair_rows(plan, counts, table, sums)
+    sums = sums[..., :K]
+    above = np.triu_indices(blocks, 1)
+    sums[above] = sums.transpose(1, 0, 3, 2)[above]
+    found = -sums.transpose(2, 0, 3, 1)
+    every = np.arange(K)
+    found[every, :, every] += sums.sum(axis=3).transpose(2, 0, 1)
+    return found.reshape(K * blocks, K * blocks)
 
 
-class _Touched:
-    """The free coordinates that the positions of a plan move, and the chain rule to them."""
+def covariance_of_features(
+    features: Callable[[slice], FloatArray],
+    posterior: FloatArray,
+    counts: FloatArray,
+    chain: Callable[[FloatArray], FloatArray] = lambda x: x,
+) -> FloatArray:
+    """Covariance of (n, F) features of rows, given (m, K) posteriors: (K·F, K·F).
 
-    def __init__(self, positions: IntArray, size: int, coordinates: FreeCoordinates) -> None:
-        local = np.full(size, len(positions), dtype=np.int64)  # one past the end: a zero column
-        local[positions] = np.arange(len(positions))
-        free, reference = local[coordinates.free], local[coordinates.reference]
-        self.columns = np.flatnonzero(
-            (free < len(positions)) | (reference < len(positions))
-        )  # (t,) of A
-        self.free, self.reference = free[self.columns], reference[self.columns]
-
-    def eliminate(self, x: FloatArray) -> FloatArray:
-        """Chain rule over the last axis, (..., positions + 1) → (..., t); the last is zero."""
-        return x[..., self.free] - x[..., self.reference]
+    `chain` is a linear map of the last axis: the covariance is that of the mapped features.
+    """
+    m, K = posterior.shape
+    F = features(slice(0, 0)).shape[1]
+    second = np.zeros((K, F, K, F))
+    t = chain(np.zeros((0, K * F))).shape[1]
+    of_means: FloatArray = np.zeros((t, t), order="F")
+    step = max(1, CHUNK_NUMBERS // (K * F))
+    for first in range(0, m, step):
+        rows = slice(first, min(first + step, m))
+        x, p, root = features(rows), posterior[rows], np.sqrt(counts[rows])
+        means = chain(((p * root[:, None])[:, :, None] * x[:, None, :]).reshape(len(x), -1))
+        of_means = dsyrk(1.0, means.T, beta=1.0, c=of_means, lower=1, overwrite_c=1)
+        for c in range(K):
+            second[c, :, c] += (x * (p[:, c] * counts[rows])[:, None]).T @ x
+    found = chain(chain(second.reshape(K * F, K * F)).T)
+    return np.asarray(found - of_means - np.tril(of_means, -1).T)
 
 
 def less_pattern_covariance(
     A: FloatArray,
-    plan: rows.PatternArrays,
+    plan: PatternArrays,
     counts: FloatArray,
     table: FloatArray,
     theta: FloatArray,
     coordinates: FreeCoordinates,
 ) -> FloatArray:
-    """Subtract it from A, in free θ coordinates; `table` are the log weights of the patterns."""
-    cells, blocks = plan.cells, len(plan.positions)
-    positions = plan.positions[:, None] + np.arange(cells)  # (B, K)
-    with np.errstate(divide="ignore", over="ignore"):  # 1/θ of 0, or of a number next to it
+    """Subtract that of the score from A, in free θ; `table` are the log weights of the patterns."""
+    blocks, K = len(plan.positions), plan.cells
+    positions = (plan.positions + np.arange(K)[:, None]).reshape(-1)
+    place = np.full(len(theta), -1)
+    place[positions] = np.arange(len(positions))
+    free, reference = place[coordinates.free], place[coordinates.reference]
+    columns = np.flatnonzero((free >= 0) | (reference >= 0))
+    free, reference = free[columns], reference[columns]
+    with np.errstate(divide="ignore", over="ignore"):
         inverse = 1.0 / theta[positions]
-    touched = _Touched(positions.reshape(-1), len(theta), coordinates)
-    if not len(touched.columns):  # nothing but variables with one state
-        return A
-    whole = len(touched.columns) == len(A)
-    M = A if whole else np.zeros((len(touched.columns),) * 2, order="F")
-    few = blocks * blocks * cells * plan.width <= CACHED_NUMBERS
-    add = _add_by_pairs if few else _add_by_products
-    M, pairs = add(M, touched, plan, counts, table, inverse)
-    for cell in range(cells):
-        mine = _Touched(positions[:, cell], len(theta), coordinates)
-        chain = mine.eliminate(np.vstack([np.diag(inverse[:, cell]), np.zeros(blocks)]).T).T
-        columns = np.searchsorted(touched.columns, mine.columns)
-        M[np.ix_(columns, columns)] -= chain @ pairs[cell] @ chain.T
-    if not whole:
-        A[np.ix_(touched.columns, touched.columns)] += np.tril(M)
-    return M if whole else A
+    inverse[np.isinf(inverse)] = 0.0  # a state of probability 0 is never expected
+    for_free = np.where(free >= 0, inverse[free], 0.0)
+    for_reference = np.where(reference >= 0, inverse[reference], 0.0)
 
+    def chain(x: FloatArray) -> FloatArray:
+        """Scores in the free coordinates that move these positions."""
+        return np.asarray(x[..., free] * for_free - x[..., reference] * for_reference)
 
-def _add_by_pairs(
-    M: FloatArray,
-    touched: _Touched,
-    plan: rows.PatternArrays,
-    counts: FloatArray,
-    table: FloatArray,
-    inverse: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Add GᵀG to M, and give the second moments of blocks by hidden cell, (K, B, B)."""
-    blocks, cells = inverse.shape
-    sums = np.zeros((blocks, blocks, cells, plan.width))
-    pair_rows(plan, counts, table, sums)
-    sums = sums[..., :cells]
-    above = np.triu_indices(blocks, 1)
-    sums[above] = sums.transpose(1, 0, 3, 2)[above]
-    whole = np.zeros((inverse.size + 1,) * 2)
-    with np.errstate(invalid="ignore"):
-        scaled = inverse[:, None, :, None] * sums * inverse[None, :, None, :]
-    scaled[sums == 0.0] = 0.0  # what no case has weighs nothing, also where θ is 0
-    whole[:-1, :-1] = scaled.transpose(0, 2, 1, 3).reshape(inverse.size, inverse.size)
-    M += touched.eliminate(touched.eliminate(whole).T)
-    return M, np.ascontiguousarray(sums.sum(axis=3).transpose(2, 0, 1))
+    if blocks * blocks * K * plan.width <= CACHED_NUMBERS:
+        found = chain(chain(covariance_of_pairs(plan, counts, table)).T)
+    else:
+        posterior = np.empty((len(counts), plan.width))
+        posterior_rows(table, plan.of_row, posterior, np.empty(len(counts)))
 
+        def features(rows: slice) -> FloatArray:
+            marked = np.empty((len(counts[rows]), blocks))
+            mark_blocks(plan.starts, plan.entries, plan.of_row[rows], marked)
+            return marked
 
-def _add_by_products(
-    M: FloatArray,
-    touched: _Touched,
-    plan: rows.PatternArrays,
-    counts: FloatArray,
-    table: FloatArray,
-    inverse: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Do the same by products of matrices."""
-    blocks, cells = inverse.shape
-    pairs = np.zeros((cells, blocks, blocks))
-    step = max(1, CHUNK_NUMBERS // inverse.size)
-    for first in range(0, len(counts), step):
-        some = plan._replace(of_row=plan.of_row[first : first + step])
-        weights = counts[first : first + step]
-        posterior = np.empty((len(weights), plan.width))
-        rows.posterior_rows(table, some.of_row, posterior, np.empty(len(weights)))
-        scores = np.zeros((len(weights), inverse.size + 1))
-        rows.score_rows(some, posterior, inverse, scores)
-        G = touched.eliminate(scores)
-        G *= np.sqrt(weights)[:, None]
-        M = dsyrk(1.0, G.T, beta=1.0, c=M, lower=1, overwrite_c=1)
-        _add_pairs(pairs, some, posterior * weights[:, None])
-    return M, pairs
-
-
-def _add_pairs(pairs: FloatArray, plan: rows.PatternArrays, weights: FloatArray) -> None:
-    """Count pairs of blocks that stand in one row, by hidden cell: (K, B, B)."""
-    marked = np.empty((len(weights), pairs.shape[1]))
-    rows.mark_blocks(plan.starts, plan.entries, plan.of_row, marked)
-    for cell in range(plan.cells):
-        pairs[cell] += (marked * weights[:, cell, None]).T @ marked
+        own = np.ascontiguousarray(posterior[:, :K])
+        found = covariance_of_features(features, own, counts, chain)
+    A[np.ix_(columns, columns)] -= np.tril(found)
+    return A

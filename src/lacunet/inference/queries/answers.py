@@ -81,8 +81,8 @@ def ensemble_posterior(
     found: list[FloatArray] = []
     for member, own in zip(ensemble.members, shares(ensemble, codes), strict=True):
         observed = member.model.network.observed
-        asked = [tuple(observed[v] for v in group) for group in groups]
-        answers = posterior(member.model, codes, asked)
+        variables = [tuple(observed[v] for v in group) for group in groups]
+        answers = posterior(member.model, codes, variables)
         parts = [p * own.reshape(-1, *[1] * (p.ndim - 1)) for p in answers]
         found = [a + b for a, b in zip(found, parts, strict=True)] if found else parts
     return found
@@ -199,8 +199,8 @@ def fillings(
     expected = expected_numbers(model, codes, [network.observed[j] for j in numbers])
     for j, number in zip(numbers, expected, strict=True):
         best = in_units(variables[j], number, codes[:, j]).best
-        told = holes[:, j] & ~np.isnan(best)
-        found[j] = best.tolist(), np.where(told, np.arange(len(best)), -1)
+        filled = holes[:, j] & ~np.isnan(best)
+        found[j] = best.tolist(), np.where(filled, np.arange(len(best)), -1)
     return found
 
 
@@ -280,10 +280,10 @@ def _numbers(
     if not block:
         return {}
     (root,) = network.parents[block[0]]
-    told = np.flatnonzero(full[:, root] >= 0)
+    rows = np.flatnonzero(full[:, root] >= 0)
     cells = np.full((len(full), len(block)), np.nan)
-    own = full[told][:, list(network.observed)]
-    cells[told] = draw_block(model, block, own, full[told, root], rng)
+    own = full[rows][:, list(network.observed)]
+    cells[rows] = draw_block(model, block, own, full[rows, root], rng)
     units = [network.variables[i].unit or Unit() for i in block]
     return {i: unit.values(x) for i, unit, x in zip(block, units, cells.T, strict=True)}
 
@@ -310,14 +310,14 @@ def tail_probabilities(
     own = log_lik_of(model, codes)
     drawn = sample_rows(model, draws, rng)
     columns = [Column(v.name, v.states, kind_of(v)) for v in drawn.variables]
-    told = all_with_values(model, columns)
+    same = all_with_values(model, columns)
     patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
     found = np.empty(len(codes))
     for k, pattern in enumerate(patterns):
         rows = np.flatnonzero(which.reshape(-1) == k)
         every = _configurations(model, pattern, draws)
         if every is None:
-            others = log_lik_of(told, np.where(pattern, drawn.codes, -1).astype(np.int32))
+            others = log_lik_of(same, np.where(pattern, drawn.codes, -1).astype(np.int32))
             found[rows] = (1 + _at_most(own[rows], others, np.ones(draws))) / (draws + 1)
         else:
             others = log_lik_of(model, every)

@@ -184,6 +184,15 @@ def draw_block(
 LARGEST = 1 << 26  # numbers of an answer: half a GiB
 
 
+def with_auxiliary(network: Network, groups: Sequence[Sequence[int]]) -> Network:
+    """Add a child with one state to each group of variables."""
+    names = fresh_names(network, "auxiliary", len(groups))
+    return Network.build(
+        [*network.variables, *(Variable(name, (0,)) for name in names)],
+        [*network.parents, *(tuple(group) for group in groups)],
+    )
+
+
 class Query:
     """Joint posteriors of groups of variables in each row, prepared once for any parameters.
 
@@ -201,11 +210,7 @@ class Query:
         """Decompose rows; `compact` takes the cells of learning, only for `__call__`."""
         _check_size(network, len(codes), groups)
         self.network = network
-        names = fresh_names(network, "watcher", len(groups))
-        auxiliary = Network.build(
-            [*network.variables, *(Variable(name, (0,)) for name in names)],
-            [*network.parents, *(tuple(group) for group in groups)],
-        )
+        auxiliary = with_auxiliary(network, groups)
         self.cells = compact_cells(auxiliary) if compact else auxiliary.by_value
         seen = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
         self.rows = ByRow(auxiliary, seen, self.cells)

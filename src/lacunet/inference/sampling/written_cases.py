@@ -157,7 +157,7 @@ class WrittenCases:
 
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         """Take in cases until fewer than `least` particles count; return how many."""
-        everyone, A = np.arange(len(swarm.A))[:, None], swarm.A
+        every, A = np.arange(len(swarm.A))[:, None], swarm.A
         own, sums = self.pooled(A)
         for n, number in enumerate(cases.tolist()):
             if number not in self._written:
@@ -172,11 +172,11 @@ class WrittenCases:
             u = rng.random(len(log_p)) * cumulative[:, -1]
             drawn = np.sum(u[:, None] >= cumulative, axis=1)
             added = [one.added(A, drawn, rng) for one in numbers]
-            A[everyone, urn.cells[drawn]] += 1.0
+            A[every, urn.cells[drawn]] += 1.0
             for places, T in added:
-                A[everyone, places] += T
-            np.add.at(own, (everyone, urn.slots[drawn]), urn.learned[drawn])
-            np.add.at(sums, (everyone, urn.rows[drawn]), urn.learned[drawn])
+                A[every, places] += T
+            np.add.at(own, (every, urn.slots[drawn]), urn.learned[drawn])
+            np.add.at(sums, (every, urn.rows[drawn]), urn.learned[drawn])
             if effective(swarm.log_weights) < least:
                 return n + 1
         return len(cases)
