@@ -25,8 +25,8 @@ from lacunet.plots.lines import (
     panels_of,
     tidy_panels,
 )
-from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
-from lacunet.selection.groups import Level
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.groups import GroupAnswer, Level, group_answers
 from lacunet.summaries.intervals import Intervals, intervals_to_draw
 
 if TYPE_CHECKING:

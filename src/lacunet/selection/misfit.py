@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -159,36 +159,23 @@ class Misfit:
 
     def document(self, chosen: str) -> dict[str, Any]:
         """Describe it for JSON; `chosen` names the chosen classes."""
-        return {
-            "warning": self.warning(chosen),
-            "chosen": self.chosen,
-            "models": [
-                {
-                    "departure": a.departure.value,
-                    "title": a.title,
-                    "classes": a.classes,
-                    "log_bayes_factor": a.log_bayes_factor,
-                    "probability": a.probability,
-                    "edges": a.edges,
-                    "skewed": a.skewed,
-                    "heavy": a.heavy,
-                    "slopes": dict(a.slopes),
-                    "clear": a in self.clear,
-                    "sentence": a.sentence(chosen),
-                }
-                for a in self.alternatives
-            ],
-            "checks": [
-                {
-                    "name": c.name,
-                    "columns": c.columns,
-                    "p_value": c.p_value,
-                    "draws": c.draws,
-                    "failed": c in self.failed,
-                }
-                for c in self.checks
-            ],
-        }
+        models = [
+            {
+                **asdict(a),
+                "title": a.title,
+                "probability": a.probability,
+                "clear": a in self.clear,
+                "sentence": a.sentence(chosen),
+            }
+            for a in self.alternatives
+        ]
+        shown = ("name", "columns", "p_value", "draws")
+        checks = [
+            {**{name: getattr(c, name) for name in shown}, "failed": c in self.failed}
+            for c in self.checks
+        ]
+        warning = self.warning(chosen)
+        return {"warning": warning, "chosen": self.chosen, "models": models, "checks": checks}
 
 
 def misfit_grid(found: Misfit, chosen: str) -> Grid:
