@@ -80,7 +80,7 @@ class Candidate(Framed):
 
     @property
     def label(self) -> Label:
-        """What tells it from the others: a number of hidden states, or a name."""
+        """What names it among the others: a number of hidden states, or a name."""
         return self.proposal.label
 
     states = label
@@ -341,7 +341,7 @@ class Selection(Printable):
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write one self-contained HTML page: charts, class profiles, warnings, holes."""
-        # For whoever holds a selection; nothing below the page depends on it.
+        # A shortcut for users; nothing below the page depends on it.
         from lacunet.report.page import write_report
 
         return write_report(self, path)

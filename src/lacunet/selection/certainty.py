@@ -24,7 +24,7 @@ from lacunet.selection.average import Label, choose, posterior
 from lacunet.tabular import Columns, Framed
 
 SCORED = 3.0  # nats by which the score to trust is wrong on data from the prior, about
-UNSETTLED = 1.0  # the same of what chains told that do not agree, at least;
+UNSETTLED = 1.0  # the same of chains that do not agree, at least;
 TIMES = 3.0  # or so many of the standard errors that they would state
 UNFORESEEN = 0.2  # of the probability: answers that did not settle are so often quite wrong
 WORTH = 1e-3  # probability from which on a candidate has a share in that
@@ -123,7 +123,7 @@ class Factor:
     """How much better one candidate is than another: a Bayes factor, or posterior odds."""
 
     log: float  # nats; above 0 for the first of the two
-    stderr: float | None  # of the log, in nats; None where nothing tells
+    stderr: float | None  # of the log, in nats; None where it is not known
 
     @property
     def ratio(self) -> float:
@@ -132,7 +132,7 @@ class Factor:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ratios two standard errors below and above; None where nothing tells."""
+        """The ratios two standard errors below and above; None where it is not known."""
         if self.stderr is None:
             return None
         return _exp(self.log - ERRORS * self.stderr), _exp(self.log + ERRORS * self.stderr)
@@ -146,8 +146,8 @@ class Factor:
 class Certainty(Framed):
     """The posterior over the candidates, where it comes from, and what limits it.
 
-    Errors of log evidence travel to everything that is made from it, at first order: candidates
-    that were measured together have errors in common, which their Bayes factor does not have.
+    Errors of log evidence are propagated at first order: candidates that were measured together
+    have errors in common, which their Bayes factor does not have.
     """
 
     by: str  # the score whose values these are
@@ -202,7 +202,7 @@ class Certainty(Framed):
 
     @cached_property
     def stderr(self) -> dict[Label, float | None]:
-        """Standard errors of the probabilities; None where nothing tells.
+        """Standard errors of the probabilities; None where it is not known.
 
         dp_i = p_i (dv_i − Σ_j p_j dv_j), so a candidate left at its score has next to none.
         """

@@ -97,28 +97,31 @@ def _learn(seed: int, task: tuple[Recipe, Table | HeldOut]) -> LearnedRecipe:
     return LearnedRecipe(models, log_p)
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutScores:
-    """What each model says of all that was held out."""
+def _learn_all(
+    recipes: Sequence[Recipe],
+    given: Sequence[Table | HeldOut],
+    seed: int,
+    executor: Executor,
+    kept: Kept = FORGETFUL,
+) -> list[list[LearnedRecipe]]:
+    """Learn every recipe from each of the tables, one list for each table."""
+    tasks = [(recipe, one) for one in given for recipe in recipes]
+    learned = kept.map(partial(_learn, seed), tasks, executor, name="model")
+    return [learned[i : i + len(recipes)] for i in range(0, len(tasks), len(recipes))]
 
-    log_p: FloatArray  # (models, cases), fold after fold
-    counts: FloatArray  # (cases,)
 
-    @classmethod
-    def of(cls, folds: Sequence[Sequence[LearnedRecipe]], held: Sequence[HeldOut]) -> HeldOutScores:
-        """Join what the recipes of each fold say."""
-        log_p = [np.vstack([one.log_p for one in fold]) for fold in folds]
-        return cls(np.hstack(log_p), np.concatenate([one.counts for one in held]))
+def _held_out(
+    folds: Sequence[Sequence[LearnedRecipe]], held: Sequence[HeldOut]
+) -> tuple[FloatArray, FloatArray]:
+    """What each model says of each held-out case, (models, cases), and what a case counts."""
+    log_p = [np.vstack([one.log_p for one in fold]) for fold in folds]
+    return np.hstack(log_p), np.concatenate([one.counts for one in held])
 
-    def weights(self, own: Sequence[int]) -> FloatArray:
-        """Weights of some of the models, which sum to 1."""
-        return stack_weights(self.log_p[own], self.counts)
 
-    def total(self, own: Sequence[int], weights: FloatArray) -> float:
-        """Log p of all that was held out by some of the models together."""
-        with np.errstate(divide="ignore"):
-            found = logsumexp(self.log_p[own] + np.log(weights)[:, None], axis=0)
-        return float(self.counts @ found)
+def _log_mixture(log_p: FloatArray, weights: FloatArray) -> FloatArray:
+    """Log p of each case by all models together, (cases,)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(logsumexp(log_p + np.log(weights)[:, None], axis=0))
 
 
 # Stacks: rows are held out
@@ -179,12 +182,9 @@ def learn_stack(
     held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
     recipes = stacked(table, only)
     names = [name for recipe in recipes for name in recipe.names]
-    tasks = [(recipe, given) for given in (*held, table) for recipe in recipes]
-    learned = kept.map(partial(_learn, seed), tasks, executor, name="model")
-    each = [learned[first : first + len(recipes)] for first in range(0, len(tasks), len(recipes))]
-    scores = HeldOutScores.of(each[:-1], held)
-    everyone = list(range(len(names)))
-    weights = scores.weights(everyone)
+    each = _learn_all(recipes, [*held, table], seed, executor, kept)
+    log_p, counts = _held_out(each[:-1], held)
+    weights = stack_weights(log_p, counts)
     *inside, whole = (
         Ensemble(tuple(map(Member, names, weights.tolist(), [m for r in part for m in r.models])))
         for part in each
@@ -195,13 +195,13 @@ def learn_stack(
         place = np.arange(len(table.codes))
     else:
         place = places(table.codes, asked)
-    by_fold = np.split(scores.log_p, np.cumsum([len(one.counts) for one in held])[:-1], axis=1)
-    share = scores.counts / scores.counts.sum()
+    by_fold = np.split(log_p, np.cumsum([len(one.counts) for one in held])[:-1], axis=1)
+    share = counts / counts.sum()
     columns = [c.name for c in table.columns], [c.states for c in table.columns]
     return Stack(
         replace(whole, seen=rows_digest(*columns, table.codes)),
-        scores.log_p @ share,
-        HeldOutScores(scores.log_p, share).total(everyone, weights),
+        log_p @ share,
+        float(share @ _log_mixture(log_p, weights)),
         len(held),
         in_order,
         HeldOutRows(tuple(inside), tuple(held), tuple(by_fold), place),
@@ -235,8 +235,8 @@ class Pool(Printable):
         return max(self.weights, key=self.weights.__getitem__)
 
     def brief(self) -> str:
-        told = ", ".join(f"{kind} {weight:.2f}" for kind, weight in self.weights.items())
-        return f"{len(self.kinds)} models ({told}), {number(self.together, 3)} nats each"
+        each = ", ".join(f"{kind} {weight:.2f}" for kind, weight in self.weights.items())
+        return f"{len(self.kinds)} models ({each}), {number(self.together, 3)} nats each"
 
     def tidy(self) -> Columns:
         """Give a row for each model."""
@@ -274,39 +274,36 @@ def learn_pool(
     """Learn every recipe with cells hidden, and those that are worth it from the whole table."""
     every = [(kind, recipe) for kind, own in recipes.items() for recipe in own]
     models = [(r, n) for r, (_, recipe) in enumerate(every) for n in range(len(recipe.names))]
-    learn = partial(_learn, seed)
-    tasks = [(recipe, given) for given in held for _, recipe in every]
-    learned = executor.count(learn, tasks, "model", first=0, total=len(tasks))
-    folds = [learned[first : first + len(every)] for first in range(0, len(tasks), len(every))]
-    scores, hidden = HeldOutScores(np.zeros((len(models), 0)), np.zeros(0)), 0.0
+    folds = _learn_all([recipe for _, recipe in every], held, seed, executor)
+    hidden = sum(one.hidden for one in held)
+    log_p, counts = np.zeros((len(models), 0)), np.zeros(0)
     if held:
-        scores, hidden = HeldOutScores.of(folds, held), sum(one.hidden for one in held)
+        log_p, counts = _held_out(folds, held)
 
     def mean(own: Sequence[int], weights: FloatArray) -> float:
-        return scores.total(own, weights) / hidden if hidden else float("nan")
+        total = float(counts @ _log_mixture(log_p[own], weights))
+        return total / hidden if hidden else float("nan")
 
     everyone = list(range(len(models)))
-    weights = scores.weights(everyone)
+    weights = stack_weights(log_p, counts)
     weights = np.where(weights >= min(WEIGHING.least, float(weights.max())), weights, 0.0)
     weights /= weights.sum()
     wanted = sorted({models[m][0] for m in np.flatnonzero(weights).tolist()})
-    last = [(every[r][1], table) for r in wanted]
-    whole = dict(
-        zip(wanted, executor.count(learn, last, "model", first=0, total=len(last)), strict=True)
-    )
-    members: list[tuple[ImputerKind, Member]] = []
-    for (r, n), weight in zip(models, weights.tolist(), strict=True):
-        if weight:
-            kind, recipe = every[r]
-            members += [(kind, member) for member in _members(recipe.names[n], weight, whole[r], n)]
+    (last,) = _learn_all([every[r][1] for r in wanted], [table], seed, executor)
+    whole = dict(zip(wanted, last, strict=True))
+    members = [
+        (every[r][0], member)
+        for (r, n), weight in zip(models, weights.tolist(), strict=True)
+        if weight
+        for member in _members(every[r][1].names[n], weight, whole[r], n)
+    ]
     kinds, each = zip(*members, strict=True)
-    alone = {
-        k: [m for m in everyone if every[models[m][0]][0] is k] for k, own in recipes.items() if own
-    }
+    kind_of = [every[r][0] for r, _ in models]
+    alone = {k: [m for m in everyone if kind_of[m] is k] for k in dict.fromkeys(kind_of)}
     return Pool(
         Ensemble(each, fixed=True),
         kinds,
-        {kind: mean(own, scores.weights(own)) for kind, own in alone.items()},
+        {kind: mean(own, stack_weights(log_p[own], counts)) for kind, own in alone.items()},
         mean(everyone, weights),
         hidden,
         what,

@@ -157,7 +157,7 @@ def latent_classes(
 ) -> list[Proposal]:
     """Latent class models of a table, one for each number of classes, ascending.
 
-    With edges, answers listen to each other beside their class.
+    With edges, answers depend on each other beside their class.
     """
     check_states(states, table)
     leaves = leaves_of(table, numbers)
@@ -255,7 +255,7 @@ def lengthened(
     fit: Callable[[Sequence[Proposal]], Selection],
     measure: Callable[[Selection], Selection],
 ) -> Selection:
-    """Try the first numbers of a range that nobody gave, and more of them while more are probable.
+    """Try the first numbers of a range that was not given, and more while more are probable.
 
     What is found is what the whole range to its last number would give. Where the last number is
     far ahead by its score, nothing is measured before more are tried. Beyond the first number with

@@ -88,7 +88,7 @@ class Forecast(Printable):
 
     @property
     def sampling(self) -> float | None:
-        """Seconds at most for measuring the evidence after that; None: nobody asks for it."""
+        """Seconds at most for measuring the evidence after that; None: it is not measured."""
         return None if self.measuring is None else self.measuring.seconds
 
     @property

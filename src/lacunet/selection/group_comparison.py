@@ -186,7 +186,7 @@ class GroupComparison(Printable):
         return criteria(self.log_lik(level), self.dimension(level), float(self.cases.sum()))
 
     def log_evidence(self, level: Level | str) -> float:
-        """Log p(answers | groups) over all parameters, as the answer knows it."""
+        """Log p(answers | groups) over all parameters, measured or approximated."""
         problem = self.equal.fitted.fit.problem
         own = log_marginal(problem.seen, problem.alpha, problem.layout)
         return self.selection.certainty.values[str(level)] - float(own[self.equal.grouped.group])

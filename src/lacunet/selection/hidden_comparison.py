@@ -194,8 +194,8 @@ class HiddenFound(Printable):
         notes = [self.comparison]
         if not number and self.probability is not None and self.probability > KEPT:
             notes.append("It is not kept: they are too close for an approximation to tell.")
-        told = (*notes, *(f"- {note}" for note in certainty.notes))
-        first = hidden_grid(self.model, title, told) if number else Grid(title, notes=told)
+        below = (*notes, *(f"- {note}" for note in certainty.notes))
+        first = hidden_grid(self.model, title, below) if number else Grid(title, notes=below)
         names = [v.name for v in self.network.variables]
         parents = [", ".join(names[p] for p in pa) or "–" for pa in self.network.parents]
         graph = {"variable": names, "parents": parents}

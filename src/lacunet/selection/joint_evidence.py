@@ -59,7 +59,7 @@ def known_exactly(selection: Selection) -> frozenset[Label]:
 
 
 def _errors(candidate: Candidate, guess: float) -> tuple[float, float]:
-    """Nats by which a guess may be too low, and wrong either way; infinite where nothing tells.
+    """Nats by which a guess may be too low, and wrong either way; infinite where that is not known.
 
     It may be too high also by labellings that are hardly apart.
     """

@@ -162,7 +162,7 @@ def _too_large(work: float, most: float) -> Flag:
 
 
 def work_of_network(problem: Problem) -> float:
-    """What tells how dear it is to measure a network."""
+    """How much work it is to measure a network, up to a factor."""
     return touched_by_cases(problem) * problem.network.dimension
 
 

@@ -35,14 +35,14 @@ NO_ITEMS = (
 
 @dataclass(frozen=True, eq=False)
 class CandidateStatistics:
-    """The criteria of one candidate, and how well it tells rows apart."""
+    """The criteria of one candidate, and how well it classifies rows."""
 
     candidate: Candidate
     criteria: Mapping[str, float]  # lower is better
     classification: tuple[Classification, ...]  # one for each hidden variable
 
     def of_hidden(self, name: str) -> Classification | None:
-        """How well one hidden variable is told; None if the candidate does not have it."""
+        """How well rows are classified by one hidden variable; None if there is none."""
         return next((v for v in self.classification if v.name == name), None)
 
 
