@@ -123,11 +123,11 @@ class NestedFitter:
             starts = [start_with_edges(n.fit.for_scores, problem) for n in near]
             fit = replace(fit, heaviest=better_from(fit.heaviest, starts, silent))
 
-        def likeliest(options: Options) -> Fit:
-            found = search(fit.problem, options, silent)
-            return better_from(found, [fit.model.theta], silent)
-
-        return self._completed(fit, near, likeliest)
+        return self._completed(
+            fit,
+            near,
+            lambda how: better_from(search(fit.problem, how, silent), [fit.model.theta], silent),
+        )
 
     def tried(self, network: Network, near: NestedFit) -> NestedFit:
         """Climb from the parameters of a network with fewer edges alone."""
@@ -141,10 +141,9 @@ class NestedFitter:
         if near.fit.nats_above_mass:
             fit = replace(fit, heaviest=climbed(near.fit.for_scores))
 
-        def likeliest(options: Options) -> Fit:
-            return climbed_from(fit.problem, options, fit.model.theta, [fit], silent)
-
-        return self._completed(fit, [near], likeliest)
+        return self._completed(
+            fit, [near], lambda how: climbed_from(fit.problem, how, fit.model.theta, [fit], silent)
+        )
 
     def _completed(
         self, fit: Fit, near: Sequence[NestedFit], search: Callable[[Options], Fit]
@@ -227,29 +226,24 @@ def trials_of(
     fitter: NestedFitter, now: NestedFit, edges: Sequence[Edge], possible: int, step: int = 0
 ) -> list[Trial]:
     """Try edges, each by itself; so many there are to choose from."""
-    return fitter.executor.map(partial(_add, fitter, now, step, price(step, possible)), edges)
+    networks = [(edge, with_edges(now.network, [edge])) for edge in edges]
+    attempt = partial(_try, fitter, now, now, step, price(step, possible), True)
+    return fitter.executor.map(attempt, networks)
 
 
-def _add(fitter: NestedFitter, now: NestedFit, step: int, cost: float, edge: Edge) -> Trial:
-    trial = Trial(edge, step, now, fitter.tried(with_edges(now.network, [edge]), now), cost)
-    _ = trial.gain  # worked out here, where others are worked out beside it
-    return trial
-
-
-def _leave_out(
+def _try(
     fitter: NestedFitter,
-    base: NestedFit,
     now: NestedFit,
-    kept: Sequence[Edge],
+    start: NestedFit,
     step: int,
-    possible: int,
-    edge: Edge,
+    cost: float,
+    adds: bool,
+    change: tuple[Edge, Network],
 ) -> Trial:
-    """Try the network without one of the edges that were added; it may lose what that costs."""
-    rest = with_edges(base.network, [other for other in kept if other != edge])
-    cost = -price(len(kept) - 1, possible)
-    trial = Trial(edge, step, now, fitter.tried(rest, base), cost, adds=False)
-    _ = trial.gain
+    """Fit a network with an edge more or less than another, from one that has fewer edges."""
+    edge, network = change
+    trial = Trial(edge, step, now, fitter.tried(network, start), cost, adds=adds)
+    _ = trial.gain  # worked out here, where others are worked out beside it
     return trial
 
 
@@ -281,8 +275,10 @@ def add_while_it_pays(
             break
         now = after
     while len(kept := kept_edges(every)) > 1:  # one alone was worth it when it was added
-        leave = partial(_leave_out, fitter, base, now, kept, every[-1].step + 1, possible)
-        after = best_of(fitter.executor.map(leave, kept))
+        rest = [(e, with_edges(base.network, [o for o in kept if o != e])) for e in kept]
+        cost = -price(len(kept) - 1, possible)  # it may lose what one edge more costs
+        attempt = partial(_try, fitter, now, base, every[-1].step + 1, cost, False)
+        after = best_of(fitter.executor.map(attempt, rest))
         if after is None:
             break
         now = after

@@ -42,7 +42,7 @@ MOST_WORK = 1e8  # cells times classes that one more stretch may have: some minu
 
 def fit_candidates(
     proposals: Sequence[Proposal],
-    problems: Sequence[Problem],
+    problems: Sequence[Problem | Unfitted],
     *,
     scores: Sequence[Score],
     options: Options,
@@ -51,17 +51,15 @@ def fit_candidates(
     kept: Kept = FORGETFUL,
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks, each with its problem; one that cannot be fitted says why."""
-    asked = [
-        ScoreRequest(
-            Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title
-        )
-        for proposal, problem in zip(proposals, problems, strict=True)
+    each = list(zip(proposals, problems, strict=True))
+    requests = [
+        ScoreRequest(Fitting(b, options, rank), tuple(applicable(scores, b)), p.title)
+        for p, b in each
+        if isinstance(b, Problem)
     ]
-    found = score_fits(asked, executor, kept)
-    return [
-        _candidate(proposal, s) if isinstance(s, ScoredFit) else s
-        for proposal, s in zip(proposals, found, strict=True)
-    ]
+    scored = iter(score_fits(requests, executor, kept))
+    found = [(p, next(scored) if isinstance(b, Problem) else b) for p, b in each]
+    return [_candidate(p, s) if isinstance(s, ScoredFit) else s for p, s in found]
 
 
 def _candidate(proposal: Proposal, s: ScoredFit) -> Candidate:
@@ -106,20 +104,16 @@ def evaluate(
     """Fit and score every proposal; one that cannot be fitted ends the others only if all are."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
-    built = executor.map(partial(_problem, table, alpha), list(proposals))
-    pairs = [(p, b) for p, b in zip(proposals, built, strict=True) if isinstance(b, Problem)]
-    tried = iter(
-        fit_candidates(
-            [proposal for proposal, _ in pairs],
-            [problem for _, problem in pairs],
-            scores=scores,
-            options=options,
-            rank=rank,
-            executor=executor,
-            kept=kept,
-        )
+    problems = executor.map(partial(_problem, table, alpha), list(proposals))
+    found = fit_candidates(
+        proposals,
+        problems,
+        scores=scores,
+        options=options,
+        rank=rank,
+        executor=executor,
+        kept=kept,
     )
-    found = [b if isinstance(b, Unfitted) else next(tried) for b in built]
     candidates = tuple(c for c in found if isinstance(c, Candidate))
     if not candidates:
         found = list(map(or_raise, found))

@@ -300,21 +300,20 @@ def _models(found: GroupComparison) -> Grid:
             return share(sets[found.of(k).grouped.free])
         return chance(found.certainty.probabilities[str(k)], found.certainty.stderr[str(k)])
 
-    rows = [
-        (
-            str(k),
-            number(found.log_lik(k)),
-            str(found.dimension(k)),
-            *(starred(criteria[k][name], lowest[name] == k) for name in lowest),
-            number(found.log_evidence(k)),
-            factor_words(certainty.bayes_factor(str(k), best)),
-            model_chance(k),
-        )
-        for k in criteria
-    ]
+    levels = list(criteria)
+    columns: dict[str, list[str]] = {
+        "profiles": list(map(str, levels)),
+        "log L": [number(found.log_lik(k)) for k in levels],
+        "d": [str(found.dimension(k)) for k in levels],
+        **{n: [starred(criteria[k][n], low == k) for k in levels] for n, low in lowest.items()},
+        "log evidence": [number(found.log_evidence(k)) for k in levels],
+        "log BF": [factor_words(certainty.bayes_factor(str(k), best)) for k in levels],
+        "p": list(map(model_chance, levels)),
+    }
     if others := found.levels.others:
-        left = math.fsum(sets[names] for names in others)
-        rows.append((f"{len(others)} other sets of free items", *["–"] * 6, share(left)))
+        left = share(math.fsum(sets[names] for names in others))
+        last = [f"{len(others)} other sets of free items", *["–"] * 6, left]
+        columns = {name: [*x, y] for (name, x), y in zip(columns.items(), last, strict=True)}
     greatest = all(f.fitted.likeliest is not None for f in found.levels.fits)
     where = "its maximum" if greatest else "the MAP, for it has no maximum"
     notes = [
@@ -328,9 +327,8 @@ def _models(found: GroupComparison) -> Grid:
             "p: over all models that were fitted. Before the data, equal and free weigh 1 each, "
             f"and a set of m of the {items} items 1/(2^m C({items}, m)){named}."
         )
-    header = ("profiles", "log L", "d", "AIC", "BIC", "log evidence", "log BF", "p")
     title = f"Are the classes the same by {found.group}?"
-    return Grid(title, header, tuple(rows), notes=tuple(notes))
+    return Grid.by_columns(title, columns, notes=notes)
 
 
 def _tests(found: GroupComparison) -> Grid:
