@@ -33,7 +33,9 @@ from lacunet.selection.average import (
     sensitivities,
 )
 from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
+from lacunet.selection.grids import selection_grids
 from lacunet.selection.misfit import Misfit
+from lacunet.selection.sentences import answer
 from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
@@ -288,7 +290,7 @@ class Selection(Printable):
             return None
         p = self.certainty.probabilities
         known = [(p[c.label], c.used) for c in self.candidates if c.used is not None]
-        total = math.fsum(chance for chance, _ in known)
+        total = math.fsum(share for share, _ in known)
         if not total >= 1.0 - UNKNOWN:
             return None
         numbers = sorted({m for _, used in known for m in used})
@@ -315,8 +317,6 @@ class Selection(Printable):
         return self.best.model
 
     def brief(self) -> str:
-        from lacunet.selection.sentences import answer
-
         return answer(self)
 
     def tidy(self) -> Columns:
@@ -335,8 +335,6 @@ class Selection(Printable):
         }
 
     def grids(self) -> Sequence[Grid]:
-        from lacunet.selection.grids import selection_grids
-
         return selection_grids(self)
 
     def report(self, path: str | os.PathLike[str]) -> Path:

@@ -56,33 +56,23 @@ class TableColumn(NamedTuple):
 
 
 def _column(
-    head: str | None, name: str | None, values: Iterable[Any], show: Callable[[Any], str] = str
+    head: str | None, name: str | None, values: list[Any], show: Callable[[Any], str] = str
 ) -> TableColumn:
-    every = list(values)
-    return TableColumn(head, name, every, list(map(show, every)))
+    return TableColumn(head, name, values, list(map(show, values)))
+
+
+def _tidy(columns: Iterable[TableColumn]) -> Columns:
+    return {c.name: c.values for c in columns if c.name is not None}
+
+
+def _grid(title: str, columns: Sequence[TableColumn], notes: Iterable[str]) -> Grid:
+    shown = {c.head: c.cells for c in columns if c.head is not None}
+    words = isinstance(columns[0].values[0], str)
+    return Grid.by_columns(title, shown, frozenset({0} if words else ()), notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CandidateTable(Printable):
-    """A table with a row for each candidate."""
-
-    @property
-    def columns(self) -> list[TableColumn]:
-        """Its columns."""
-        raise NotImplementedError
-
-    def tidy(self) -> Columns:
-        """Give a row for each candidate."""
-        return {c.name: c.values for c in self.columns if c.name is not None}
-
-    def grid(self, title: str, selection: Selection, notes: Iterable[str]) -> Grid:
-        """Give what people read."""
-        shown = {c.head: c.cells for c in self.columns if c.head is not None}
-        return Grid.by_columns(title, shown, first_column(selection)[1], notes)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Criteria(CandidateTable):
+class Criteria(Printable):
     """AIC and its kin of every candidate of a selection. Lower is better, unlike any score."""
 
     selection: Selection
@@ -99,18 +89,16 @@ class Criteria(CandidateTable):
         """Names of hidden variables that some candidate has."""
         return list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
 
-    @property
-    def sizes(self) -> dict[str, TableColumn]:
-        """The columns that say which candidates there are, by what they say."""
-        each, selection = [c.candidate for c in self.candidates], self.selection
-        first, words = first_column(selection)
-        name = "network" if words else "states"
+    def sizes(self) -> tuple[TableColumn, TableColumn, TableColumn]:
+        """Give the labels of the candidates, their dimensions and their log-likelihoods."""
+        each = [c.candidate for c in self.candidates]
+        first, words = first_column(self.selection)
         dimensions = [c.fit.model.network.dimension for c in each]
-        return {
-            "label": _column(first, name, [c.label for c in each]),
-            "d": _column("d", "dimension", dimensions),
-            "log L": _column("log L", "log_likelihood", [c.fit.log_lik for c in each], number),
-        }
+        return (
+            _column(first, "network" if words else "states", [c.label for c in each]),
+            _column("d", "dimension", dimensions),
+            _column("log L", "log_likelihood", [c.fit.log_lik for c in each], number),
+        )
 
     def criterion(self, name: str, *, star: bool = True) -> TableColumn:
         """Give the column of a criterion; the lowest has a star."""
@@ -118,9 +106,8 @@ class Criteria(CandidateTable):
         lowest = [star and c.candidate.label == best for c in self.candidates]
         return TableColumn(name, name, values, list(map(starred, values, lowest)))
 
-    @property
-    def columns(self) -> list[TableColumn]:
-        found = [*self.sizes.values(), *map(self.criterion, FORMULAS)]
+    def _columns(self) -> list[TableColumn]:
+        found = [*self.sizes(), *map(self.criterion, FORMULAS)]
         for name in self.hidden:
             of = f" of {name}" * (len(self.hidden) > 1)
             own = [c.of_hidden(name) for c in self.candidates]
@@ -128,6 +115,10 @@ class Criteria(CandidateTable):
             error = [share(v.error) if v else "–" for v in own]
             found += [_column(f"entropy R²{of}", None, r2), _column(f"error{of}", None, error)]
         return found
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        return _tidy(self._columns())
 
     def where_taken(self) -> list[str]:
         """Say at which parameters log L is taken, where that is not its maximum."""
@@ -141,7 +132,7 @@ class Criteria(CandidateTable):
     def grids(self) -> Sequence[Grid]:
         counted = worded("They count d parameters, whatever --dimension says.")
         notes = [f"* the lowest of each. {counted}", *self.where_taken()]
-        return [self.grid(f"Fit statistics ({LOWER})", self.selection, notes)]
+        return [_grid(f"Fit statistics ({LOWER})", self._columns(), notes)]
 
 
 def selection_criteria(selection: Selection) -> Criteria:
@@ -156,7 +147,7 @@ def _statistics(candidate: Candidate) -> CandidateStatistics:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FitTable(CandidateTable):
+class FitTable(Printable):
     """Every candidate of a selection: its fit, its criteria, its classes and its evidence."""
 
     criteria: Criteria
@@ -174,14 +165,18 @@ class FitTable(CandidateTable):
                     found[k] = test
         return found
 
-    @property
-    def columns(self) -> list[TableColumn]:
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        return _tidy(self._columns())
+
+    def _columns(self) -> list[TableColumn]:
         table, selection = self.criteria, self.criteria.selection
         labels, each = [c.label for c in selection.candidates], table.candidates
         certainty, alone = selection.certainty, len(labels) == 1
         one = "class" if selection.unit == "classes" else "state"
         symbol = "S" if first_column(selection)[1] else "k"
-        found = [table.sizes[name] for name in ("label", "log L", "d")]
+        first, dimension, log_lik = table.sizes()
+        found = [first, log_lik, dimension]
         found += [table.criterion(n, star=not alone) for n in SHOWN]
         for name in table.hidden:
             of, tidy = (f"{join}{name}" * (len(table.hidden) > 1) for join in (" of ", "_"))
@@ -239,7 +234,7 @@ class FitTable(CandidateTable):
             notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")
         networks = isinstance(selection.candidates[0].label, str)
         title = "Fit of the networks" if networks else f"Fit by number of {unit}"
-        return [self.grid(title, selection, [*notes, *limits(selection)])]
+        return [_grid(title, self._columns(), [*notes, *limits(selection)])]
 
 
 def _p_value(p: float) -> str:
