@@ -9,8 +9,7 @@ import pytest
 import lacunet
 from lacunet.flags import Flag, Kind
 from lacunet.scores import SCORES
-from lacunet.selection.explanations import why_not_bic
-from lacunet.selection.sentences import answer, limits
+from lacunet.selection.sentences import answer, limits, why_not_bic
 from lacunet.wording import ON_COMMAND_LINE
 
 

@@ -66,11 +66,17 @@ from lacunet.selection.evaluating import (
     follow,
     latent_classes,
     lengthened,
+    ratio_tests,
     sizes_of_hidden,
 )
-from lacunet.selection.explanations import best_few, ratio_tests
 from lacunet.selection.joint_evidence import with_priors
-from lacunet.selection.measuring import by_measurements, measure_each, measure_posterior, quick
+from lacunet.selection.measuring import (
+    best_few,
+    by_measurements,
+    measure_each,
+    measure_posterior,
+    quick,
+)
 from lacunet.selection.misfit import misfit_of
 from lacunet.settings import DEFAULTS, Settings
 

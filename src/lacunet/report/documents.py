@@ -26,7 +26,7 @@ from lacunet.selection.average import ENOUGH, Labellings
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import Certainty, Factor
 from lacunet.selection.ensembles import Stack
-from lacunet.selection.explanations import calibration
+from lacunet.selection.grids import calibration
 from lacunet.selection.hidden_comparison import HiddenFound
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree

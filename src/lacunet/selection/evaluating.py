@@ -12,7 +12,7 @@ from functools import partial
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError, OptionError
-from lacunet.fitting.fit import Fit, Options, with_posterior
+from lacunet.fitting.fit import Fit, Options, learn, with_posterior
 from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
@@ -29,7 +29,9 @@ from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
 from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_at, score_fits
 from lacunet.selection.average import ENOUGH, FIRST, FURTHER, Label, Reach, check_prior
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
+from lacunet.selection.grids import STOP_AFTER
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
+from lacunet.summaries.ratio_tests import RatioTest, ratio_of_fits
 from lacunet.wording import range_words
 
 USUAL = NumberPrior()
@@ -297,3 +299,29 @@ def _rising(found: Selection) -> bool:
     """Whether the last number is so far ahead by its score that more must be tried."""
     values = [v if math.isfinite(v) else -math.inf for v in guesses(found).values()]
     return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE
+
+
+def ratio_tests(
+    table: Table,
+    networks: Mapping[int, Network],
+    tested: Sequence[int],
+    options: Options,
+    draws: int,
+    executor: Executor,
+    kept: Kept,
+) -> dict[int, RatioTest]:
+    """Test each number of states against one less, by the bootstrap; `networks` has those too."""
+    numbers = [k for k in tested if k - 1 in networks]
+    fits: dict[int, Fit] = {}
+    for k in sorted({n for pair in numbers for n in (pair - 1, pair)}):
+        # The prior has no part in ML fits.
+        problem = build_problem(table, networks[k], dirichlet(networks[k], PAPER_ALPHA))
+        quiet = executor.if_worth(problem.components.nanoseconds).silent()
+        fits[k] = learn(problem, options, executor=quiet)
+    found = {}
+    for i, k in enumerate(numbers):
+        part = executor.part(i / len(numbers), (i + 1) / len(numbers), f"{k} against {k - 1}")
+        found[k] = ratio_of_fits(
+            fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, kept=kept
+        )
+    return found

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.models.display import model_grids
 from lacunet.scores import SCORES
-from lacunet.selection.average import Labellings
+from lacunet.selection.average import Label, Labellings
 from lacunet.selection.certainty import TRUTH, Factor, How
-from lacunet.selection.explanations import STOP_AFTER, calibration, why_not_bic
 from lacunet.selection.misfit import misfit_grid
-from lacunet.selection.sentences import ONCE, WORTH_A_WORD, answer, labellings_matter, limits
+from lacunet.selection.sentences import (
+    ONCE,
+    WORTH_A_WORD,
+    answer,
+    labellings_matter,
+    limits,
+    why_not_bic,
+)
 from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Grid, Shown, chance, number, probability, share
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}
 COLUMNS = {score.name: score.column or score.title for score in KNOWN}
+STOP_AFTER = 20  # draws that gain as much as the data: p is far from small then, and soon known
 TESTS = "Bootstrap likelihood-ratio tests (ML fits)"
 
 
@@ -223,3 +231,39 @@ def _said_once(selection: Selection) -> list[str]:
             fits = Sizes(labels, "" if isinstance(labels[0], str) else selection.unit)
             lines.append(str(Flag(kind, detail=ends, fits=fits)))
     return lines
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Score − measured evidence, in nats, by score and candidate."""
+
+    errors: Mapping[str, Mapping[Label, float]]
+    stderr: Mapping[Label, float | None]  # none where the evidence is only bounded from below
+
+    @property
+    def nearest(self) -> str | None:
+        """The score with the smallest mean absolute error, of those that all of them have."""
+        means = {
+            name: math.fsum(map(abs, errors.values())) / len(errors)
+            for name, errors in self.errors.items()
+            if len(errors) == len(self.stderr) and all(map(math.isfinite, errors.values()))
+        }
+        return min(means, key=lambda name: means[name], default=None)
+
+
+def calibration(selection: Selection) -> Calibration | None:
+    """Hold the scores of measured candidates against the measurement; None if there is none.
+
+    A score at one mode is held against one labelling, as the paper counts; one that includes all
+    labellings against them all.
+    """
+    measured = [(c, c.measured) for c in selection.candidates if c.measured is not None]
+    if not measured:
+        return None
+    errors: dict[str, dict[Label, float]] = {}
+    for score in SCORES:
+        for c, m in measured:
+            if score.name in c.scores:
+                truth = m.value if score.every_labelling else m.one_labelling
+                errors.setdefault(score.name, {})[c.label] = c.scores[score.name].value - truth
+    return Calibration(errors, {c.label: m.stderr for c, m in measured})

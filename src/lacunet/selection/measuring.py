@@ -40,6 +40,7 @@ from lacunet.selection.certainty import (
 from lacunet.selection.joint_evidence import by_walk, guesses, known_exactly, may_matter
 from lacunet.settings import OF_PROBABILITY
 
+BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
 MOST_DOUBTED = 4e10  # and one whose chains do not agree: they walk on
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
@@ -189,6 +190,13 @@ def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED
 def quick(selection: Selection) -> Selection:
     """Leave the answer to the score to trust, because that was asked for."""
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
+
+
+def best_few(selection: Selection) -> list[Label]:
+    """The most probable candidates by the headline, in the order of the selection."""
+    p = {k: p if math.isfinite(p) else -1.0 for k, p in selection.posterior().items()}
+    best = sorted(p, key=lambda label: -p[label])[:BEST_FEW]
+    return [c.label for c in selection.candidates if c.label in best]
 
 
 @dataclass(frozen=True)

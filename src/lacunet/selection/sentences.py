@@ -1,22 +1,28 @@
-"""A selection in sentences: the answer, what limits it, and what to know of its candidates."""
+"""A selection in sentences: the answer, what limits it, and why BIC chooses otherwise."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lacunet.fitting.diagnose import state_sizes
 from lacunet.flags import Kind
-from lacunet.models.latent_class import has_classes
+from lacunet.models.latent_class import find_classes, has_classes
 from lacunet.selection.average import ENOUGH, FIRST, Labellings
 from lacunet.selection.certainty import Certainty
 from lacunet.tabular import chance, probability
 from lacunet.wording import range_words
 
 if TYPE_CHECKING:
-    from lacunet.selection.candidates import Selection
+    from lacunet.selection.candidates import Candidate, Selection
 
 RIVALS = 3  # other candidates that the answer names
 WORTH_A_WORD = 0.005  # probability of a candidate, or of a number of used classes, that is named
 NAMED = 4  # such numbers at most
+EDGE = 0.01  # a probability this near to 0 or 1 is at the edge
 ONCE = (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS)
 FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
 WHAT = {
@@ -205,3 +211,71 @@ def _used(selection: Selection) -> list[str]:
     worth = [(m, p) for n, (m, p) in enumerate(shares) if n == 0 or p >= WORTH_A_WORD]
     words = ", ".join(f"{m} ({chance(p, None)})" for m, p in worth[:NAMED])
     return [f"classes with at least one case: {words}"]
+
+
+@dataclass(frozen=True)
+class OtherChoice:
+    """What BIC chooses, and why, in words and in numbers."""
+
+    title: str
+    sentences: tuple[str, ...]
+    gain: float  # nats: how much better the larger of the two fits
+    charged: float  # nats: what BIC takes for its additional parameters
+    cost: float  # nats: what the evidence takes for them
+
+
+def why_not_bic(selection: Selection) -> OtherChoice | None:
+    """Explain why BIC chooses another candidate; None if it does not, or nothing is chosen."""
+    if selection.label is None or len(selection.candidates) < 2:
+        return None
+    other = max(selection.candidates, key=lambda c: c.fit.log_lik - _bic_charge(c))
+    best = selection.best
+    if other.label == best.label:
+        return None
+    small, large = sorted((best, other), key=lambda c: c.dimension)
+    factor = selection.bayes_factor(large.label, small.label).log
+    more = large.dimension - small.dimension
+    if not (more > 0 and math.isfinite(factor)):
+        return None
+    gain = large.fit.log_lik - small.fit.log_lik
+    charged, cost = _bic_charge(large) - _bic_charge(small), gain - factor
+    ways, numbered = "", large.log_labellings - small.log_labellings
+    if numbered > 0 and selection.score(selection.headline).every_labelling:
+        ways = (
+            f" {numbered:.1f} nats are off already, for {large.title} can be numbered in more ways."
+        )
+    cases = large.problem.cases
+    why = _why(large, cost < charged)
+    sentences = (
+        f"{large.title} fit {gain:.1f} nats better than {small.title}, by {more} more parameters.",
+        f"BIC takes {charged:.1f} nats for them, ½ log {cases:,.6g} each, as if all cases told.",
+        f"The evidence, an average over the parameters, takes {cost:.1f} nats.{why}{ways}",
+    )
+    says = "the evidence" if selection.certainty.reliable else "the answer above"
+    title = f"Why BIC says {other.label}, and {says} {best.label}"
+    return OtherChoice(title, sentences, gain, charged, cost)
+
+
+def _bic_charge(candidate: Candidate) -> float:
+    return 0.5 * candidate.dimension * math.log(candidate.problem.cases)
+
+
+def _why(large: Candidate, cheap: bool) -> str:
+    """What of this candidate makes its parameters cheaper, or dearer, than BIC thinks."""
+    model, point = large.fit.model, large.fit.point
+    if (classes := find_classes(model.network)) is None:
+        return ""
+    layout = model.network.layout
+    smallest = float(state_sizes(layout, point.N, classes.root).min())
+    if not cheap:
+        return (
+            f" That is more: a class of few cases (the smallest has {smallest:.1f}) leaves its "
+            "probabilities open, and most values that they could have fit badly."
+        )
+    theta = model.theta[layout.in_simplex & layout.learned]
+    edge = int(np.sum((theta < EDGE) | (theta > 1 - EDGE)))
+    edges = f", and {edge} of {theta.size} probabilities are at 0 or 1" if edge else ""
+    return (
+        " That is less, for a class is told by its own cases alone: the smallest has "
+        f"{smallest:.1f}{edges}."
+    )

@@ -22,9 +22,8 @@ from lacunet.report.page.render import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import TRUTH, How
-from lacunet.selection.explanations import why_not_bic
 from lacunet.selection.grids import TITLES, beside_classes, calibration_grid, factor_words
-from lacunet.selection.sentences import answer, cannot_tell, limits
+from lacunet.selection.sentences import answer, cannot_tell, limits, why_not_bic
 from lacunet.tabular import chance
 
 
