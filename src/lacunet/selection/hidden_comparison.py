@@ -220,9 +220,8 @@ def learn_classes(
     """Choose the number of classes as `select` does; twice as many are tried if the most win."""
     check_columns(table)
     prepare(executor, over_leaves(leaves_of(table, prior), 2))
-    most, label = FIRST, None
-    while label is None or (label == most and most < MOST):
-        most = FIRST if label is None else 2 * most
+    most = FIRST
+    while True:
         tried = evaluate(
             table,
             latent_classes(table, range(1, most + 1), prior),
@@ -231,7 +230,9 @@ def learn_classes(
             alpha=alpha,
             executor=executor,
         )
-        label = tried.label
+        if tried.label != most or most == MOST:
+            break
+        most *= 2
     found = measure_posterior(tried, goal=goal, executor=executor)
     certainty, best = found.certainty, found.best
     return LatentTree(
