@@ -108,9 +108,8 @@ class PriorSearch:
     kept: Candidate  # `now`, with its scores
     rival: Candidate | None = None  # the best graph with hidden variables, kept or not
     pair: Selection | None = None  # the comparison of `alone` and `rival`, where it was made
-    tried: dict[str, LatentGraphFit] = field(
-        default_factory=dict
-    )  # graphs with one hidden variable more
+    # Graphs with one hidden variable more, by label.
+    tried: dict[str, LatentGraphFit] = field(default_factory=dict)
 
     @classmethod
     def begin(
