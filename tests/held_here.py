@@ -1,7 +1,7 @@
 """A holder that keeps parts in this process: what plans ask of any holder, and nothing else."""
 
 from lacunet.runtime.executor import SERIAL
-from lacunet.runtime.rows import Held, Holder, NotPicklableError, cut
+from lacunet.runtime.rows import Held, Holder, NotPicklableError
 
 
 class HeldHere(Held):
@@ -24,5 +24,5 @@ class Here(Holder):
     def wants(self, rows):
         return True
 
-    def hold(self, rows):
-        return HeldHere(cut(rows))
+    def put(self, parts):
+        return HeldHere(parts)

@@ -58,15 +58,15 @@ def audit_grid(table: Table) -> Grid:
     """One row per column: its states, and how much of it is missing."""
     header: tuple[str, ...] = ("column", "states", "", "missing")
     left = {0, 2}
-    columns = [table.columns[j] for j in table.shown]
+    columns, missing = [table.columns[j] for j in table.shown], table.missing[list(table.shown)]
     rows = [
         (
             shorten(c.name, NAME_WIDTH),
             str(len(c.states)),
             shorten(_values(c), WIDTH),
-            f"{table.missing[j]:.1%}" if table.missing[j] else "–",
+            f"{share:.1%}" if share else "–",
         )
-        for c, j in zip(columns, table.shown, strict=True)
+        for c, share in zip(columns, missing, strict=True)
     ]
     more: list[tuple[str, ...]] = [()] * len(columns)
     if any(c.title for c in columns):

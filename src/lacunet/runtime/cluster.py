@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from lacunet.errors import LacunetError, WorkerError
 from lacunet.runtime.executor import SERIAL, Executor, Serial, Threads, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.runtime.rows import Held, Holder, MadeHere, NotPicklableError, SomeRows, cut
+from lacunet.runtime.rows import Held, Holder, MadeHere, NotPicklableError, SomeRows
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -227,7 +227,9 @@ class HeldByWorkers(Held[A]):
         shared.held.add(self)
 
     def then(self, function: Callable[[A], B]) -> HeldByWorkers[B]:
-        there = partial(self.ask, function)
+        def there(bundle: int) -> Future:
+            return self._ask(function, [bundle])[0]
+
         return HeldByWorkers(self._shared, self._bundles, there, self._here.then(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
@@ -237,29 +239,20 @@ class HeldByWorkers(Held[A]):
         found: dict[int, list[B]] = {}
         for _ in range(ATTEMPTS):
             left = [bundle for bundle in range(self._bundles) if bundle not in found]
-            bundles = results_of(self._shared.client, self._ask_all(function, left))
+            # A client sends its messages at least 10 ms apart. To forget what was asked before is
+            # one too: it is done after this, and not before, where the caller would wait.
+            self._asked = self._ask(function, left)
+            bundles = results_of(self._shared.client, self._asked)
             found |= {b: own for b, own in zip(left, bundles, strict=True) if own is not None}
             if len(found) == self._bundles:
                 return [one for bundle in range(self._bundles) for one in found[bundle]]
         raise lost_too_often()
 
-    def ask(self, function: Callable[[A], Any], bundle: int) -> Future:
-        """Have a function applied to the values of a bundle."""
-        client, values = self._shared.client, self._future(bundle)
-        with in_our_words(client):
-            return client.submit(_apply, function, values, pure=False)
-
-    def _ask_all(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
-        """Do the same for several, in one message.
-
-        A client sends its messages at least 10 ms apart. To forget what was asked before is one
-        too: it is done after this, and not before, where the caller would wait.
-        """
+    def _ask(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
+        """Have a function applied to the values of bundles, in one message."""
         client, values = self._shared.client, [self._future(bundle) for bundle in bundles]
         with in_our_words(client):
-            asked = client.map(_apply, [function] * len(values), values, pure=False)
-        self._asked = asked
-        return list(asked)
+            return list(client.map(_apply, [function] * len(values), values, pure=False))
 
     def _future(self, bundle: int) -> Future:
         with self._lock:
@@ -291,21 +284,17 @@ class Shared(Holder):
     open = True  # whether workers hold anything
 
     def __init__(self, client: Client) -> None:
+        super().__init__()
         self.client = client
         self.held: weakref.WeakSet[HeldByWorkers[Any]] = weakref.WeakSet()
-        self._rows: list[tuple[Any, HeldByWorkers[SomeRows]]] = []
 
     @staticmethod
     def wants(rows: SomeRows) -> bool:
         """Whether rows are too many for each worker to hold all of them."""
         return rows.codes.nbytes + rows.counts.nbytes >= MANY
 
-    def hold(self, rows: SomeRows) -> HeldByWorkers[SomeRows]:
+    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
         """Hand parts out: a bundle of neighbours to each thread of the workers."""
-        for codes, held in self._rows:
-            if codes is rows.codes:
-                return held
-        parts = cut(rows)
         number = min(len(parts), sum(self.client.nthreads().values()))
         bundles = np.array_split(np.arange(len(parts)), number)
 
@@ -313,9 +302,7 @@ class Shared(Holder):
             with in_our_words(self.client):
                 return self.client.scatter([[parts[i] for i in bundles[bundle]]], hash=False)[0]
 
-        held = HeldByWorkers(self, number, there, MadeHere(len(parts), parts.__getitem__))
-        self._rows.append((rows.codes, held))
-        return held
+        return HeldByWorkers(self, number, there, MadeHere(len(parts), parts.__getitem__))
 
     def close(self) -> None:
         """Let workers forget everything; from now on values are made here."""

@@ -9,7 +9,7 @@ import pickle
 import tempfile
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -85,13 +85,24 @@ class Holder(ABC):
 
     open: bool  # whether it still holds anything
 
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, Held[SomeRows]]] = []  # by their array of codes
+
     @abstractmethod
     def wants(self, rows: SomeRows) -> bool:
         """Whether there are so many rows that they had better be held there."""
 
     @abstractmethod
+    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
+        """Put parts of rows there."""
+
     def hold(self, rows: SomeRows) -> Held[SomeRows]:
         """Put rows there, in parts; the same array of codes is put there once."""
+        held = next((held for codes, held in self._rows if codes is rows.codes), None)
+        if held is None:
+            held = self.put(cut(rows))
+            self._rows.append((rows.codes, held))
+        return held
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         """Refuse to be pickled while it is open; afterwards it is None."""
@@ -212,22 +223,16 @@ class Disk(Holder):
     open = False  # it holds nothing that does not end by itself
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self.limit = limit
-        self._rows: list[tuple[Any, Held[SomeRows]]] = []
 
     def wants(self, rows: SomeRows) -> bool:
         needed = NEEDED * rows.codes.nbytes + BESIDES * len(rows.counts)
         return needed > room_in(self.limit)
 
-    def hold(self, rows: SomeRows) -> Held[SomeRows]:
+    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
         """Leave rows where they are: what is made of them is written."""
-        for codes, held in self._rows:
-            if codes is rows.codes:
-                return held
-        parts = cut(rows)
-        held = RowsHere(len(parts), parts.__getitem__)
-        self._rows.append((rows.codes, held))
-        return held
+        return RowsHere(len(parts), parts.__getitem__)
 
 
 class RowsHere(MadeHere[SomeRows]):
