@@ -73,11 +73,7 @@ def prior_curvature(
 
 
 def _plus_complete(
-    A: FloatArray,
-    problem: Problem,
-    theta: FloatArray,
-    N: FloatArray,
-    coordinates: FreeCoordinates,
+    A: FloatArray, problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
     """Add A_c of statistics N of categories: N_ij (diag θ − θθᵀ) for each parent configuration."""
     free = theta[coordinates.free]

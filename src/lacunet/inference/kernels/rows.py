@@ -288,11 +288,7 @@ def center_change(posterior: FloatArray, counts: FloatArray, change: FloatArray)
 
 @kernel
 def tangent_rows(
-    table: FloatArray,
-    direction: FloatArray,
-    index: IndexArray,
-    counts: FloatArray,
-    out: FloatArray,
+    table: FloatArray, direction: FloatArray, index: IndexArray, counts: FloatArray, out: FloatArray
 ) -> None:
     """Changes of the expected counts of patterns when their log weights move along a direction."""
     width = table.shape[1]

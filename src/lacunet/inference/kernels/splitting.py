@@ -30,11 +30,7 @@ from lacunet.inference.kernels.blocks import (
     put,
     sweep_cases,
 )
-from lacunet.inference.kernels.number_blocks import (
-    log_number_blocks,
-    number_odds,
-    numbers_under,
-)
+from lacunet.inference.kernels.number_blocks import log_number_blocks, number_odds, numbers_under
 from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scalar
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel

@@ -12,12 +12,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from lacunet.inference.kernels.lanes import LANES, add_lanes
-from lacunet.inference.kernels.rows import (
-    ROWS_AT_ONCE,
-    PatternArrays,
-    mark_blocks,
-    posterior_rows,
-)
+from lacunet.inference.kernels.rows import ROWS_AT_ONCE, PatternArrays, mark_blocks, posterior_rows
 from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.jit import kernel

@@ -97,10 +97,7 @@ def separator_steps(mine: IntArray, over: IntArray, cards: IntArray) -> tuple[In
 
 @kernel
 def write_trees(
-    kinds: ComponentKinds,
-    collectors: Collectors,
-    enumerated: float,
-    largest: float,
+    kinds: ComponentKinds, collectors: Collectors, enumerated: float, largest: float
 ) -> tuple[WrittenTrees, int]:
     """Cut every kind into cliques and write them; also the first that is too large, or -1."""
     number, most, families = kinds.member_starts.shape[0] - 1, len(kinds.member), len(kinds.family)
