@@ -95,7 +95,7 @@ def test_a_fit_on_a_device_is_the_fit():
     case = make_case([2, 3, 2, 4], 3, 400, missing=0.1, seed=2)
     here = learn(case.problem, Options(starts=8))
     found = learn(case.problem, Options(starts=8, device=DeviceName.CUDA))
-    assert isinstance(found.problem.device, Twin)
+    assert isinstance(found.problem.place.device, Twin)
     assert found.log_lik == pytest.approx(here.log_lik, rel=1e-9)
     np.testing.assert_allclose(found.model.theta, here.model.theta, atol=1e-6)
     again = pickle.loads(pickle.dumps(found.problem))  # it travels without what the device holds

@@ -126,7 +126,7 @@ def test_a_fit_of_numbers_on_a_device_is_the_fit():
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": np.where(z ^ (x[:, 0] > 3), "u", "v")})
     frame.loc[frame.index % 7 == 0, "b"] = np.nan
     here, there = (lacunet.fit(frame, 2, device=place, starts=8) for place in ("cpu", "cuda"))
-    assert isinstance(there.problem.device, Twin)
+    assert isinstance(there.problem.place.device, Twin)
     assert there.log_lik == pytest.approx(here.log_lik, rel=1e-9)
     np.testing.assert_allclose(there.model.theta, here.model.theta, rtol=1e-5, atol=1e-6)
     with pytest.raises(OptionError, match="numbers one by one, and these have covariances"):

@@ -79,6 +79,6 @@ def test_what_goes_from_case_to_case_is_refused_with_the_next_step():
 
 def test_what_is_held_elsewhere_does_not_travel():
     problem = in_parts(make_case([3, 2, 2], 2, 20, seed=1))
-    for thing in (problem, problem.holder, problem.components.plans[0]):
+    for thing in (problem, problem.place.holder, problem.components.plans[0]):
         with pytest.raises(NotPicklableError):
             pickle.dumps(thing)

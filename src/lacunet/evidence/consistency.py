@@ -59,7 +59,11 @@ def upper_bound(problem: Problem) -> float:
 
     Densities have no such bound; of very many rows, or rows that others hold, none is worked out.
     """
-    if not problem.layout.discrete or problem.held is not None or len(problem.counts) > MOST_ROWS:
+    if (
+        not problem.layout.discrete
+        or problem.place.holder is not None
+        or len(problem.counts) > MOST_ROWS
+    ):
         return math.inf
     n, rows = _alike(problem.codes, problem.counts)
     cases, patterns = _alike(problem.codes >= 0, problem.counts)

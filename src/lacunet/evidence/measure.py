@@ -94,7 +94,7 @@ def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: i
     for i, whole in enumerate(near):
         left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
         part = context.executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
-        goal, rows = Goal(clock.goal.target, left), whole.on(problem.device)
+        goal, rows = Goal(clock.goal.target, left), whole.on(problem.place.device)
         parts.append(measure(rows, method, goal, seed=seed, executor=part, kept=context.kept))
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
     errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none

@@ -70,7 +70,11 @@ def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
         counts: dict[str, str | float] = {"parameters": network.dimension, "rank": rank}
         yield Flag(Kind.TOO_MANY_PARAMETERS, detail=counts | {"unit": name})
         return
-    if find_classes(network) is None or problem.held is not None or not layout.in_tables.all():
+    if (
+        find_classes(network) is None
+        or problem.place.holder is not None
+        or not layout.in_tables.all()
+    ):
         return
     free = network.dimension - int(np.sum(layout.learned & (layout.pooled(N) < BOUNDARY)))
     if free > len(problem.counts):

@@ -118,7 +118,7 @@ class Objective:
 
     def at_all(self, thetas: Sequence[FloatArray]) -> list[Point]:
         """Run the E step at several θ: side by side, or many at once on a device."""
-        if self.problem.device is None:
+        if self.problem.place.device is None:
             return self.executor.map(self.at, thetas)
         points = list[Point]()
         for first in range(0, len(thetas), AT_ONCE):
@@ -193,7 +193,7 @@ def halving(
 
 def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:
     """Run a number of EM iterations from each point: side by side, or in step on a device."""
-    if objective.problem.device is None:
+    if objective.problem.place.device is None:
         return objective.executor.map(partial(em, objective, iterations=iterations), points)
     for _ in range(iterations):
         points = objective.at_all([objective.m_step(point.N, point.theta) for point in points])

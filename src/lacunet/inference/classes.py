@@ -58,7 +58,7 @@ def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
         return problem
     network = network_with_sizes(problem.network, sizes)
     alpha = network.layout.flat(prior_of_states(problem, sizes))
-    return problem_of_codes(problem.codes, problem.counts, network, alpha, problem.holder)
+    return problem_of_codes(problem.codes, problem.counts, network, alpha, problem.place.holder)
 
 
 def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArray]:

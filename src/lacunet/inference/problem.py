@@ -12,7 +12,7 @@ from lacunet.errors import DataError
 from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder, compact_cells
 from lacunet.inference.plans.decompose import totals
-from lacunet.inference.plans.parted import parted_components
+from lacunet.inference.plans.parted import HERE, Placement
 from lacunet.inference.plans.plan import LONG, Components
 from lacunet.inference.queries.query import ByRow, Query, with_auxiliary
 from lacunet.models import conjugacy
@@ -21,7 +21,7 @@ from lacunet.models.network import Network
 from lacunet.models.surgery import members
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
-from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
+from lacunet.runtime.rows import Holder, SomeRows, forget, in_passing, rows_at
 from lacunet.runtime.states import Numbers, State, label
 
 
@@ -109,9 +109,8 @@ class Problem:
     codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, decomposed
-    device: Device | None = None  # of the E steps; None: the processor
+    place: Placement = HERE  # where the rows are, and where E steps run
     design: SamplingDesign | None = None  # how rows were drawn, for standard errors
-    holder: Holder | None = None  # where the rows are, if not in this process
 
     @property
     def layout(self) -> Layout:
@@ -211,7 +210,7 @@ class Problem:
 
         Only their number decides: the part is the same on any device and for any holder.
         """
-        return self.at_most(PART).on(self.device) if len(self.counts) > LARGE else None
+        return self.at_most(PART).on(self.place.device) if len(self.counts) > LARGE else None
 
     def at_most(self, rows: int) -> "Problem":
         """A systematic sample of so many rows at most, weighted to stand for all."""
@@ -221,23 +220,21 @@ class Problem:
         counts = np.asarray(times * (self.cases / rows), dtype=np.float64)
         return problem_of_codes(rows_at(self.codes, taken), counts, self.network, self.alpha)
 
-    @cached_property
-    def held(self) -> Held[SomeRows] | None:
-        """The rows where the holder has them; None: they are here."""
-        return _held(self.holder, self.codes, self.counts)
-
     def on(self, device: Device | None) -> "Problem":
         """The same with E steps on a device; None is the processor."""
-        if device is None or self.device is not None:
+        if device is None or self.place.device is not None:
             return self
-        return replace(self, components=self.components.on(device), device=device)
+        return self._moved(device)
 
     @property
     def where_faster(self) -> "Problem":
         """The same with E steps on the processor, if they are too short for a device."""
-        if self.device is None or self.components.nanoseconds >= LONG:
-            return self
-        return replace(self, components=self.components.on(None), device=None)
+        long = self.place.device is None or self.components.nanoseconds >= LONG
+        return self if long else self._moved(None)
+
+    def _moved(self, device: Device | None) -> "Problem":
+        place = replace(self.place, device=device)
+        return replace(self, components=self.components.on(device), place=place)
 
     @property
     def fingerprint(self) -> str:
@@ -258,10 +255,8 @@ class Problem:
             [j for j, v in enumerate(network.observed) if v in members(network, i)]
             for i in self.childless
         ]
-        if self.held is not None:
-            return parted_components(self.held.then(partial(_mark_missing, columns)), whole, cells)
-        rows = _mark_missing(columns, SomeRows(self.codes, self.counts))
-        return Builder(whole, rows.codes, rows.counts, cells=cells).build().on(self.device)
+        rows, mark = SomeRows(self.codes, self.counts), partial(_mark_missing, columns)
+        return self.place.components(rows, whole, cells, mark)
 
     @cached_property
     def missing_at(self) -> IntArray:
@@ -306,12 +301,9 @@ def problem_of_codes(
 ) -> Problem:
     """Join rows that are coded already, (m, observed variables), and a network."""
     check_possible(network, codes)
-    cells, held = compact_cells(network), _held(holder, codes, counts)
-    if held is not None:
-        components = parted_components(held, network, cells)
-    else:
-        components = Builder(network, codes, counts, cells=cells).build()
-    return Problem(network, alpha, codes, counts, components, holder=holder)
+    rows, place = SomeRows(codes, counts), Placement(holder)
+    components = place.components(rows, network, compact_cells(network))
+    return Problem(network, alpha, codes, counts, components, place)
 
 
 def _mark_missing(columns: Sequence[Sequence[int]], rows: SomeRows) -> SomeRows:
@@ -319,10 +311,6 @@ def _mark_missing(columns: Sequence[Sequence[int]], rows: SomeRows) -> SomeRows:
     marks = [np.where((rows.codes[:, own] < 0).all(axis=1), 0, -1) for own in columns]
     codes = [rows.codes, *(mark[:, None].astype(rows.codes.dtype) for mark in marks)]
     return SomeRows(np.hstack(codes), rows.counts)
-
-
-def _held(holder: Holder | None, codes: CodeArray, counts: FloatArray) -> Held[SomeRows] | None:
-    return None if holder is None else holder.hold(SomeRows(codes, counts))
 
 
 def _same(one: Sequence[State], other: Sequence[State]) -> bool:

@@ -223,7 +223,7 @@ def forecast_measuring(
     if each or len(problems) == 1:
         return MeasuringForecast("the evidence of each, for its budget", one_by_one)
     numbers = [label for label in labels if isinstance(label, int)]
-    if any(problem.held is not None for problem in problems):
+    if any(problem.place.holder is not None for problem in problems):
         return MeasuringForecast("nothing: rows that are held in parts are not sampled", 0.0)
     if len(numbers) == len(labels) and can_walk(problems):
         rounds = rounds_worth(problems[-1], numbers, MOST_WALKED)

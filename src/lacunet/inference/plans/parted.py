@@ -1,4 +1,4 @@
-"""E steps over rows that are held elsewhere: each part has its own `Components`, results add up."""
+"""Where rows are: in memory, on disk or on workers; E steps over parts add up."""
 
 import math
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.plan import (
     CompletionSampler,
@@ -23,24 +24,43 @@ from lacunet.models.layout import Cells
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.runtime.rows import Held, SomeRows
+from lacunet.runtime.rows import Held, Holder, SomeRows
 
 T = TypeVar("T")
 
 
-def parted_components(rows: Held[SomeRows], network: Network, cells: Cells) -> Components:
-    """Decompose rows where they are held; only summaries of the parts are sent here."""
-    held = rows.then(partial(_build, network, cells))
-    seen, members, nanoseconds = zip(
-        *held.each(attrgetter("seen", "members", "nanoseconds")), strict=True
-    )
-    hidden = tuple(sorted(frozenset().union(*members)))
-    plans = (PartitionedEStep(held, hidden, sum(nanoseconds)),) if hidden else ()
-    return Components(_added(seen), plans, cells)
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where rows are held, and where E steps over them run."""
+
+    holder: Holder | None = None  # a disk or workers; None: the memory of this process
+    device: Device | None = None  # None: the processor
+
+    def components(
+        self,
+        rows: SomeRows,
+        network: Network,
+        cells: Cells,
+        change: Callable[[SomeRows], SomeRows] | None = None,
+    ) -> Components:
+        """Decompose rows, after a change, where they are held; from parts only summaries come."""
+        if self.holder is None:
+            return _build(network, cells, change(rows) if change else rows).on(self.device)
+        held = self.holder.hold(rows)
+        parts = (held.then(change) if change else held).then(partial(_build, network, cells))
+        seen, members, nanoseconds = zip(
+            *parts.each(attrgetter("seen", "members", "nanoseconds")), strict=True
+        )
+        hidden = tuple(sorted(frozenset().union(*members)))
+        plans = (PartitionedEStep(parts, hidden, sum(nanoseconds)),) if hidden else ()
+        return Components(_added(seen), plans, cells)
 
 
 def _build(network: Network, cells: Cells, rows: SomeRows) -> Components:
     return Builder(network, rows.codes, rows.counts, cells=cells).build()
+
+
+HERE = Placement()
 
 
 @dataclass(frozen=True, eq=False)
