@@ -9,7 +9,7 @@ from lacunet.inference.leaves import leaves_of
 from lacunet.models import conjugacy
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import NumberPrior
-from lacunet.report.more_documents import intervals_document
+from lacunet.report.fit_documents import intervals_document
 from mixtures import FAMILIES, mixture
 from people import FAST, KINDS, people
 

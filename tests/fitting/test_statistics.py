@@ -12,7 +12,7 @@ from lacunet.data.read import load_dataset
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.models.network import Model
-from lacunet.summaries.residuals import bivariate_residuals, goodness_of_fit, pair_table
+from lacunet.summaries.residuals import PairTables, bivariate_residuals, goodness_of_fit
 from lacunet.summaries.statistics import FORMULAS, classify, criteria, fit_statistics
 from problems import build, make, make_case, problem_for
 
@@ -160,7 +160,7 @@ def test_pairs_in_a_network_are_its_marginals():
     case = make(network, 40, seed=3)
     joint = oracle.joint(case.oracle())
     for i, j in itertools.combinations(range(1, 4), 2):
-        np.testing.assert_allclose(pair_table(case.model, i, j), oracle.marginal(joint, (i, j)))
+        np.testing.assert_allclose(PairTables(case.model)(i, j), oracle.marginal(joint, (i, j)))
     statistics = fit_statistics(case.problem, case.model)
     assert len(statistics.residuals) == 3
     assert statistics.log_lik == pytest.approx(

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import lacunet
 from lacunet.flags import Kind
 from lacunet.report.documents import to_json
-from lacunet.report.more_documents import three_step_document
+from lacunet.report.fit_documents import three_step_document
 from lacunet.summaries.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
 from lacunet.summaries.first_step import Correction
 from lacunet.summaries.identification import Why

@@ -18,7 +18,7 @@ from lacunet.cli.paths import READS
 from lacunet.cli.table_words import check_one_model, read_structure, settle, tell
 from lacunet.errors import OptionError
 from lacunet.report.documents import table_document
-from lacunet.report.more_documents import bootstrap_document, missing_document
+from lacunet.report.fit_documents import bootstrap_document, missing_document
 from lacunet.summaries.ratio_tests import REPLICATES
 
 

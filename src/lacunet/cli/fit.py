@@ -32,7 +32,7 @@ from lacunet.models.network import Network
 from lacunet.plots import plot_profile_lines
 from lacunet.plots.door import check_picture
 from lacunet.report.documents import fit_document
-from lacunet.report.more_documents import effects_document, intervals_document, statistics_document
+from lacunet.report.fit_documents import effects_document, intervals_document, statistics_document
 from lacunet.report.page.network_page import fitted_answer, on_a_page
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import FEWEST, check_number, check_replicates

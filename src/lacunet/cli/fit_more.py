@@ -19,7 +19,7 @@ from lacunet.cli.parsing import split
 from lacunet.cli.table_words import audit, doubt
 from lacunet.errors import OptionError
 from lacunet.plots import plot_group_profiles, plot_profile_lines
-from lacunet.report.more_documents import (
+from lacunet.report.fit_documents import (
     group_document,
     intervals_document,
     regression_document,

@@ -17,7 +17,7 @@ from lacunet.cli.table_words import read, say_not_shown
 from lacunet.data.write import append_columns, check_table_file, column_names, write_frames
 from lacunet.models.formats import check_stack_file, write_stack
 from lacunet.report.documents import imputation_document, stack_document, table_document
-from lacunet.report.more_documents import three_step_document, unusual_document
+from lacunet.report.fit_documents import three_step_document, unusual_document
 from lacunet.selection.ensembles import FOLDS
 from lacunet.selection.recipes import StackKind
 from lacunet.summaries.first_step import Assigning, Correction

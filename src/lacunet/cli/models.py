@@ -21,7 +21,7 @@ from lacunet.data.write import append_columns, column_names, write_codes
 from lacunet.errors import OptionError
 from lacunet.models.formats import write_model
 from lacunet.report.documents import scores_document, table_document
-from lacunet.report.more_documents import (
+from lacunet.report.fit_documents import (
     answer_document,
     assignment_document,
     most_probable_document,

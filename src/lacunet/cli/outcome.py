@@ -17,7 +17,7 @@ from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style
 from lacunet.plots.door import write_picture
 from lacunet.report.documents import described, selection_document, table_document, to_json
-from lacunet.report.more_documents import criteria_document, forecast_document
+from lacunet.report.fit_documents import criteria_document, forecast_document
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text

@@ -159,11 +159,6 @@ def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:
     return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
 
 
-def pair_table(model: Model, i: int, j: int, sizes: FloatArray | None = None) -> FloatArray:
-    """Give p(x_i, x_j) of two variables that can be seen; with other class sizes, (K,)."""
-    return PairTables(model, sizes)(i, j)
-
-
 class PairTables:
     """p(x_i, x_j) of any two variables of a model that can be seen.
 
