@@ -253,15 +253,12 @@ class OutcomeStep:
             seen = ONLY_SEEN.format(seen=len(states), states=values.shape[1])
             why = SCORE_TEST + (seen if len(states) < values.shape[1] else "")
         free = states if self.kind.number else states[1:]  # shares add up to 1
-        first, *others = which
-        values = values[others][:, free] - values[first, free]
-        turn = np.zeros((len(others), len(found.estimate)))
-        turn[np.arange(len(others)), others] = 1.0
-        turn[:, first] = -1.0
-        among = np.ix_(which, range(V.shape[1]), which, range(V.shape[1]))
-        turn, own = turn[:, which], V[among][:, free][:, :, :, free]
-        V = np.einsum("at,tpuq,bu->apbq", turn, own, turn).reshape(values.size, values.size)
-        return wald(name, values.reshape(-1), V, degrees, why)
+        at = np.array(which)
+        own, V = values[np.ix_(at, free)], V[np.ix_(at, free, at, free)]
+        apart, others = own[1:] - own[0], len(which) - 1
+        turn = np.hstack([-np.ones((others, 1)), np.eye(others)])
+        V = np.einsum("at,tpuq,bu->apbq", turn, V, turn).reshape(apart.size, apart.size)
+        return wald(name, apart.reshape(-1), V, degrees, why)
 
     def _all_alike(self) -> Identified:
         """Give what all rows show, in every class that shows it: without an error."""
