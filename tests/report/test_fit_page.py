@@ -6,7 +6,7 @@ import lacunet
 from lacunet.report.page import write_network_report
 from lacunet.report.page.network_page import fitted_answer, on_a_page
 from lacunet.report.page.selection_page import tiles
-from lacunet.selection import grids
+from lacunet.selection import sentences
 
 
 @pytest.fixture(scope="module")
@@ -39,4 +39,4 @@ def test_where_no_probability_can_be_told_none_is_shown(table, monkeypatch):
     assert tiles(chosen, [])[0][1] != "–"
     monkeypatch.setattr("lacunet.report.page.selection_page.cannot_tell", lambda _: True)
     assert tiles(chosen, [])[0][1:] == ("–", "cannot be told: the search is unstable")
-    assert not grids.cannot_tell(chosen)
+    assert not sentences.cannot_tell(chosen)
