@@ -41,7 +41,6 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.particles import Draws
 from lacunet.inference.symmetry import Symmetries, symmetries_of
-from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores.occupancy import log_factors
 
@@ -227,21 +226,8 @@ class AnnealedMass:
         return self._regions or []
 
 
-class UsedClasses:
+class UsedClasses(dict[int, AnnealedMass]):
     """E_m: parts of the evidence in which m classes are all used, made when first needed."""
-
-    def __init__(self) -> None:
-        self.masses: dict[int, AnnealedMass] = {}
-
-    def mass(
-        self, fewer: Problem, found: Sequence[HiddenSample], seed: int, context: RunContext
-    ) -> AnnealedMass:
-        """Give the mass of a problem in which all classes are to be used."""
-        m = classes_of(fewer.network).number
-        if m not in self.masses:
-            seeds = (seed, STREAM, m)
-            self.masses[m] = AnnealedMass(fewer, found, all_used(fewer), seeds, context)
-        return self.masses[m]
 
 
 class AnnealingRounds:
@@ -263,7 +249,7 @@ class AnnealingRounds:
         self.unfinished = False  # whether the time did not suffice for every sample
         try:
             if exchangeable(problem):
-                self._by_used_classes(problem, found, seed, shared or UsedClasses())
+                self._by_used_classes(problem, seed, UsedClasses() if shared is None else shared)
             else:
                 self.masses[0] = AnnealedMass(problem, found, ANYTHING, (seed, STREAM), context)
             for mass in self.masses.values():
@@ -273,11 +259,9 @@ class AnnealingRounds:
         except OutOfTimeError:
             self.unfinished = True
 
-    def _by_used_classes(
-        self, problem: Problem, found: Sequence[HiddenSample], seed: int, shared: UsedClasses
-    ) -> None:
+    def _by_used_classes(self, problem: Problem, seed: int, shared: UsedClasses) -> None:
         by_used = defaultdict(list)
-        for each in found:
+        for each in self.found:
             keep = used(problem, each.N)
             by_used[int(keep.sum())].append((each, keep))
         factors = log_factors(problem)
@@ -288,8 +272,11 @@ class AnnealingRounds:
             if fewer.exact:  # one class, unless numbers are missing that vary with others
                 self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
-            starts = [replace(f, N=without_empty(problem, fewer, f.N, keep)) for f, keep in alike]
-            self.masses[m] = shared.mass(fewer, starts, seed, self.context)
+            if m not in shared:
+                found = [replace(f, N=without_empty(problem, fewer, f.N, own)) for f, own in alike]
+                where = all_used(fewer), (seed, STREAM, m), self.context
+                shared[m] = AnnealedMass(fewer, found, *where)
+            self.masses[m] = shared[m]
 
     def _parts(self) -> list[tuple[int, ModeEstimate, LogMean]]:
         return [

@@ -6,7 +6,6 @@ is Beta. The copula ties the Betas of all rows together, as samples of the poste
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -144,7 +143,7 @@ class BetaCopula:
         return np.asarray(0.5 * ((u**2).sum(axis=1) - (whitened**2).sum(axis=0)) - log_det)
 
 
-class BridgeProposal(ABC):
+class _Proposal:
     """What is drawn, and weighed against the posterior; samples are weighed the other way."""
 
     def __init__(self, problem: Problem, reference: Reference, seed: Sequence[int]) -> None:
@@ -153,42 +152,18 @@ class BridgeProposal(ABC):
         self.allowed = all_used(problem)
         self.regions = Regions(symmetries_of(problem), [reference.exponents])
 
-    @property
-    @abstractmethod
-    def steps(self) -> int:
-        """Temperatures between it and the posterior."""
 
-    @abstractmethod
-    def forwards(self, groups: range, context: RunContext) -> tuple[FloatArray, FloatArray]:
-        """Log weights, and expected counts at the end, (…, size)."""
-
-    @abstractmethod
-    def backwards(
-        self, samples: Sequence[WalkSample], first: int, context: RunContext
-    ) -> tuple[FloatArray, IntArray]:
-        """Log weights, and which sample each came from; `first` is the number of samples before."""
-
-    @abstractmethod
-    def wide(self, forward: FloatArray, shared: FloatArray) -> bool:
-        """Whether more steps help better than more draws; `shared` is how much each one counts."""
-
-
-class AnnealingProposal(BridgeProposal):
+class AnnealingProposal(_Proposal):
     """Annealing, step by step."""
 
     def __init__(
         self, problem: Problem, reference: Reference, seed: Sequence[int], steps: int = STEPS
     ) -> None:
         super().__init__(problem, reference, seed)
-        self._steps = steps
+        self.steps = steps  # temperatures between the reference and the posterior
         self.path = AnnealingPath(problem, reference, self.allowed)
 
-    @property
-    def steps(self) -> int:
-        """Temperatures between the reference and the posterior."""
-        return self._steps
-
-    def wide(self, forward: FloatArray, shared: FloatArray) -> bool:  # noqa: ARG002
+    def wide(self, forward: FloatArray, _: FloatArray) -> bool:
         """Whether chains that end at home are too far apart."""
         home = forward[forward > -np.inf]
         return len(home) < 2 or float(home.std(ddof=1)) > WIDE
@@ -200,7 +175,10 @@ class AnnealingProposal(BridgeProposal):
     def backwards(
         self, samples: Sequence[WalkSample], first: int, context: RunContext
     ) -> tuple[FloatArray, IntArray]:
-        """Run a chain from each sample, labelled by parameters that are drawn for it."""
+        """Run a chain from each sample, labelled by parameters that are drawn for it.
+
+        Gives log weights, and which sample each came from; there were `first` samples before.
+        """
         seed = (*self.seed, first)
         N = np.stack([s.N for s in samples])
         draws = Draws(self.problem, np.random.default_rng(seed))
@@ -210,7 +188,7 @@ class AnnealingProposal(BridgeProposal):
         return new, np.arange(len(samples))
 
 
-class CopulaProposal(BridgeProposal):
+class CopulaProposal(_Proposal):
     """Parameters drawn from a copula that is fitted to samples, in one step."""
 
     steps = 1
@@ -231,7 +209,7 @@ class CopulaProposal(BridgeProposal):
         """Whether a copula can be fitted to so many."""
         return problem.layout.untied and problem.network.dimension <= FULL * samples
 
-    def wide(self, forward: FloatArray, shared: FloatArray) -> bool:  # noqa: ARG002
+    def wide(self, _: FloatArray, shared: FloatArray) -> bool:
         """Whether copula and posterior have hardly any mass in common."""
         return not float(shared.mean()) >= LEAST_SHARED
 
@@ -279,6 +257,9 @@ class CopulaProposal(BridgeProposal):
         finite = np.isfinite(u)
         log_weights, _ = self.copula.weighed(self.problem, np.where(finite, u, 0.0), at)
         return np.where(resolved & finite.all(axis=1), log_weights, np.inf)
+
+
+BridgeProposal: TypeAlias = AnnealingProposal | CopulaProposal
 
 
 def _resolved(log_share: FloatArray, log_left: FloatArray) -> tuple[LogShares, BoolArray]:

@@ -12,6 +12,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -221,10 +222,9 @@ class ParticleRounds:
 def _run_in_time(
     problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]
 ) -> ParticleRun | None:
-    try:
+    with suppress(OutOfTimeError):
         return run_particles(problem, particles, seed, clock)
-    except OutOfTimeError:
-        return None
+    return None
 
 
 def fitted(problem: Problem, seeds: Sequence[int], context: RunContext) -> list[FloatArray]:
@@ -239,11 +239,10 @@ def fitted(problem: Problem, seeds: Sequence[int], context: RunContext) -> list[
 def _fit_in_time(
     problem: Problem, context: RunContext, check: Callable[[], None], seed: int
 ) -> FloatArray | None:
-    try:
+    with suppress(OutOfTimeError):
         check()
         return _fit(problem, Options(seed=seed), context, check)
-    except OutOfTimeError:
-        return None
+    return None
 
 
 def _hurried(problem: Problem, seed: int, context: RunContext) -> FloatArray:
