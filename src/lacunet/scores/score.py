@@ -13,19 +13,7 @@ from lacunet.fitting.diagnose import Variational, at_theta, vary
 from lacunet.fitting.fit import Fit, Options, learn, softmax_climb
 from lacunet.fitting.maxima import BOTH, MASS
 from lacunet.flags import Flag, Kind
-from lacunet.inference.classes import (
-    FAILURES,
-    Expectation,
-    check_log_probability,
-    complete_counts,
-    expect,
-    failure,
-    is_above_zero,
-    network_with_sizes,
-    prior_of_states,
-    resizable,
-    with_sizes,
-)
+from lacunet.inference import classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.inference.symmetry import interchangeable
@@ -91,14 +79,14 @@ class ScoreInput:
         return self.parameters if self.effective_dimension is None else self.effective_dimension
 
     @cached_property
-    def expectation(self) -> Expectation:
+    def expectation(self) -> classes.Expectation:
         """E[N_ijk | D, θ] with barren variables left out, and log p(D | θ)."""
-        return expect(self.problem, self.theta, self.executor)
+        return classes.expect(self.problem, self.theta, self.executor)
 
     @cached_property
     def complete_counts(self) -> FloatArray:
         """E[N_ijk | D, θ] with everything filled in: the paper's imaginary data D′."""
-        return complete_counts(self.problem, self.theta)
+        return classes.complete_counts(self.problem, self.theta)
 
     @property
     def log_lik(self) -> float:
@@ -144,24 +132,26 @@ class Fitting:
         A prior that depends on the number of states (BDeu) thus shares nothing.
         """
         problem, how = self.problem, (self.options, self.rank)
-        alike = [h for h in interchangeable(problem) if resizable(problem.network, h)]
+        alike = [h for h in interchangeable(problem) if classes.resizable(problem.network, h)]
         if not alike or not problem.layout.plain:
             return id(problem), how
         network, sizes = problem.network, dict(self.sizes)
         cards = tuple(sizes.get(i, k) for i, k in enumerate(problem.layout.cards))
-        prior = b"".join(t.tobytes() for t in prior_of_states(problem, dict.fromkeys(alike, 1)))
+        prior = b"".join(
+            t.tobytes() for t in classes.prior_of_states(problem, dict.fromkeys(alike, 1))
+        )
         names = tuple(v.name for v in network.variables)
         return names, network.parents, network.hidden, cards, prior, how
 
     @property
     def dimension(self) -> int:
         """Number of free parameters."""
-        return network_with_sizes(self.problem.network, dict(self.sizes)).dimension
+        return classes.network_with_sizes(self.problem.network, dict(self.sizes)).dimension
 
     @property
     def sized(self) -> Problem:
         """The problem with these numbers of states."""
-        return with_sizes(self.problem, dict(self.sizes))
+        return classes.with_sizes(self.problem, dict(self.sizes))
 
     def fit(self, executor: Executor) -> Fit:
         """Learn; of fits that are not shown, scores want the mode of largest mass alone."""
@@ -222,8 +212,8 @@ class Score:
                     self._check(at, evidence)
                 else:
                     evidence = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
-            except FAILURES as error:
-                evidence = Evidence(self.name, {}, (failure(error),))
+            except classes.FAILURES as error:
+                evidence = Evidence(self.name, {}, (classes.failure(error),))
             at.taken[self.name] = replace(evidence, seconds=time.perf_counter() - began)
         return at.taken[self.name]
 
@@ -232,13 +222,13 @@ class Score:
         if not evidence.terms:
             return
         if self.lower and at.dimension == at.parameters:
-            check_log_probability(at.problem, self.name, evidence.terms)
+            classes.check_log_probability(at.problem, self.name, evidence.terms)
         elif not math.isfinite(evidence.value):
             raise ArithmeticError(f"it came out as {evidence.value}, which is not a finite number")
 
 
 def marked(problem: Problem, evidence: Evidence) -> Evidence:
     """Flag a value that no evidence can have."""
-    if not is_above_zero(problem, evidence.terms):
+    if not classes.is_above_zero(problem, evidence.terms):
         return evidence
     return replace(evidence, flags=(*evidence.flags, Flag(Kind.ABOVE_ZERO)))

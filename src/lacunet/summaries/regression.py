@@ -17,14 +17,8 @@ from lacunet.fitting.fit import Options
 from lacunet.fitting.logit import whole
 from lacunet.fitting.regression import ClassFit, climb_on, model_of
 from lacunet.flags import Flag, Kind
+from lacunet.inference import information
 from lacunet.inference.covariates import ClassProblem, CovariateDesign, build_class_problem
-from lacunet.inference.information import (
-    NOTHING,
-    root_of,
-    root_of_inverse,
-    row_scores,
-    spread_of_scores,
-)
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
@@ -32,14 +26,7 @@ from lacunet.models.network import Model
 from lacunet.models.surgery import predicted, with_shown
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.summaries.bootstrap import (
-    FEWEST,
-    check_number,
-    check_replicates,
-    draw_units,
-    replicated,
-    simulate_rows,
-)
+from lacunet.summaries import bootstrap, residuals
 from lacunet.summaries.coefficients import Coefficients
 from lacunet.summaries.identification import TOUCHED, Free, Why, without_end
 from lacunet.summaries.intervals import (
@@ -52,13 +39,6 @@ from lacunet.summaries.intervals import (
     on_boundary,
 )
 from lacunet.summaries.matching import cheapest_order, profile_distances
-from lacunet.summaries.residuals import (
-    PairResidual,
-    bivariate_residuals,
-    goodness_of_fit,
-    pair_residual,
-    worst_first,
-)
 from lacunet.summaries.statistics import FitStatistics, classify, criteria, few_pairs
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
@@ -179,12 +159,12 @@ def class_precision(fit: ClassFit) -> ClassPrecision:
     inside, separated = end_of_coefficients(fit, C)
     T = block_diag(inside, np.eye(len(free)))
     A, C = T.T @ A @ T, T.T @ C @ T
-    scale = np.sqrt(np.maximum(C.diagonal(), NOTHING))
-    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
+    scale = np.sqrt(np.maximum(C.diagonal(), information.NOTHING))
+    factor, flat, maximum = information.root_of_inverse(A / np.outer(scale, scale))
     root, design = T @ (factor / scale[:, None]), fit.given.plain.design
     if design is not None and maximum:  # a sandwich, as where there are no covariates
-        G = spread_of_scores(design, class_row_scores(fit, free), len(root))
-        root = root @ root_of(root.T @ G @ root)
+        G = information.spread_of_scores(design, class_row_scores(fit, free), len(root))
+        root = root @ information.root_of(root.T @ G @ root)
     flat = T @ (flat / scale[:, None])
     flat = flat / np.maximum(np.abs(flat).max(axis=0, initial=0.0), 1e-300)
     return ClassPrecision(fit, free, held_of(fit), root, flat, separated, maximum=maximum)
@@ -253,7 +233,7 @@ def class_row_scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, Flo
     given, theta = fit.given, fit.point.theta
     (posterior,) = given.problem.about_hidden(theta)
     expected, pattern = given.class_table(theta), given.design.pattern
-    for rows, of_items in row_scores(given.problem, theta, free):
+    for rows, of_items in information.row_scores(given.problem, theta, free):
         x = pattern[rows]
         apart = np.asarray(posterior)[rows, 1:] - expected[x, 1:]
         of_classes = np.einsum("ic,ip->icp", apart, given.design.matrix[x])
@@ -276,7 +256,7 @@ class ClassReplicates:
         held = given.items_of(held_of(self.fit).astype(np.float64)) > 0
         how = self.fit.objective.estimate, level, self.thetas, held
         model, stopped = model_of(self.fit), self.stopped
-        return replicated(given.plain, model, *how, stopped=stopped, seed=self.seed)
+        return bootstrap.replicated(given.plain, model, *how, stopped=stopped, seed=self.seed)
 
     def of_coefficients(self, found: Coefficients) -> Coefficients:
         """Give coefficients their errors and intervals by these refits."""
@@ -288,8 +268,8 @@ class ClassReplicates:
 def check_replicates_of(plain: Problem, replicates: int) -> None:
     """Refuse too few replicates, and weights without a survey design."""
     if plain.design is None:
-        check_replicates(plain.counts, replicates, FEWEST)
-    check_number(replicates, FEWEST)
+        bootstrap.check_replicates(plain.counts, replicates, bootstrap.FEWEST)
+    bootstrap.check_number(replicates, bootstrap.FEWEST)
 
 
 def class_replicates(
@@ -326,13 +306,13 @@ def _drawn(given: ClassProblem, theta: FloatArray, seed: int, replicate: int) ->
     """Draw data: units of a survey, or rows of the fit with the covariates and holes they had."""
     plain, design = given.plain, given.design
     if plain.design is not None:
-        counts = draw_units(plain.design, len(plain.codes), seed, replicate)
+        counts = bootstrap.draw_units(plain.design, len(plain.codes), seed, replicate)
         there = counts > 0
         rows = plain.codes[there], counts[there], plain.network, plain.alpha
         pattern = design.pattern[there]
     else:
         above = len(given.problem.network.variables) - 1
-        drawn, counts = simulate_rows(given.problem, theta, seed, replicate, above)
+        drawn, counts = bootstrap.simulate_rows(given.problem, theta, seed, replicate, above)
         network = with_shown(plain.network, drawn.variables[:-1])
         items: CodeArray = np.ascontiguousarray(drawn.codes[:, :-1])
         rows = items, counts, network, plain.alpha
@@ -351,10 +331,13 @@ def predicted_statistics(fit: ClassFit) -> FitStatistics:
     given, point, model = fit.given, fit.point, model_of(fit)
     problem, plain = given.problem, given.plain
     conditional = predicted(model, given.design.matrix)
-    sizes, pairs = given.class_table(point.theta)[given.design.pattern], list[PairResidual]()
+    sizes, pairs = (
+        given.class_table(point.theta)[given.design.pattern],
+        list[residuals.PairResidual](),
+    )
     if few_pairs(plain):
-        pairs = bivariate_residuals(model, plain.codes, plain.counts, sizes)
-        pairs = worst_first([*pairs, *_with_covariates(given, model, sizes)])
+        pairs = residuals.bivariate_residuals(model, plain.codes, plain.counts, sizes)
+        pairs = residuals.worst_first([*pairs, *_with_covariates(given, model, sizes)])
     return FitStatistics(
         model=model,
         estimate=fit.objective.estimate,
@@ -363,14 +346,16 @@ def predicted_statistics(fit: ClassFit) -> FitStatistics:
         dimension=fit.dimension,
         criteria=criteria(point.log_lik, fit.dimension, problem.cases),
         classification=classify(problem, point.theta),
-        goodness=goodness_of_fit(conditional, problem.codes, problem.counts, fit.dimension),
+        goodness=residuals.goodness_of_fit(
+            conditional, problem.codes, problem.counts, fit.dimension
+        ),
         residuals=tuple(pairs) if few_pairs(plain) else None,
     )
 
 
 def _with_covariates(
     given: ClassProblem, model: Model, sizes: FloatArray
-) -> Iterator[PairResidual]:
+) -> Iterator[residuals.PairResidual]:
     """Compare answers with each covariate that is categories, given it."""
     design, plain = given.design, given.plain
     for one, place in zip(design.covariates, design.places, strict=True):
@@ -388,4 +373,4 @@ def _with_covariates(
             table = plain.layout.table(model.theta, i)
             expected = (sizes[seen] @ table).T @ weighted
             answers = np.eye(len(item.states))[plain.codes[seen, column]]
-            yield pair_residual(item.name, one.name, answers.T @ weighted, expected)
+            yield residuals.pair_residual(item.name, one.name, answers.T @ weighted, expected)

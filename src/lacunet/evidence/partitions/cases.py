@@ -7,17 +7,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.inference.classes import exchangeable, with_classes
+from lacunet.inference.kernels import number_blocks
 from lacunet.inference.kernels.blocks import Leaves, ShownCells
-from lacunet.inference.kernels.number_blocks import (
-    BETA_BINOMIAL,
-    KNOWN,
-    NEGATIVE_BINOMIAL,
-    PLACES,
-    STUDENT,
-    NumberLeaves,
-    log_number_blocks,
-    work_out,
-)
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import LARGE, log_rising
 from lacunet.models import conjugacy
@@ -25,7 +16,11 @@ from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 # Predictive densities of the numbers whose statistics the kernels know.
-KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}
+KINDS = {
+    "gaussian": number_blocks.STUDENT,
+    "poisson": number_blocks.NEGATIVE_BINOMIAL,
+    "binomial": number_blocks.BETA_BINOMIAL,
+}
 MOST_LOOKED_UP = 1 << 22  # values of log Γ that are kept of one leaf
 AS_MANY = 8.0  # categories whose cells cost as much as that of a number
 
@@ -108,7 +103,7 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
         # Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0.
         empty = gammaln(prior[prior < LARGE]).sum() - gammaln(total[total < LARGE]).sum()
         if own is not None:
-            empty += log_number_blocks(own, own, own.prior[None], 0, 0)
+            empty += number_blocks.log_number_blocks(own, own, own.prior[None], 0, 0)
         a = float(problem.layout.table(alpha, classes.root)[0])
         found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, float(empty), own))
     return found
@@ -116,13 +111,13 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
 
 def _number_leaves(
     problem: Problem, alphas: Sequence[FloatArray], leaves: Sequence[int], codes: IntArray
-) -> list[NumberLeaves]:
+) -> list[number_blocks.NumberLeaves]:
     """Write what rows, (R, leaves), show of numbers, and several priors of one class."""
     variables = [problem.network.variables[i] for i in leaves]
     shown = codes >= 0
     leaf = np.nonzero(shown)[1]
-    T = np.zeros((len(leaf), PLACES))
-    priors = np.zeros((len(alphas), len(leaves), PLACES + KNOWN))
+    T = np.zeros((len(leaf), number_blocks.PLACES))
+    priors = np.zeros((len(alphas), len(leaves), number_blocks.PLACES + number_blocks.KNOWN))
     for g, (i, v) in enumerate(zip(leaves, variables, strict=True)):
         values = v.statistics_of(codes[shown[:, g], g])
         T[leaf == g, : values.shape[1]] = values
@@ -132,12 +127,12 @@ def _number_leaves(
     gamma_at, log_gamma = _log_gamma_tables(problem, leaves, kinds, priors)
     starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
     found = [
-        NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
+        number_blocks.NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
         for prior, at in zip(priors, gamma_at, strict=True)
     ]
     for own in found:
         for g in range(len(leaves)):
-            work_out(own, own.prior[None], 0, g)
+            number_blocks.work_out(own, own.prior[None], 0, g)
     return found
 
 
@@ -170,9 +165,9 @@ def _highest(problem: Problem, leaf: int) -> FloatArray:
 def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[float, FloatArray]]:
     """What log Γ is ever taken of: a, and what comes to it, for three arguments of a leaf."""
     none = 1.0, np.empty(0)
-    if kind == STUDENT:  # a + n/2; hyper[3] is 2 a + 1
+    if kind == number_blocks.STUDENT:  # a + n/2; hyper[3] is 2 a + 1
         return [((hyper[3] - 1.0) / 2.0, np.arange(highest[3] + 1.0) / 2.0), none, none]
-    if kind == NEGATIVE_BINOMIAL:
+    if kind == number_blocks.NEGATIVE_BINOMIAL:
         return [(hyper[0], np.arange(highest[0] + 1.0)), none, none]
     exponents, ends = [hyper[0], hyper[1], hyper[:2].sum()], [*highest, highest.sum()]
     return [(a, np.arange(end + 1.0)) for a, end in zip(exponents, ends, strict=True)]

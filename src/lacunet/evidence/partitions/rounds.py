@@ -8,15 +8,8 @@ from functools import partial
 import numpy as np
 
 from lacunet.evidence.estimate import leave_one_out
+from lacunet.evidence.partitions import chains
 from lacunet.evidence.partitions.cases import leaves_by_prior
-from lacunet.evidence.partitions.chains import (
-    STATE_OF_CHAIN,
-    Stretch,
-    joined_priors,
-    no_notes,
-    several_starts,
-    walk_on,
-)
 from lacunet.evidence.partitions.levels import (
     WORTH,
     Occupancy,
@@ -83,7 +76,7 @@ class Rounds:
         self.executor, self.kept = executor, kept
         several = several or WalkedPriors.only(problem.alpha)
         leaves = leaves_by_prior(problem, several.alphas)
-        self.priors = joined_priors(leaves)
+        self.priors = chains.joined_priors(leaves)
         cases = len(leaves[0].row)
         last = min(max(numbers), cases)
         each = [Occupancy(tuple(numbers), own.a, float(cases), 1, last) for own in leaves]
@@ -101,14 +94,16 @@ class Rounds:
         ]
         self.split = SharesOfPriors(self.levels, np.array(one_block), several.base)
         self.often = np.array([float(cases), float(TRIED)])
-        self.chains = several_starts(problem, leaves, fits, self.first, self.last, seed)
+        self.chains = chains.several_starts(problem, leaves, fits, self.first, self.last, seed)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.hope: FloatArray = np.zeros(last - 1)  # (M − 1,) see `_hope`
-        self.survey = no_notes(last + 2, len(leaves), 0)  # with an axis for chains before others
+        self.survey = chains.no_notes(
+            last + 2, len(leaves), 0
+        )  # with an axis for chains before others
         self.surveyed: FloatArray = np.zeros(0)  # their reference,
         self.noted: FloatArray = np.zeros(0)  # and that of the rounds that measure
         self._noted: list[Notes] = []  # the notes of each of these
-        self.apart = self._apart(no_notes(last + 2, len(leaves)))  # (M, S) see `_apart`
+        self.apart = self._apart(chains.no_notes(last + 2, len(leaves)))  # (M, S) see `_apart`
 
     @property
     def number(self) -> int:
@@ -269,8 +264,10 @@ class Rounds:
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
         levels = LevelWeights(rise, np.exp(noted))
-        go_on = partial(walk_on, Stretch(levels, sweeps, self.priors, self.split.log_weights))
-        walked = self.kept.map(go_on, self.chains, self.executor, packing=STATE_OF_CHAIN)
+        go_on = partial(
+            chains.walk_on, chains.Stretch(levels, sweeps, self.priors, self.split.log_weights)
+        )
+        walked = self.kept.map(go_on, self.chains, self.executor, packing=chains.STATE_OF_CHAIN)
         self.chains = [chain for chain, _ in walked]
         return Notes(*map(np.array, zip(*(notes for _, notes in walked), strict=True)))
 

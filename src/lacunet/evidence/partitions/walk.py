@@ -17,20 +17,12 @@ from functools import partial
 import numpy as np
 from scipy.special import softmax
 
+from lacunet.evidence import roundings
 from lacunet.evidence.estimate import Verdict, jackknife_error
 from lacunet.evidence.partitions.cases import shown_cells, walkable
 from lacunet.evidence.partitions.chains import CHAINS, doubts
 from lacunet.evidence.partitions.levels import WalkedPriors
 from lacunet.evidence.partitions.rounds import LEARNING, MOST_LEARNING, ROUND, SURVEY, Rounds
-from lacunet.evidence.roundings import (
-    ROUNDINGS,
-    bound_near,
-    joined,
-    mean_of_roundings,
-    mean_shares,
-    nearest_whole,
-    roundings,
-)
 from lacunet.flags import Flag
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.splitting import SCANS, TRIED
@@ -87,14 +79,14 @@ class Walk:
 
 def can_walk(problems: Sequence[Problem]) -> bool:
     """Whether walks can measure all these problems, whatever the weights of rows."""
-    return walkable([nearest_whole(problem) for problem in problems])
+    return walkable([roundings.nearest_whole(problem) for problem in problems])
 
 
 def work_of_walks(problem: Problem, numbers: Sequence[int], goal: WalkGoal) -> float:
     """Numbers that the walks of a problem touch at most; unlike seconds, the same every time."""
-    sweep = shown_cells(nearest_whole(problem)) * (max(numbers) + TRIED * (SCANS + 2))
+    sweep = shown_cells(roundings.nearest_whole(problem)) * (max(numbers) + TRIED * (SCANS + 2))
     sweeps = LEARNING * MOST_LEARNING + SURVEY + ROUND * goal.rounds
-    return CHAINS * sweeps * sweep * (1 if problem.whole else ROUNDINGS)
+    return CHAINS * sweeps * sweep * (1 if problem.whole else roundings.ROUNDINGS)
 
 
 def walk_numbers(
@@ -170,7 +162,7 @@ def _over_roundings(
 
     What the walks found is brought to the weights by the variational bound of every number.
     """
-    near, fits = roundings(problem, walk.keywords["seed"]), walk.keywords["fits"]
+    near, fits = roundings.roundings(problem, walk.keywords["seed"]), walk.keywords["fits"]
     ends = np.linspace(0.0, 1.0, len(near) + 1)
     goal = replace(goal, target=goal.target * math.sqrt(len(near)))  # their mean is so much surer
     walks = [
@@ -180,11 +172,11 @@ def _over_roundings(
     first = walks[0]
 
     def bounds(of: Problem) -> FloatArray:
-        return np.array([bound_near(with_classes(of, k), fits[k]) for k in first.numbers])
+        return np.array([roundings.bound_near(with_classes(of, k), fits[k]) for k in first.numbers])
 
     above = np.array([w.values - bounds(p) for w, p in zip(walks, near, strict=True)])
     errors = np.array([jackknife_error(own.replicates) for own in walks])
-    mean, covariance = mean_of_roundings(above, errors)
+    mean, covariance = roundings.mean_of_roundings(above, errors)
     values = bounds(problem) + mean
     sure = all(own.verdict is not Verdict.LOWER_BOUND for own in walks)
     apart = [w.by_prior - w.values[:, None] for w in walks if w.by_prior is not None]
@@ -195,8 +187,8 @@ def _over_roundings(
         measured=frozenset.intersection(*(own.measured for own in walks)),
         anchored=all(own.anchored for own in walks),
         verdict=first.verdict if sure else Verdict.LOWER_BOUND,
-        used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
-        **joined(problem, walks),
+        used_of={k: roundings.mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
+        **roundings.joined(problem, walks),
         by_prior=values[:, None] + np.mean(apart, axis=0) if apart else None,
         by_prior_replicates=None,
     )
