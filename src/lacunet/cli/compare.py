@@ -1,8 +1,4 @@
-"""`lacunet compare`: which structure?
-
-`lacunet compare-missing`: missing at random, or missing as an answer?
-`lacunet lrt`: one more class? The bootstrap likelihood-ratio test.
-"""
+"""`lacunet compare`, `compare-missing` and `lrt`: structures, missing values, one more class."""
 
 from pathlib import Path
 from typing import Annotated
@@ -152,13 +148,9 @@ def lrt(
     sizes = parse_hidden(hidden)
     table, given = read_structure(data, network, sizes, asked, states + 1)
     with asked.work() as how:
+        if given is not None:
+            how |= {"network": given.network, "hidden": given.hidden}
         found = api.likelihood_ratio_test(
-            table,
-            states,
-            network=None if given is None else given.network,
-            hidden={} if given is None else given.hidden,
-            replicates=replicates,
-            stop_after=stop_after,
-            **how,
+            table, states, replicates=replicates, stop_after=stop_after, **how
         )
     show(found, {"data": table_document(table), **bootstrap_document(found)}, asked.form)

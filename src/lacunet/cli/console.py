@@ -1,7 +1,4 @@
-"""What nobody expected: one sentence, the details in a file, and how to report it.
-
-How the command line talks: results on stdout, everything else on stderr.
-"""
+"""Results on stdout, all else on stderr; errors as one sentence, defects with a file of details."""
 
 import functools
 import os
@@ -47,51 +44,31 @@ class TerminatedError(KeyboardInterrupt):
     """Somebody asked the program to end: it cleans up as after Ctrl-C."""
 
 
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise TerminatedError
-
-
 def end_as_interrupted() -> None:
     """Let SIGTERM end the program as Ctrl-C does, not between two bytes."""
-    signal.signal(signal.SIGTERM, _end)
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TerminatedError
+
+    signal.signal(signal.SIGTERM, end)
 
 
-def is_defect(error: BaseException) -> bool:
-    """Whether an error is none that this program raises on purpose."""
-    return isinstance(error, ImpossibleNumberError) or not isinstance(error, LacunetError)
-
-
-def describe_defect(error: BaseException) -> str:
-    """Write the details to a file, and give the sentence that names it."""
-    what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
-    return (
-        f"this is a defect of lacunet, not of your data ({what[:300]}). {_written(error)} Please "
-        f"report it with that file, at {REPORT}; --debug shows where it happened."
-    )
-
-
-def _written(error: BaseException) -> str:
+def _written_details(error: BaseException) -> str:
+    """Write what is known of a defect to a file, and name it."""
+    lines = [f"lacunet {__version__}, Python {platform.python_version()}, {platform.platform()}"]
+    for name in PACKAGES:
+        try:
+            lines.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            lines.append(f"{name} (none)")
+    lines += ["", shlex.join(["lacunet", *sys.argv[1:]]), "", ""]
     try:
         handle, path = tempfile.mkstemp(prefix="lacunet-defect-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(_details(error))
+            file.write("\n".join(lines) + "".join(traceback.format_exception(error)))
     except OSError as refused:
         return f"The details could not be written ({refused.strerror or refused})."
     return f"The details are in {path}."
-
-
-def _details(error: BaseException) -> str:
-    lines = [f"lacunet {__version__}, Python {platform.python_version()}, {platform.platform()}"]
-    lines += [f"{name} {_version(name)}" for name in PACKAGES]
-    lines += ["", shlex.join(["lacunet", *sys.argv[1:]]), ""]
-    return "\n".join(lines) + "\n" + "".join(traceback.format_exception(error))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(none)"
 
 
 P = ParamSpec("P")
@@ -146,7 +123,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             sys.stdout.flush()  # here, where what goes wrong becomes a sentence
             return result
         except LacunetError as error:
-            if is_defect(error):
+            if isinstance(error, ImpossibleNumberError):
                 raise _defect(error) from None
             raise _refused(str(error)) from None
         except MemoryError as error:
@@ -180,20 +157,26 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _defect(error: BaseException) -> typer.Exit:
-    """Say what nobody expected, and where the details are."""
+    """Say what is wrong with the program, and where the details are."""
     if SWITCHES.debug:
         raise error
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]defect:[/] {escape(describe_defect(error))}"
+    what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+    _complain(
+        "defect",
+        f"this is a defect of lacunet, not of your data ({what[:300]}). {_written_details(error)} "
+        f"Please report it with that file, at {REPORT}; --debug shows where it happened.",
     )
     return typer.Exit(DEFECT)
 
 
 def _refused(message: str) -> typer.Exit:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]error:[/] {escape(harmless(message))}"
-    )
+    _complain("error", harmless(message))
     return typer.Exit(BAD_INPUT)
+
+
+def _complain(what: str, message: str) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[bold red]{what}:[/] {escape(message)}")
 
 
 def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:

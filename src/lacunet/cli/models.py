@@ -1,10 +1,4 @@
-"""`lacunet query`: what does a network say, given what is known of a case?
-
-`lacunet random`: a random naive-Bayes model, as in the paper.
-`lacunet score`: every score of a given model.
-`lacunet simulate`: data from a model.
-`lacunet assign`: which class is each row in?
-"""
+"""`lacunet query`, `random`, `score`, `simulate` and `assign`: what is done with a model."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias

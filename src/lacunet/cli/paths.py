@@ -1,8 +1,7 @@
 """Paths in options: which are read, which are written; no output takes the place of an input.
 
-Every parameter of a command that is a path has a role in its annotation: `Reads` or `Writes`. A
-command with a path that has none cannot be made. All paths of a command line are compared before
-any work begins.
+Every parameter of a command that is a path has a role in its annotation, `Reads` or `Writes`. All
+paths of a command line are compared before any work begins.
 """
 
 import fnmatch
@@ -38,7 +37,7 @@ READS = Reads()
 
 
 @dataclass(frozen=True)
-class Place:
+class PathGiven:
     """One path of a command line."""
 
     option: str  # as people write it: --save, or DATA
@@ -91,12 +90,12 @@ def check_paths(
 ) -> None:
     """Refuse, before the work, outputs that cannot be written or that replace another path."""
     places = [
-        Place(_option(parameter), path, role)
+        PathGiven(_option(parameter), path, role)
         for parameter in parameters
         if (role := role_of(parameter)) is not None
-        for path in _paths(given[parameter.name])
+        for path in _listed(given[parameter.name])
     ]
-    written: list[Place] = []
+    written: list[PathGiven] = []
     for place in places:
         if isinstance(place.role, Writes):
             place.role.check(place.path)
@@ -108,7 +107,7 @@ def check_paths(
                 _check_kept(output, place, overwrite)
 
 
-def _check_apart(place: Place, others: Iterable[Place]) -> None:
+def _check_apart(place: PathGiven, others: Iterable[PathGiven]) -> None:
     """Refuse two outputs of which one would take the place of the other, or stand in its way."""
     for other in others:
         if place.replaces(other.path) or other.replaces(place.path):
@@ -123,7 +122,7 @@ def _check_apart(place: Place, others: Iterable[Place]) -> None:
                 )
 
 
-def _check_kept(output: Place, place: Place, overwrite: bool) -> None:
+def _check_kept(output: PathGiven, place: PathGiven, overwrite: bool) -> None:
     """Refuse an output that would take the place of an input, unless that is asked for."""
     files = _files(place.path)
     for file in files:
@@ -149,8 +148,7 @@ def _files(path: Path) -> list[Path]:
         return []
 
 
-def _paths(value: Path | Sequence[Path] | None) -> Sequence[Path]:
-    """Give the paths of a parameter: none, one or several."""
+def _listed(value: Path | Sequence[Path] | None) -> Sequence[Path]:
     return [] if value is None else [value] if isinstance(value, Path) else value
 
 
