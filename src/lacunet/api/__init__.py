@@ -53,8 +53,13 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.measuring import likelihood_ratio_test, log_evidence, log_evidence_bounds
-from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
+from lacunet.api.measuring import (
+    compare_missing,
+    likelihood_ratio_test,
+    log_evidence,
+    log_evidence_bounds,
+    missing_as_state,
+)
 from lacunet.api.queries import (
     answer,
     d_separated,
@@ -74,4 +79,10 @@ from lacunet.api.results import (
 from lacunet.api.selecting import compare, select, structures
 from lacunet.api.stacking import own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
-from lacunet.api.structure import as_sketch, edges_given, sketched, structured
+from lacunet.api.structure import (
+    as_sketch,
+    edges_given,
+    sketched,
+    structured,
+    table_with_model,
+)

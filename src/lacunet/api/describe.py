@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, overload
 from lacunet.api.engine import at_work
 from lacunet.api.fitting import parameters_for
 from lacunet.api.inputs import as_model
-from lacunet.api.missing import table_with_model
 from lacunet.api.options import DESIGN, READ, WORK, ReadSettings, SettingsLike, divide, with_options
+from lacunet.api.structure import table_with_model
 from lacunet.errors import ModelError
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate

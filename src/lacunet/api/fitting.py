@@ -18,7 +18,6 @@ from lacunet.api.inputs import (
     one_alpha,
     table_of,
 )
-from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import (
     FIT,
     READ,
@@ -30,7 +29,13 @@ from lacunet.api.options import (
     with_options,
 )
 from lacunet.api.results import Scores
-from lacunet.api.structure import EdgesLike, one_number, table_and_structure
+from lacunet.api.structure import (
+    EdgesLike,
+    one_number,
+    table_and_structure,
+    table_with_model,
+    with_answers,
+)
 from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.table import Table
 from lacunet.data.transform import missing_as_state, with_missing_states

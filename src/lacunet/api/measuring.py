@@ -1,7 +1,4 @@
-"""The evidence itself, with an error bar: `log_evidence` and its bounds from both sides.
-
-One more class? The bootstrap likelihood-ratio test.
-"""
+"""The evidence with its error, likelihood-ratio tests, and missing values as answers."""
 
 from __future__ import annotations
 
@@ -17,13 +14,26 @@ from lacunet.api.inputs import (
     as_knowledge,
     as_model,
     as_table,
+    as_written,
     check_unpredicted,
     table_for,
     to_vary,
 )
-from lacunet.api.options import NUMBERS, READ, SAMPLE, WORK, SettingsLike, divide, with_options
+from lacunet.api.options import (
+    LEARN,
+    NUMBERS,
+    READ,
+    SAMPLE,
+    WORK,
+    ReadSettings,
+    SettingsLike,
+    divide,
+    with_options,
+)
 from lacunet.api.structure import one_number, structured, table_and_structure
 from lacunet.data.design import flags_of
+from lacunet.data.table import Table
+from lacunet.data.transform import missing_as_state as as_state
 from lacunet.errors import OptionError
 from lacunet.evidence.consistency import Sandwich, sandwich
 from lacunet.evidence.estimate import Measurement, Method
@@ -31,14 +41,16 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import prepare_sampling
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import open_device
-from lacunet.inference.problem import Problem, build_problem
+from lacunet.inference.problem import build_problem
 from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.network import Network
 from lacunet.models.prior import PAPER_ALPHA, dirichlet
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.scores import HEADLINE
 from lacunet.selection.evaluating import latent_classes, sizes_of_hidden
+from lacunet.selection.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
 
@@ -86,10 +98,11 @@ def log_evidence(
     structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     problem = problem.on(open_device(settings.options.device))
-    with (
-        at_work(settings, listener) as engine,
-        closing(_kept(resume, problem, settings)) as kept,
-    ):
+    about = {name: getattr(settings, name) for name in ("seed", "method", "target", "device")}
+    if resume:
+        about |= {"problem": problem.fingerprint, "version": __version__}
+    kept = Kept(resume, about)
+    with at_work(settings, listener) as engine, closing(kept):
         prepare_sampling(engine.executor, structure)
         found = measure(
             problem,
@@ -100,15 +113,6 @@ def log_evidence(
             kept=kept,
         )
     return replace(found, notes=(*found.notes, *flags_of(table.design)))
-
-
-def _kept(resume: StrPath | None, problem: Problem, settings: Settings) -> Kept:
-    """Open the file of work that may have been stopped; other work is refused."""
-    if resume is None:
-        return Kept()
-    about = {"problem": problem.fingerprint, "version": __version__}
-    asked = ("seed", "method", "target", "device")
-    return Kept(resume, {**about, **{name: getattr(settings, name) for name in asked}})
 
 
 @with_options(*READ, *WORK, "alpha", "device", *SAMPLE)
@@ -225,3 +229,77 @@ def the_one(structure: Network, hidden: Hidden) -> str:
             "A test is about one: give the others theirs, as in --hidden NAME=STATES."
         )
     return names[0]
+
+
+ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, and one question
+
+
+@with_options(*READ)
+def missing_as_state(data: object, **options: Any) -> Table:
+    """Give a table in which a hole is a state of its own, '(missing)', of every column with holes.
+
+    Its evidence cannot be compared with that of the table with holes: it is about more data, for
+    it says which cells are missing. `compare_missing` compares the two.
+
+    Parameters
+    ----------
+    data
+        Anything that `read_table` reads, or a table.
+    **options
+        As for `read_table`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = missing_as_state(np.array([[0.0, 1.0], [1.0, np.nan], [np.nan, 0.0]]))
+    >>> [column.states for column in table.columns]
+    [(0, 1, '(missing)'), (0, 1, '(missing)')]
+    """
+    return as_state(as_written(data, ReadSettings(**options), numbers=isinstance(data, Table)))
+
+
+@with_options(*LEARN, "scores")
+def compare_missing(
+    data: object,
+    states: int | None = None,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    both_ways: bool = False,
+    settings: SettingsLike = ONE_SCORE,
+    listener: Listener = ignore,
+    **options: Any,
+) -> MissingComparison:
+    """Missing at random, or missing as an answer? The Bayes factor, overall and by column.
+
+    Both readings are models of the values *and* of which cells are missing: at random, a cell of a
+    column is missing with the same probability in every class; as an answer, with one for each.
+
+    Parameters
+    ----------
+    data
+        A table with holes, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model, at least 2.
+    network, hidden
+        Instead: a network with one hidden variable.
+    both_ways
+        Also compare, for each column, whether its holes go with the classes when all others do.
+    settings, listener, **options
+        Settings by name, as alpha, starts, seed, threads, scores, or as objects of `ReadSettings`,
+        `SearchSettings` and `ComputeSettings`; see `select`.
+    """
+    settings, reading = divide(settings, options)
+    table, structure = table_and_structure(data, states, network, hidden, reading)
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
+        prepare(executor, structure)
+        return compare_readings(
+            table,
+            structure,
+            scores=settings.chosen_scores,
+            options=settings.options,
+            alpha=settings.alpha,
+            both_ways=both_ways,
+            executor=executor,
+        )

@@ -32,7 +32,6 @@ from lacunet.api.inputs import (
     observed_columns,
     to_vary,
 )
-from lacunet.api.missing import with_answers
 from lacunet.api.options import (
     AS_USUAL,
     COMPARE,
@@ -42,7 +41,14 @@ from lacunet.api.options import (
     divide,
     with_options,
 )
-from lacunet.api.structure import EdgesLike, as_sketch, check_no_edges, structured, whole_numbers
+from lacunet.api.structure import (
+    EdgesLike,
+    as_sketch,
+    check_no_edges,
+    structured,
+    whole_numbers,
+    with_answers,
+)
 from lacunet.data.table import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.fitting.prepare import prepare

@@ -89,8 +89,10 @@ def stack(
         own = written.codes if isinstance(data, Table) else own_rows(data, written, reading)
     rows, own = None if rows is None else rows[:, order], own[:, order]
     how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
-    about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
-    kept = Kept(resume, {**about, **how, "only": only} if resume else None)
+    about: dict[str, Any] = {**how, "only": only, "version": __version__}
+    if resume:
+        about |= {"data": table.fingerprint, "rows": fingerprint(rows)}
+    kept = Kept(resume, about)
     with on_processes(settings.threads, listener) as executor, closing(kept):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_stack(table, rows, own=own, executor=executor, kept=kept, **how)

@@ -21,6 +21,7 @@ from lacunet.api.inputs import (
 from lacunet.api.options import AS_USUAL, ReadSettings
 from lacunet.data.checks import check_not_left_out
 from lacunet.data.table import Table
+from lacunet.data.transform import has_missing_state, missing_as_state, with_missing_states
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.inference.leaves import leaves_apart, with_numbers
 from lacunet.models.ensemble import NetworkLike, in_work_order
@@ -28,8 +29,9 @@ from lacunet.models.equivalence import GraphSketch, is_sketch, read_sketch
 from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import NumberPrior
-from lacunet.models.surgery import with_hidden
+from lacunet.models.surgery import with_hidden, with_observed_states
 from lacunet.selection.evaluating import latent_classes
+from lacunet.settings import Settings
 from lacunet.structure.knowledge import edges_of
 
 ENDINGS = (".txt", ".graph")  # of files that hold a sketch
@@ -211,3 +213,28 @@ def whole_numbers(states: int | Iterable[int]) -> list[int]:
             else "Give for example range(1, 9)."
         )
         raise OptionError(f"states {states!r} are not whole numbers. {next_step}") from None
+
+
+def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]]:
+    """Make holes states, in a table and in the networks that are to be fitted to it."""
+    answered = missing_as_state(table)
+    states = {c.name: c.states for c in answered.columns}
+    return answered, [with_observed_states(network, states) for network in networks]
+
+
+def table_with_model(
+    data: object,
+    network: Network,
+    settings: Settings,
+    reading: ReadSettings,
+    *,
+    numbers: bool = False,
+) -> Table:
+    """Read a table for a fitted network; holes are what they were when it was fitted."""
+    if not settings.missing_as_state:
+        return table_for(data, network, reading, numbers=numbers)
+    if isinstance(data, Table):
+        table = as_table(data, reading)
+        known = any(has_missing_state(column) for column in table.columns)
+        return with_missing_states(table) if known else missing_as_state(table)
+    return with_missing_states(table_for(data, network, reading))

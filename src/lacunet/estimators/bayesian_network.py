@@ -19,7 +19,6 @@ from lacunet.models.equivalence import GraphSketch
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.models.prior import PAPER_ALPHA, Alpha
-from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener
 from lacunet.structure.knowledge import Knowledge
@@ -119,7 +118,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         self._check_structure()
         self._variables(X)
         settings = self._settings()
-        if (sketch := self._sketch()) is not None:
+        text = isinstance(self.network, str | os.PathLike)
+        if (sketch := api.as_sketch(self.network) if text else None) is not None:
             table, network = self._read_sketch(X, sample_weight, sketch)
             self._columns = [self._names.index(name) for name in api.observed_states(network)]
         elif isinstance(self.network, Network | Model | str | os.PathLike):
@@ -133,16 +133,12 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
                 settings = replace(settings, alpha=self.learned_.table_alpha)
         found = api.compare(table, {"network": network}, settings=settings, listener=listener)
         self._keep(found.candidates[0])
-        self.numbers_ = {
-            v.name: told_numbers(self.model_, v)
-            for v in self.model_.network.variables
-            if not v.family.tabular
-        }
-
-    def _sketch(self) -> GraphSketch | None:
-        """Read the graph, if it is given as a text, or as a file of text."""
-        given = self.network
-        return api.as_sketch(given) if isinstance(given, str | os.PathLike) else None
+        self.numbers_ = {}
+        for v in self.model_.network.variables:
+            if not v.family.tabular:  # parameters by title, in each configuration of its parents
+                own = self.model_.table(v.name)
+                told = v.summary(own.reshape(-1, own.shape[-1]))
+                self.numbers_[v.name] = {n: x.reshape(own.shape[:-1]) for n, x in told.items()}
 
     def _read_sketch(
         self, X: Any, sample_weight: Any, sketch: GraphSketch
@@ -175,7 +171,9 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     def _structure(self, table: Table, listener: Listener) -> Network:
         """Learn the graph, or take the one that edges describe."""
         if self.structure == GIVEN:
-            return build_network(table.columns, self._edges(), self.hidden)
+            given = self.network  # a list of edges, or a graph
+            edges = None if given is None else list(getattr(given, "edges", given))
+            return build_network(table.columns, edges, self.hidden)
         how = self._settings()
         self.learned_ = api.learn_structure(
             table, knowledge=self.knowledge, settings=how, listener=listener
@@ -195,10 +193,6 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             )
         if self.structure == GIVEN and self.knowledge is not None:
             raise OptionError("knowledge is about a graph that is learned. Give structure='learn'.")
-
-    def _edges(self) -> Edges | None:
-        """Give the edges of a list, or of a graph."""
-        return None if self.network is None else list(getattr(self.network, "edges", self.network))
 
     @property
     def _places(self) -> Sequence[int]:
@@ -222,13 +216,6 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         states = list(known.values())
         how = FitInput(list(known), states, self.unseen, columns=self._columns, drawn=drawn)
         return read_fit(X, sample_weight, how)
-
-
-def told_numbers(model: Model, v: Variable) -> dict[str, FloatArray]:
-    """What is told of a number in each configuration of its parents, an axis for each."""
-    table = model.table(v.name)
-    told = v.summary(table.reshape(-1, table.shape[-1]))
-    return {title: x.reshape(table.shape[:-1]) for title, x in told.items()}
 
 
 def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden | None) -> Network:

@@ -73,7 +73,13 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
     _function = "learn_latent_tree"
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
-        _check_features(X.shape[1])
+        if X.shape[1] == 1:
+            raise DataError("X has 1 feature(s), and hidden variables join several. Add columns.")
+        if X.shape[1] == 2:
+            warn(
+                "X has 2 columns, and a hidden variable joins them: that they depend on each other "
+                "is all that the data tell of it."
+            )
         table = self._read_all(X, sample_weight, self.kinds)
         found = api.learn_latent_tree(
             table, self.shape, settings=self._settings(), listener=listener
@@ -81,17 +87,6 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
         self._keep_model(found.model)
         self.tree_, self.hidden_ = found, found.hidden
         self.log_evidence_, self.flags_ = found.log_evidence, found.flags
-
-
-def _check_features(number: int) -> None:
-    """Refuse one column, which nothing can join to others; two are joined, with a word."""
-    if number == 1:
-        raise DataError("X has 1 feature(s), and hidden variables join several. Add columns.")
-    if number == 2:
-        warn(
-            "X has 2 columns, and a hidden variable joins them: that they depend on each other is "
-            "all that the data tell of it."
-        )
 
 
 @worded_estimator

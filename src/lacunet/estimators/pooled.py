@@ -96,9 +96,7 @@ class PooledEstimator(HolesAllowed, BaseEstimator):
         )
 
 
-MOST_PROBABLE, DRAW = "most_probable", "draw"
-STRATEGIES = (MOST_PROBABLE, DRAW)
-TWENTY = 20  # completed tables: usual for multiple imputation
+STRATEGIES = MOST_PROBABLE, DRAW = "most_probable", "draw"
 
 
 @worded_estimator
@@ -185,7 +183,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
             return drawn_tables(own, holes, self.pool_, self._table, 1, self._seed)[0]
         return filled(own, holes.most_probable())
 
-    def draw(self, X: Any, n_imputations: int = TWENTY) -> list[Any]:
+    def draw(self, X: Any, n_imputations: int = 20) -> list[Any]:
         """Draw several completed tables, for multiple imputation.
 
         Each has its own parameters, drawn from their posterior given the rows that were learned, so
