@@ -1,7 +1,4 @@
-"""How to work: every option with its meaning, its default and its check, in a few frozen classes.
-
-The layers below get the values that they need: `numbers`, `options`, `goal`, `graph_search`.
-"""
+"""How to work: every option with its meaning, its default and its check, in frozen classes."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
 
 
 def _option(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
-    """Make a field with its meaning; `in_python` is what a text could not say."""
+    """Make a field with its meaning, and what only Python can add."""
     return field(default=default, metadata={"meaning": meaning, "in_python": in_python}, **more)
 
 
@@ -85,8 +82,8 @@ class Configuration:
     """Base class: a frozen value that prints what is not as usual."""
 
     def __repr__(self) -> str:
-        words = (f"{n}={getattr(v, 'value', v)!r}" for n, v in self.changed.items())
-        return f"{type(self).__name__}({', '.join(words)})"
+        words = ", ".join(f"{n}={getattr(v, 'value', v)!r}" for n, v in self.changed.items())
+        return f"{type(self).__name__}({words})"
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -369,8 +366,8 @@ class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings)
     @property
     def options(self) -> Options:
         """How to look for a maximum."""
-        estimate, schedule = Estimate(self.estimate), Schedule(self.schedule)
-        return Options(estimate, schedule, self.starts, self.seed, DeviceName(self.device))
+        how = Estimate(self.estimate), Schedule(self.schedule)
+        return Options(*how, self.starts, self.seed, DeviceName(self.device))
 
     @property
     def graph_search(self) -> GraphSearch:

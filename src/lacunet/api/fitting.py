@@ -191,29 +191,13 @@ def covariate_kinds(kinds: KindsLike, terms: Sequence[CovariateTerm]) -> Kinds:
 
 @overload
 def fit(
-    data: object,
-    states: int | None = None,
-    *,
-    network: NetworkLike | None = None,
-    hidden: Hidden = (),
-    knowledge: KnowledgeLike | None = None,
-    edges: EdgesLike = (),
-    covariates: None = None,
-    settings: SettingsLike = DEFAULTS,
-    listener: Listener = ignore,
-    **options: Any,
+    data: object, states: int | None = None, *, covariates: None = None, **options: Any
 ) -> Fit: ...
 
 
 @overload
 def fit(
-    data: object,
-    states: int,
-    *,
-    covariates: CovariatesLike,
-    settings: SettingsLike = DEFAULTS,
-    listener: Listener = ignore,
-    **options: Any,
+    data: object, states: int, *, covariates: CovariatesLike, **options: Any
 ) -> ClassRegression: ...
 
 
@@ -246,8 +230,8 @@ def fit(
         Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
         its hidden variables.
     knowledge
-        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
-        Fixed tables are not learned, tied ones together, zeros stay zero.
+        What is known of the tables: a `Knowledge`, or the path of its JSON file. Fixed tables are
+        not learned, tied ones together, zeros stay zero.
     edges
         Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
         or pairs of names.

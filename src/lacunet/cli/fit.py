@@ -15,8 +15,7 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
-    check_number_outputs,
-    check_plot,
+    check_outputs,
     finish_fit,
     save_network,
     show_forecast,
@@ -270,8 +269,7 @@ def _check(
     table: Table, structure: Network | None, settings: Settings, wanted: Wanted, edges: object
 ) -> None:
     """Refuse, before the work, what could not be written or said after it."""
-    check_number_outputs(table, wanted.save)
-    check_plot(wanted.plot, table)
+    check_outputs(table, wanted.save, wanted.plot)
     for name, output in (("--tables", wanted.tables), ("--plot", wanted.plot)):
         if output is not None and edges:
             raise OptionError(

@@ -10,8 +10,7 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
-    check_number_outputs,
-    check_plot,
+    check_outputs,
     finish_fit,
     save_network,
 )
@@ -40,9 +39,7 @@ def fit_covariates(
     terms, table = api.read_covariates(data, covariates, asked.reading)
     audit(table)
     doubt([states], table)
-    predictors = [term.name for term in terms]
-    check_number_outputs(table, wanted.save, predictors)
-    check_plot(wanted.plot, table, predictors)
+    check_outputs(table, wanted.save, wanted.plot, but=[term.name for term in terms])
     with asked.work() as how:
         found = api.class_regression(table, states, covariates, **how)
     for note in found.table.notes[len(table.notes) :]:
@@ -85,8 +82,8 @@ def fit_groups(
     table = api.read_groups(data, group, asked.reading)
     audit(table)
     doubt([states], table)
-    check_number_outputs(table, wanted.save)
-    check_plot(wanted.plot, table, [group])
+    check_outputs(table, wanted.save)
+    check_outputs(table, None, wanted.plot, but=[group])
     named = None if free is None else split(free, [c.name for c in table.columns])
     with asked.work() as how:
         found = api.compare_groups(table, states, group, free=named, **how)

@@ -11,7 +11,7 @@ from lacunet import api
 from lacunet.api.options import defaults_of
 from lacunet.cli import options as o
 from lacunet.cli.console import command
-from lacunet.cli.outcome import check_number_outputs, show_network
+from lacunet.cli.outcome import check_outputs, show_network
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read
@@ -180,7 +180,7 @@ def _learn(
 ) -> None:
     """Learn a graph over the columns; with `resamples` (0: none), also say how sure edges are."""
     table, sure = read(data, asked), None
-    check_number_outputs(table, save)
+    check_outputs(table, save)
     if resamples is not None:
         api.check_edges(table, resamples)
     with asked.work() as how:

@@ -64,14 +64,22 @@ def show_forecast(
     show(found, forecast_document(found), asked.form)
 
 
-def check_number_outputs(table: Table, save: Path | None, but: Sequence[str] = ()) -> None:
-    """Refuse, before the work, a network file that could not hold the numbers of a table.
+def check_outputs(
+    table: Table, save: Path | None, plot: Path | None = None, but: Sequence[str] = ()
+) -> None:
+    """Refuse, before the work, a network file or a picture that could not hold the columns.
 
     Columns that are no variables of the network are named by `but`.
     """
-    numbers = (c.name for c in table.columns if c.kind.number)
+    items = [column for column in table.columns if column.name not in but]
     if save is not None:
-        check_holds_numbers(save, [name for name in numbers if name not in but])
+        check_holds_numbers(save, [c.name for c in items if c.kind.number])
+    drawn = (ColumnKind.CATEGORICAL, ColumnKind.ORDINAL)
+    if plot is not None and not any(column.kind in drawn for column in items):
+        raise OptionError(
+            "--plot draws answers, and every column here is a number. Leave it out; in Python, "
+            "lacunet.plots.plot_densities draws numbers."
+        )
 
 
 def asked_document(table: Table, asked: Request, states: int | None) -> dict[str, Any]:
@@ -92,20 +100,6 @@ def save_network(model: Model, save: Path | None) -> None:
 
 def _note(words: str) -> None:
     say(f"note: {words}")
-
-
-def check_plot(plot: Path | None, table: Table, but: Sequence[str] = ()) -> None:
-    """Refuse, before the work, a picture of answers where there are none.
-
-    Columns that are not items are named by `but`.
-    """
-    drawn = (ColumnKind.CATEGORICAL, ColumnKind.ORDINAL)
-    items = [column for column in table.columns if column.name not in but]
-    if plot is not None and not any(column.kind in drawn for column in items):
-        raise OptionError(
-            "--plot draws answers, and every column here is a number. Leave it out; in Python, "
-            "lacunet.plots.plot_densities draws numbers."
-        )
 
 
 def finish_fit(
