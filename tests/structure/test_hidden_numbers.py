@@ -17,7 +17,7 @@ from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
 from lacunet.structure.hidden.latent_graph import (
     MOST,
-    CompletedRows,
+    CompletedGraph,
     empty_graph,
     fit,
     numbers_apart,
@@ -88,8 +88,8 @@ def fitted(table, states):
     """One hidden variable behind all columns, from states of rows."""
     n = len(table.columns)
     sketch = empty_graph(table, [2]).with_graph(tree_graph(n, 1, [n] * n, []))
-    start = CompletedRows(table.codes, table.counts).with_column(np.array(states, dtype=np.int32))
-    return fit(table, 1.0, sketch, start).brought_close()
+    codes = np.column_stack([table.codes, np.array(states, dtype=np.int32)])
+    return fit(table, 1.0, CompletedGraph(sketch, codes, table.counts)).brought_close()
 
 
 def summed(problem):

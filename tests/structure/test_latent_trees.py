@@ -10,7 +10,7 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.structure.hidden.latent_graph import (
-    CompletedRows,
+    CompletedGraph,
     complete,
     empty_graph,
     fit,
@@ -99,25 +99,28 @@ def test_naive_has_one_hidden_variable_behind_all():
     assert "evidence" in found.by
 
 
+def completed(table, graph, drawn):
+    """Rows with a column for each hidden variable."""
+    return CompletedGraph(graph, np.column_stack([table.codes, *drawn]), table.counts)
+
+
 @pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.3]))
 def test_whatever_is_proposed_is_a_tree_and_has_a_start(seed, missing):
     """Every kind of change of a tree gives trees, and completed rows that fit them."""
     table, rng = chain(40, missing, seed), np.random.default_rng(seed)
-    rows = CompletedRows(table.codes, table.counts)
-    for _ in range(3):
-        rows = rows.with_column(rng.integers(0, 2, len(table.codes)).astype(np.int32))
+    drawn = [rng.integers(0, 2, len(table.codes)).astype(np.int32) for _ in range(3)]
     homes = rng.integers(9, 12, 9).tolist()
     graph = empty_graph(table, [2, 2, 2])
     graph = graph.with_graph(tree_graph(9, 3, homes, [(9, 10), (10, 11)]))
-    now = fit(table, 1.0, graph, rows)
-    models = LocalModels(graph, complete(table, now, rng), 1.0, rng)
+    now = fit(table, 1.0, completed(table, graph, drawn))
+    models = LocalModels(complete(table, now, rng), 1.0, rng)
     for moves in MOVES:
         for proposal in map(cleared, moves(models, False)):
             assert keeps_to_a_tree(proposal.graph.network)
-            assert proposal.start.codes.shape[1] == 9 + len(proposal.graph.sizes)
-            states = proposal.start.codes[:, 9:]
+            assert proposal.codes.shape[1] == 9 + len(proposal.graph.sizes)
+            states = proposal.codes[:, 9:]
             assert (states >= 0).all()
             assert (states < proposal.graph.sizes).all()
 
@@ -125,12 +128,10 @@ def test_whatever_is_proposed_is_a_tree_and_has_a_start(seed, missing):
 def test_the_bound_is_below_the_exact_evidence():
     table = Table.from_codes([[0, 0, 1], [1, 1, -1], [1, 1, 1], [0, 0, 0], [0, -1, 0]])
     rng = np.random.default_rng(0)
-    start = CompletedRows(table.codes, table.counts).with_column(
-        rng.integers(0, 2, 5).astype(np.int32)
-    )
+    drawn = rng.integers(0, 2, 5).astype(np.int32)
     graph = empty_graph(table, [2])
     graph = graph.with_graph(tree_graph(3, 1, [3, 3, 3], []))
-    found = fit(table, 1.0, graph, start).brought_close()
+    found = fit(table, 1.0, completed(table, graph, [drawn])).brought_close()
     assert found.posterior.bound <= exact_evidence(found.posterior.problem).value
 
 

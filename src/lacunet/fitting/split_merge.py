@@ -196,16 +196,13 @@ def find_splits(
     """Split every state that has cases; one that is as it was when it was split is not again."""
     problem = objective.problem.glimpse
     found: dict[tuple[int, int], Split] = {}
-    for splitter in splitters:
-        states, h = splitter.blocks.states, splitter.blocks.h
-        for key, split in known.items():
-            if h == split.h:
-                change = np.abs(point.N[states[split.state]] - split.whole).sum()
-                if change <= SAME * np.abs(split.whole).sum():
-                    found[key] = split
     posteriors: dict[int, FloatArray] = {}
     for splitter in splitters:
         states, h = splitter.blocks.states, splitter.blocks.h
+        for split in (split for split in known.values() if split.h == h):
+            change = np.abs(point.N[states[split.state]] - split.whole).sum()
+            if change <= SAME * np.abs(split.whole).sum():
+                found[h, split.state] = split
         full = np.flatnonzero(state_sizes(problem.layout, point.N, h) >= FEWEST).tolist()
         wanted = [s for s in full if (h, s) not in found]
         if wanted and not posteriors:

@@ -152,18 +152,6 @@ GAINED = 2  # edges that one of them gets, where there may be one
 
 
 @kernel
-def shaken(parents: BoolArray, v: int, limits: Limits, rng: Any) -> BoolArray:
-    """Turn edges where that changes no independence, then make and unmake edges around a variable.
-
-    What is required stays, and nothing is made that is not allowed.
-    """
-    graph = parents.copy()
-    turn_covered(graph, limits, rng)
-    scatter(graph, v, limits, rng)
-    return graph
-
-
-@kernel
 def scatter(graph: BoolArray, v: int, limits: Limits, rng: Any) -> None:
     """Take most edges around a variable away, and give it a few others, by chance."""
     n = graph.shape[0]

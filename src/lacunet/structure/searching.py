@@ -31,7 +31,6 @@ from lacunet.structure.moves import (
     Limits,
     find_best,
     scatter,
-    shaken,
     turn_covered,
 )
 
@@ -147,26 +146,19 @@ def _search_once(
 ) -> ScoredGraph:
     """Climb, and perturb around every variable in turn until that is in vain."""
     start, k = turn
-    rng, piece = np.random.default_rng([how.seed, k]), f"search {k + 1}"
+    rng, piece, in_vain = np.random.default_rng([how.seed, k]), f"search {k + 1}", 0
     if stand := journal.get(piece):
         rng.bit_generator.state = stand["rng"]
         best = score_graph(graph_of_edges(stand["edges"], len(start)), scores)
-        steps, in_vain = stand["steps"], stand["in vain"]
+        best, in_vain = replace(best, steps=stand["steps"]), stand["in vain"]
     else:
         best = climb(start, scores, limits, rng)
-        steps, in_vain = best.steps, 0
     while in_vain < how.sweeps * max(1, FEWEST // len(start)):
-        in_vain += 1
-        for v in rng.permutation(len(start)):
-            other = climb(shaken(best.parents, v, limits, rng), scores, limits, rng, best)
-            steps += other.steps
-            if other.score > best.score + EQUAL:
-                in_vain = 0
-            if other.score >= best.score - EQUAL:  # as good is another place to go on from
-                best = other
-        state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": steps}
+        best, gained = _sweep(best, scores, limits, rng)
+        in_vain = 0 if gained else in_vain + 1
+        state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": best.steps}
         journal.put(piece, edges=edges_of_graph(best.parents), **state)
-    return replace(best, steps=steps)
+    return best
 
 
 def search_by_gains(
@@ -176,25 +168,41 @@ def search_by_gains(
 
     Each gain may be of other rows. So the sum is approximate, and the graph is to be checked.
     """
-    best = climb(start, scores, limits, rng)
-    n, in_vain = len(start), 0
-    often = max(1, FEWEST // n)
+    best, in_vain, often = climb(start, scores, limits, rng), 0, max(1, FEWEST // len(start))
     for _ in range(MOST_SWEEPS * often):
-        in_vain += 1
-        for v in rng.permutation(n).tolist():
-            turned = best.parents.copy()
-            turn_covered(turned, limits, rng)
-            apart = turned.copy()
-            scatter(apart, v, limits, rng)
-            other = climb(apart, scores, limits, rng, best)
-            gain = other.gained + _gain_of(turned, apart, scores)
-            if gain > EQUAL:
-                in_vain = 0
-            if gain >= -EQUAL:
-                best = other
+        best, gained = _sweep(best, scores, limits, rng, by_gains=True)
+        in_vain = 0 if gained else in_vain + 1
         if in_vain == often:
             break
     return best.parents
+
+
+def _sweep(
+    best: ScoredGraph,
+    scores: FamilyScores,
+    limits: Limits,
+    rng: np.random.Generator,
+    *,
+    by_gains: bool = False,
+) -> tuple[ScoredGraph, bool]:
+    """Climb from graphs perturbed around every variable in turn: the best, and whether it gained.
+
+    A graph that is as good is another one to go on from.
+    """
+    improved, steps = False, best.steps
+    for v in rng.permutation(len(best.parents)).tolist():
+        turned = best.parents.copy()
+        turn_covered(turned, limits, rng)
+        apart = turned.copy()
+        scatter(apart, v, limits, rng)
+        other = climb(apart, scores, limits, rng, best)
+        steps += other.steps
+        gain = other.score - best.score
+        if by_gains:
+            gain = other.gained + _gain_of(turned, apart, scores)
+        improved |= gain > EQUAL
+        best = other if gain >= -EQUAL else best
+    return replace(best, steps=steps), improved
 
 
 def _gain_of(before: BoolArray, after: BoolArray, scores: FamilyScores) -> float:

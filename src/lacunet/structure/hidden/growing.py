@@ -21,8 +21,7 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.hidden.latent_graph import (
     RISE,
-    CompletedRows,
-    GraphProposal,
+    CompletedGraph,
     LatentGraph,
     LatentGraphFit,
     complete,
@@ -99,8 +98,7 @@ class Growing:
         """Fit a graph that was found under another prior."""
 
         def fitted() -> list[LatentGraphFit]:
-            rows = complete(self.task.table, other, self.rng)
-            return [self._fit(GraphProposal(other.graph, rows))]
+            return [self._fit(complete(self.task.table, other, self.rng))]
 
         return self._once(f"{hidden_piece(number)}, taken over", fitted)[0].brought_close()
 
@@ -113,11 +111,12 @@ class Growing:
             return now
 
         def searched() -> list[LatentGraphFit]:
-            rows = complete(self.task.table, other, self.rng)
+            data = complete(self.task.table, other, self.rng)
             for h in reversed(other.graph.hidden):
-                rows = rows.without(h)
-            graph = search_complete(self._completed(now.graph, rows), [now.graph.parents]).parents
-            return [self._fit(GraphProposal(now.graph.with_graph(graph), rows), now.value)]
+                data = data.without(h)
+            data = replace(data, graph=now.graph)
+            found = search_complete(self._completed(data), [now.graph.parents]).parents
+            return [self._fit(data.with_graph(found), now.value)]
 
         piece = "without hidden variables"
         found = self._improved(self._once(piece, searched)[0], piece)
@@ -151,8 +150,8 @@ class Growing:
         q = Variational(problem, np.array(stand["counts"]), stand["bound"])
         return LatentGraphFit(graph, q)
 
-    def _fit(self, proposal: GraphProposal, above: float = -np.inf) -> LatentGraphFit:
-        return fit(self.task.table, self.task.alpha, proposal.graph, proposal.start, above)
+    def _fit(self, start: CompletedGraph, above: float = -np.inf) -> LatentGraphFit:
+        return fit(self.task.table, self.task.alpha, start, above)
 
     def _improved(self, now: LatentGraphFit, piece: str) -> LatentGraphFit:
         """Search the graph again, and the numbers of states, for as long as the bound rises."""
@@ -174,21 +173,20 @@ class Growing:
         return []
 
     def _local_models(self, now: LatentGraphFit) -> LocalModels:
-        rows = complete(self.task.table, now, self.rng)
-        return LocalModels(now.graph, rows, self.task.alpha, self.rng)
+        data = complete(self.task.table, now, self.rng)
+        return LocalModels(data, self.task.alpha, self.rng)
 
-    def _changes(self, models: LocalModels) -> Iterator[GraphProposal]:
+    def _changes(self, models: LocalModels) -> Iterator[CompletedGraph]:
         """The best graph of completed rows, then other numbers of states."""
-        graph, rows = models.graph, models.rows
-        found = search_complete(self._completed(graph, rows), [graph.parents]).parents
+        graph, data = models.graph, models.data
+        found = search_complete(self._completed(data), [graph.parents]).parents
         if (found != graph.parents).any() and has_sense(graph.with_graph(found)):
-            yield GraphProposal(graph.with_graph(found), rows)
+            yield data.with_graph(found)
         for h in graph.hidden:
             for k in (graph.states(h) + 1, graph.states(h) - 1):
                 if k >= 2:
                     local = models.take(graph.neighbours(h)).fit(self.task.alpha, k)
-                    drawn = local.draw(self.rng)
-                    yield GraphProposal(graph.with_size(h, k), rows.with_states(h, drawn))
+                    yield data.with_states(h, k, local.draw(self.rng))
 
     def _proposed(self, now: LatentGraphFit) -> list[LatentGraphFit]:
         """Fit proposals, and give the best."""
@@ -197,19 +195,18 @@ class Growing:
         fitted = [self._fit(one) for one in proposals if has_sense(one.graph)]
         return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
 
-    def _splits(self, models: LocalModels) -> Iterator[GraphProposal]:
+    def _splits(self, models: LocalModels) -> Iterator[CompletedGraph]:
         """Put two hidden variables in the place of one whose neighbours it does not explain."""
         for _, h, two in models.splits():
             first, second = two.classes
-            start = models.rows.with_states(h, first.draw(self.rng))
-            smaller = models.graph.with_size(h, first.states)
-            wider = split_off(smaller, h, two.groups[1], second.states)
-            yield GraphProposal(wider, start.with_column(second.draw(self.rng)))
+            data = models.data.with_states(h, first.states, first.draw(self.rng))
+            wider = split_off(data.graph, h, two.groups[1], second.states)
+            yield data.with_hidden(wider, second.draw(self.rng))
 
-    def _groups(self, models: LocalModels) -> list[GraphProposal]:
+    def _groups(self, models: LocalModels) -> list[CompletedGraph]:
         """Put a hidden variable behind groups, those first that it explains best."""
-        graph, rows, limits = models.graph, models.rows, self.limits(models.graph)
-        completed = self._completed(graph, rows)
+        graph, data, limits = models.graph, models.data, self.limits(models.graph)
+        completed = self._completed(data)
         scores = complete_scores(completed, completed.table)
         islands = [tuple(sorted(members)) for members, _ in find_islands(models)]
         touching = graph.parents | graph.parents.T
@@ -224,14 +221,15 @@ class Growing:
             one, inside = models.one(group), _inside(graph, group)
             gain = one.value - sum(scores(v, inside[v]).score for v in group)
             wider = behind(graph, group, one.states, limits)
-            found.append((gain, GraphProposal(wider, rows.with_column(one.draw(self.rng)))))
+            found.append((gain, data.with_hidden(wider, one.draw(self.rng))))
         found.sort(key=lambda one: -one[0])
         return [proposal for _, proposal in found[:FITTED]]
 
-    def _completed(self, graph: LatentGraph, rows: CompletedRows) -> GraphTask:
+    def _completed(self, data: CompletedGraph) -> GraphTask:
         """Completed rows as the task of a search that tries a graph once."""
+        graph = data.graph
         return GraphTask(
-            rows.table(graph),
+            data.table(),
             graph.variables,
             self.task.alpha,
             replace(self.task.how, restarts=0),

@@ -192,47 +192,41 @@ class LatentGraphFit:
 
 
 @dataclass(frozen=True, eq=False)
-class CompletedRows:
-    """Rows without missing categories, a column for each hidden variable among them."""
+class CompletedGraph:
+    """A graph, and rows without missing categories that have a column for each hidden variable."""
 
+    graph: LatentGraph
     codes: CodeArray  # (rows, n + m)
     counts: FloatArray  # (rows,)
 
-    def with_column(self, states: CodeArray) -> CompletedRows:
-        """Add a hidden variable, the last one."""
-        return replace(self, codes=np.column_stack([self.codes, states]))
+    def with_graph(self, parents: BoolArray) -> CompletedGraph:
+        """Give the graph other edges."""
+        return replace(self, graph=self.graph.with_graph(parents))
 
-    def with_states(self, h: int, states: CodeArray) -> CompletedRows:
-        """Give the cells of a hidden variable other states."""
+    def with_hidden(self, graph: LatentGraph, drawn: CodeArray) -> CompletedGraph:
+        """Add a hidden variable, the last one of a graph, with states that were drawn."""
+        return replace(self, graph=graph, codes=np.column_stack([self.codes, drawn]))
+
+    def with_states(self, h: int, states: int, drawn: CodeArray) -> CompletedGraph:
+        """Give a hidden variable another number of states, as they were drawn."""
         codes = self.codes.copy()
-        codes[:, h] = states
-        return replace(self, codes=codes)
+        codes[:, h] = drawn
+        return replace(self, graph=self.graph.with_size(h, states), codes=codes)
 
-    def without(self, h: int) -> CompletedRows:
+    def without(self, h: int) -> CompletedGraph:
         """Take a hidden variable away."""
-        return replace(self, codes=np.delete(self.codes, h, axis=1))
+        return replace(self, graph=self.graph.without(h), codes=np.delete(self.codes, h, axis=1))
 
-    def table(self, graph: LatentGraph) -> Table:
-        """Give them as a table."""
-        return Table.from_codes(self.codes, graph.all_columns, self.counts)
-
-
-@dataclass(frozen=True, eq=False)
-class GraphProposal:
-    """A graph to fit, and completed rows to start from."""
-
-    graph: LatentGraph
-    start: CompletedRows
+    def table(self) -> Table:
+        """Give the rows as a table."""
+        return Table.from_codes(self.codes, self.graph.all_columns, self.counts)
 
 
 def fit(
-    table: Table,
-    alpha: float | str,
-    graph: LatentGraph,
-    start: CompletedRows,
-    above: float = -math.inf,
+    table: Table, alpha: float | str, start: CompletedGraph, above: float = -math.inf
 ) -> LatentGraphFit:
     """Fit a graph from completed rows; one that will not come above a value is left half done."""
+    graph = start.graph
     problem = problem_of(table, alpha, graph)
     rows = LabelledRows(start.codes.astype(np.int64), start.counts)
     q = at_hyperparameters(problem, problem.alpha + count_families(graph.network, rows))
@@ -250,14 +244,14 @@ def problem_of(table: Table, alpha: float | str, graph: LatentGraph) -> Problem:
     return build_problem(table, graph.network, dirichlet(graph.network, alpha))
 
 
-def complete(table: Table, found: LatentGraphFit, rng: np.random.Generator) -> CompletedRows:
+def complete(table: Table, found: LatentGraphFit, rng: np.random.Generator) -> CompletedGraph:
     """Draw what is missing or hidden, a few times."""
     graph = found.graph
     unknown = np.full((len(table.codes), len(graph.sizes)), -1, dtype=np.int32)
     codes = np.column_stack([table.codes.astype(np.int32), unknown])
     wider = replace(table, columns=graph.all_columns, codes=codes)
     done = Completer(wider, rng)(found.model)
-    return CompletedRows(done.codes, done.counts)
+    return CompletedGraph(graph, done.codes, done.counts)
 
 
 def hidden_grid(model: Model, title: str, notes: tuple[str, ...]) -> Grid:

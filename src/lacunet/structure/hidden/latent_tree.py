@@ -28,8 +28,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.families import CompleteCounts, Statistics
 from lacunet.structure.hidden.latent_graph import (
     RISE,
-    CompletedRows,
-    GraphProposal,
+    CompletedGraph,
     LatentGraph,
     LatentGraphFit,
     by_size,
@@ -160,21 +159,20 @@ def _search(
     executor: Executor,
 ) -> tuple[LatentGraphFit, tuple[float, ...], int]:
     """Give the best tree, bounds of those that were accepted, and how many were fitted."""
-    rows, graph = CompletedRows(table.codes, table.counts), columns
-    models = LocalModels(graph, rows, alpha, rng)
-    for _, classes in find_islands(models, executor.part(0.0, 0.3)):
-        graph = graph.with_hidden(classes.states, [], [])
-        rows = rows.with_column(classes.draw(rng))
-    tree = best_tree(LocalModels(graph, rows, alpha, rng), apart=apart)
-    start = cleared(GraphProposal(tree, rows))
-    best = fit(table, alpha, start.graph, start.start)
+    data = CompletedGraph(columns, table.codes, table.counts)
+    islands = find_islands(LocalModels(data, alpha, rng), executor.part(0.0, 0.3))
+    for _, classes in islands:
+        wider = data.graph.with_hidden(classes.states, [], [])
+        data = data.with_hidden(wider, classes.draw(rng))
+    tree = best_tree(LocalModels(data, alpha, rng), apart=apart)
+    best = fit(table, alpha, cleared(data.with_graph(tree.parents)))
     values, fitted, in_vain, k, left = [best.value], 1, 0, 0, 0.7
     while in_vain < len(MOVES):
         in_vain += 1
-        now = LocalModels(best.graph, complete(table, best, rng), alpha, rng)
+        now = LocalModels(complete(table, best, rng), alpha, rng)
         for proposal in map(cleared, MOVES[k % len(MOVES)](now, apart)):
             above = best.value + RISE
-            other = fit(table, alpha, proposal.graph, proposal.start, above)
+            other = fit(table, alpha, proposal, above)
             fitted += 1
             if other.value > above:
                 best, in_vain = other, 0
@@ -229,7 +227,7 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
     def of_categories(seen: Table) -> Statistics:
         return (CompleteCounts if seen.complete else AvailableCases)(seen, now.alpha)
 
-    statistics = statistics_of(now.rows.table(graph), graph.variables, now.alpha, of_categories)
+    statistics = statistics_of(now.data.table(), graph.variables, now.alpha, of_categories)
     none = np.zeros(n + m, dtype=bool)
     scores = np.array([statistics(v, none) for v in range(n + m)])
     gains = scores - np.diag(scores)[:, None]  # log Bayes factors of each to depend on each
@@ -243,22 +241,21 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
     return graph.with_graph(tree_graph(n, m, homes, links))
 
 
-def cleared(proposal: GraphProposal) -> GraphProposal:
+def cleared(data: CompletedGraph) -> CompletedGraph:
     """Take hidden variables away that join nothing."""
-    graph, start = proposal.graph, proposal.start
-    for h in reversed(graph.hidden):
-        if len(graph.neighbours(h)) < 2:
-            return cleared(GraphProposal(graph.without(h), start.without(h)))
-    return proposal
+    for h in reversed(data.graph.hidden):
+        if len(data.graph.neighbours(h)) < 2:
+            return cleared(data.without(h))
+    return data
 
 
 # Completed rows by a tree, and whether it may be a forest: proposals, the most promising first.
-Moves: TypeAlias = Callable[[LocalModels, bool], Iterator[GraphProposal]]
+Moves: TypeAlias = Callable[[LocalModels, bool], Iterator[CompletedGraph]]
 
 
-def regrafted(now: LocalModels, apart: bool) -> Iterator[GraphProposal]:
+def regrafted(now: LocalModels, apart: bool) -> Iterator[CompletedGraph]:
     """Hang every column, and every hidden variable, where completed rows would have it."""
-    graph, rows = now.graph, now.rows
+    graph, data = now.graph, now.data
     if not graph.sizes:  # a forest without hidden variables: there is nothing to hang columns on
         return
     best = best_tree(now, apart=apart)
@@ -267,17 +264,17 @@ def regrafted(now: LocalModels, apart: bool) -> Iterator[GraphProposal]:
     relinked = sorted(links_of(best)) != sorted(links_of(graph))
     if not moved and not relinked:
         return
-    yield GraphProposal(best, rows)
+    yield data.with_graph(best.parents)
     n, m = graph.n, len(graph.sizes)
     if moved and relinked:
-        yield GraphProposal(graph.with_graph(tree_graph(n, m, homes, links_of(best))), rows)
+        yield data.with_graph(tree_graph(n, m, homes, links_of(best)))
     if (moved and relinked) or len(moved) > 1:
         for v in moved[:SINGLES]:
             own = [*homes[:v], others[v], *homes[v + 1 :]]
-            yield GraphProposal(graph.with_graph(tree_graph(n, m, own, links_of(graph))), rows)
+            yield data.with_graph(tree_graph(n, m, own, links_of(graph)))
 
 
-def resized(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+def resized(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
     """Give hidden variables a state more or less: all that gain by it, then the best of them."""
     found = []
     for h in now.graph.hidden:
@@ -289,30 +286,30 @@ def resized(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
             found.append((better.value - own, h, better.states, better.draw(now.rng)))
     found.sort(key=lambda one: -one[0])
     for chosen in (found, *([one] for one in found[:SINGLES] if len(found) > 1)):
-        graph, start = now.graph, now.rows
+        data = now.data
         for _, h, states, drawn in chosen:
-            graph, start = graph.with_size(h, states), start.with_states(h, drawn)
+            data = data.with_states(h, states, drawn)
         if chosen:
-            yield GraphProposal(graph, start)
+            yield data
 
 
-def split(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+def split(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
     """Put two hidden variables in the place of one whose neighbours it does not explain."""
     for _, h, two in sorted(now.splits(), key=lambda one: -one[0])[:SINGLES]:
         first, second = two.classes
-        graph = now.graph.with_hidden(second.states, [], []).with_size(h, first.states)
-        start = now.rows.with_states(h, first.draw(now.rng)).with_column(second.draw(now.rng))
+        data = now.data.with_states(h, first.states, first.draw(now.rng))
+        graph = data.graph.with_hidden(second.states, [], [])
+        data = data.with_hidden(graph, second.draw(now.rng))
         new, theirs = graph.hidden[-1], two.groups[1]
         links = [(h, new)]
         for a, b in links_of(now.graph):
             other = a + b - h
             links.append((new, other) if h in (a, b) and other in theirs else (a, b))
         homes = [new if v in theirs else home for v, home in enumerate(homes_of(now.graph))]
-        parents = tree_graph(graph.n, len(graph.sizes), homes, links)
-        yield GraphProposal(graph.with_graph(parents), start)
+        yield data.with_graph(tree_graph(graph.n, len(graph.sizes), homes, links))
 
 
-def merged(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
+def merged(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
     """Put one hidden variable in the place of two that are joined."""
     found = []
     for a, b in links_of(now.graph):
@@ -322,14 +319,13 @@ def merged(now: LocalModels, _apart: bool) -> Iterator[GraphProposal]:
         if gain >= 0:
             found.append((gain, a, b, one))
     for _, a, b, one in sorted(found, key=lambda one: -one[0])[:SINGLES]:
-        graph = now.graph.with_size(a, one.states)
+        data = now.data.with_states(a, one.states, one.draw(now.rng))
+        graph = data.graph
         homes = [a if home == b else home for home in homes_of(graph)]
         links = [
             (a if u == b else u, a if v == b else v) for u, v in links_of(graph) if {u, v} != {a, b}
         ]
-        parents = tree_graph(graph.n, len(graph.sizes), homes, links)
-        start = now.rows.with_states(a, one.draw(now.rng))
-        yield GraphProposal(graph.with_graph(parents).without(b), start.without(b))
+        yield data.with_graph(tree_graph(graph.n, len(graph.sizes), homes, links)).without(b)
 
 
 MOVES: tuple[Moves, ...] = (regrafted, resized, split, merged)

@@ -25,7 +25,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.counting import Columns, prior_of
 from lacunet.structure.hidden.latent_graph import (
     RISE,
-    CompletedRows,
+    CompletedGraph,
     LatentGraph,
     all_labellings,
     fit,
@@ -48,15 +48,13 @@ class LocalRows:
     index: IntArray  # (rows,) which distinct row each row is
 
     @classmethod
-    def of(
-        cls, rows: CompletedRows, variables: Sequence[Variable], columns: Sequence[int]
-    ) -> LocalRows:
-        """Take some columns of rows; `variables` are of all."""
-        chosen, own = list(columns), tuple(variables[v] for v in columns)
-        each = [rows.codes[:, v].astype(np.int64) + 1 for v in chosen]
-        first, index = distinct(each, [len(v.states) + 1 for v in own], len(rows.codes))
-        merged = np.ascontiguousarray(rows.codes[first][:, chosen])
-        return cls(merged, totals(index, rows.counts, len(first)), own, index)
+    def of(cls, data: CompletedGraph, columns: Sequence[int]) -> LocalRows:
+        """Take some columns."""
+        chosen, own = list(columns), tuple(data.graph.variables[v] for v in columns)
+        each = [data.codes[:, v].astype(np.int64) + 1 for v in chosen]
+        first, index = distinct(each, [len(v.states) + 1 for v in own], len(data.codes))
+        merged = np.ascontiguousarray(data.codes[first][:, chosen])
+        return cls(merged, totals(index, data.counts, len(first)), own, index)
 
     def fit(self, alpha: float | str, states: int) -> LocalClasses:
         """Fit a number of classes, from rows that are merged into so many clusters."""
@@ -117,20 +115,24 @@ class TwoGroups:
 class LocalModels:
     """Rows whose columns are explained by local models; hidden variables may be among them."""
 
-    graph: LatentGraph  # what the columns are
-    rows: CompletedRows  # −1 = missing
+    data: CompletedGraph  # −1 = missing
     alpha: float | str
     rng: np.random.Generator
+
+    @property
+    def graph(self) -> LatentGraph:
+        """What the columns are."""
+        return self.data.graph
 
     @cached_property
     def binned(self) -> Columns:
         """The rows with numbers in bins: what associations are counted in."""
-        codes = self.rows.codes.copy()
+        codes = self.data.codes.copy()
         cards = [len(column.states) for column in self.graph.all_columns]
         for v, number in self.graph.numbers.items():
             codes[:, v] = np.where(codes[:, v] >= 0, number.group[codes[:, v]], -1)
             cards[v] = len(number.bins)
-        return Columns(np.ascontiguousarray(codes.T), self.rows.counts, np.array(cards))
+        return Columns(np.ascontiguousarray(codes.T), self.data.counts, np.array(cards))
 
     @cached_property
     def near(self) -> FloatArray:
@@ -139,7 +141,7 @@ class LocalModels:
 
     def take(self, members: Sequence[int]) -> LocalRows:
         """Take some columns."""
-        return LocalRows.of(self.rows, self.graph.variables, members)
+        return LocalRows.of(self.data, members)
 
     def one(self, members: Sequence[int], near: int = 2) -> LocalClasses:
         """Explain some columns by one hidden variable, with about so many states."""
@@ -151,7 +153,7 @@ class LocalModels:
         members, n = [*first, *second], len(first) + len(second)
         each = self.one(first), self.one(second)
         states = np.column_stack([classes.draw(self.rng) for classes in each])
-        codes = np.column_stack([self.rows.codes[:, members], states])
+        codes = np.column_stack([self.data.codes[:, members], states])
         parents = np.zeros((n + 2, n + 2), dtype=bool)
         parents[: len(first), n] = parents[len(first) : n, n + 1] = parents[n + 1, n] = True
         columns, known = self.graph.all_columns, self.graph.numbers
@@ -161,8 +163,8 @@ class LocalModels:
             parents,
             numbers={i: known[v] for i, v in enumerate(members) if v in known},
         )
-        table = Table.from_codes(codes[:, :n], graph.columns, self.rows.counts)
-        found = fit(table, self.alpha, graph, CompletedRows(codes, self.rows.counts))
+        table = Table.from_codes(codes[:, :n], graph.columns, self.data.counts)
+        found = fit(table, self.alpha, CompletedGraph(graph, codes, self.data.counts))
         return TwoGroups((first, second), each, found.value)
 
     def split(self, members: Sequence[int], one: LocalClasses) -> TwoGroups | None:
@@ -173,7 +175,7 @@ class LocalModels:
         # Members that go with each other even where one variable has the same state.
         codes = np.vstack([self.binned.codes[own], state])
         cards = np.array([*self.binned.cards[own], int(state.max()) + 1])
-        given = _association(Columns(codes, self.rows.counts, cards), self.alpha, [len(own)])
+        given = _association(Columns(codes, self.data.counts, cards), self.alpha, [len(own)])
         near = self.near[np.ix_(own, own)]
         for apart in (_most_dependent(given[:-1, :-1]), _weakest_link(near)):
             groups = [[v for i, v in enumerate(own) if (i in apart) == side] for side in (0, 1)]
