@@ -74,17 +74,15 @@ class EdgeCertainty(Printable):
 
     def by_edge(self) -> dict[tuple[str, str], float]:
         """p(an edge between them | D), by both names, in either order."""
-        return {
-            (self.names[u], self.names[v]): min(1.0, float(self.edges[v, u]))
-            for u, v in permutations(range(len(self.names)), 2)
-        }
+        names, edges = self.names, np.minimum(self.edges, 1.0).tolist()
+        return {(names[u], names[v]): edges[v][u] for u, v in permutations(range(len(names)), 2)}
 
     def pairs(self) -> list[Pair]:
         """All pairs of variables, the likeliest edges first."""
-        found = []
+        found, edges = [], self.edges
         for u, v in combinations(range(len(self.names)), 2):
             a, b = (u, v) if self.arrows[v, u] >= self.arrows[u, v] else (v, u)
-            edge = self.edges[a, b], self.edges_stderr[a, b]
+            edge = edges[a, b], self.edges_stderr[a, b]
             each = (x[at] for at in ((b, a), (a, b)) for x in (self.arrows, self.arrows_stderr))
             found.append(Pair(self.names[a], self.names[b], *map(float, (*edge, *each))))
         return sorted(found, key=lambda pair: -pair.edge)
