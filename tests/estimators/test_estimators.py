@@ -33,7 +33,7 @@ from lacunet import (
 )
 from lacunet.api.options import TAKEN, defaults_of
 from lacunet.estimators.inputs import threads_of
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.runtime.executor import cores
 from lacunet.settings import OPTIONS
@@ -472,7 +472,7 @@ def test_parameters_that_are_refused(parameters, message, holes):
 def test_a_search_that_did_not_converge_warns(holes, monkeypatch):
     def select(*given, **how):
         (candidate,) = select_truly(*given, **how).candidates
-        stopped = replace(candidate.fit, status=Outcome.MAX_STEPS)
+        stopped = replace(candidate.fit, status=Convergence.MAX_STEPS)
         return SimpleNamespace(candidates=(replace(candidate, fit=stopped),))
 
     select_truly = api.select

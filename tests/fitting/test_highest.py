@@ -7,7 +7,7 @@ import pytest
 
 import lacunet
 from classics import LIKELIEST, MOST_PROBABLE, classic, patterns
-from lacunet.fitting.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.fitting.ascent import Climb, Convergence, ascend, em_while_fast
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import BOTH, HEAVIEST, unseen
 from lacunet.fitting.objective import Estimate, Objective, Point, random_start
@@ -107,7 +107,7 @@ def test_what_people_see_is_one_fit(tmp_path):
 def test_the_share_of_maxima_that_no_start_reached():
     def ended(*gs):
         point = Point(np.empty(0), np.empty(0), 0.0, 0.0)
-        return [Climb(replace(point, g=g), 1, Outcome.CONVERGED) for g in gs]
+        return [Climb(replace(point, g=g), 1, Convergence.CONVERGED) for g in gs]
 
     assert unseen(ended(-1.0)) == 1.0
     assert unseen(ended(*[-1.0] * 8)) == pytest.approx(2 / 56)

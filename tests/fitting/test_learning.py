@@ -9,7 +9,7 @@ from lacunet.errors import OptionError
 from lacunet.fitting import objective as starting
 from lacunet.fitting.ascent import (
     Climb,
-    Outcome,
+    Convergence,
     ascend,
     em_while_fast,
     least_curvature,
@@ -60,7 +60,7 @@ def test_the_default_schedule_ends_at_a_true_maximum(
 ):
     case = make_case(cards, classes, rows, missing=missing, seed=3, true_classes=truth)
     fit = learn(case.problem, Options(estimate=estimate))
-    assert fit.status is Outcome.CONVERGED
+    assert fit.status is Convergence.CONVERGED
     assert fit.gradient < 1e-6
     assert fit.iterations < 400
     objective = Objective.build(case.problem, estimate)
@@ -102,7 +102,7 @@ def test_paper_schedule_is_halving_then_200(monkeypatch):
     # 64·1 + 32·2 + 16·4 + 8·8 + 4·16 + 2·32, then 200.
     assert len(calls) == 6 * 64 + 200
     assert fit.iterations == 200
-    assert fit.status in (Outcome.PAPER_CONVERGED, Outcome.PAPER_STOPPED)
+    assert fit.status in (Convergence.PAPER_CONVERGED, Convergence.PAPER_STOPPED)
     assert (fit.finalists, fit.reached) == (1, 1)
 
 
@@ -156,14 +156,14 @@ def test_a_saddle_is_left():
     halved = [np.array([weights[0] / 2, weights[0] / 2, weights[1]])]
     halved += [t[[0, 0, 1]] for t in columns]
     theta = case.layout.flat(halved)
-    stuck = ascend(objective, Climb(objective.at(theta), 0, Outcome.MAX_STEPS))
-    assert stuck.outcome is Outcome.CONVERGED
+    stuck = ascend(objective, Climb(objective.at(theta), 0, Convergence.MAX_STEPS))
+    assert stuck.outcome is Convergence.CONVERGED
     curvature = least_curvature(objective, stuck.point)
     assert curvature.least < -1e-2
     left, at_end = leave_saddles(objective, stuck)
     assert left.point.g > stuck.point.g + 1
     assert at_end.least > -1e-4
-    assert left.outcome is Outcome.CONVERGED
+    assert left.outcome is Convergence.CONVERGED
 
 
 @pytest.mark.parametrize("classes", [2, 4, 9])

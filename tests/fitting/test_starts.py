@@ -13,7 +13,7 @@ from lacunet.fitting.agglomerate import (
     count_families,
     take_rows,
 )
-from lacunet.fitting.ascent import Outcome, ascend, em_while_fast
+from lacunet.fitting.ascent import Convergence, ascend, em_while_fast
 from lacunet.fitting.diagnose import EMPTY, state_sizes
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.maxima import BOTH, ESTIMATE, HEAVIEST, MASS, is_better
@@ -254,7 +254,7 @@ def test_each_schedule_keeps_its_promise(network, estimate):
     assert thorough.point.g >= default.point.g - 1e-6
     assert default.point.g >= random_only(problem, estimate, starts=16) - 1e-6
     for s in FURTHER:
-        assert fits[s].status is Outcome.CONVERGED
+        assert fits[s].status is Convergence.CONVERGED
         assert fits[s].gradient < 1e-5
         assert 1 <= fits[s].reached <= fits[s].finalists
     if estimate is Estimate.ML:  # a likelihood has no mass around its maxima

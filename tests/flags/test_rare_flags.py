@@ -15,7 +15,7 @@ from lacunet.evidence.estimate import LogMean, Method, Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.fitting import schedules
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.schedules import Schedule
 from lacunet.flags import Flag, Kind, Sizes
@@ -41,7 +41,7 @@ def values_problem(classes=2):
 def test_a_fit_that_did_not_converge(monkeypatch):
     monkeypatch.setattr(schedules, "PAPER_ITERATIONS", 1)
     fit = learn(values_problem(), Options(schedule=Schedule.PAPER, starts=1))
-    not_converged = Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.PAPER_STOPPED})
+    not_converged = Flag(Kind.NOT_CONVERGED, detail={"outcome": Convergence.PAPER_STOPPED})
     assert not_converged in fit.flags
 
 
@@ -49,7 +49,7 @@ def test_refits_that_did_not_converge(monkeypatch):
     """Every second refit stops too soon."""
     problem = values_problem()
     model = learn(problem, Options(starts=4)).model
-    stopped = Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.MAX_STEPS})
+    stopped = Flag(Kind.NOT_CONVERGED, detail={"outcome": Convergence.MAX_STEPS})
     refits = iter(range(4))
 
     def stopping(*args, **options):

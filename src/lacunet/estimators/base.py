@@ -45,7 +45,7 @@ from lacunet.estimators.inputs import (
     warn,
 )
 from lacunet.estimators.parameters import Parameters, worded_estimator
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.flags import Kind
 from lacunet.inference.leaves import all_with_values, kinds_of, with_values
 from lacunet.inference.queries.answers import (
@@ -348,9 +348,9 @@ class HiddenStateEstimator(
             if flag.kind in DOUBTFUL:
                 warn(f"{flag}.", ConvergenceWarning)
 
-    def _warn_unless_converged(self, status: Outcome) -> None:
+    def _warn_unless_converged(self, status: Convergence) -> None:
         """Store whether a maximum was reached, and say if it was not."""
-        self.converged_ = status is not Outcome.MAX_STEPS
+        self.converged_ = status is not Convergence.MAX_STEPS
         if not self.converged_:
             warn(f"{status}.", ConvergenceWarning)
 

@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import Clock
 from lacunet.evidence.estimate import RELIABLE_SPREAD, Measurement, Method, Verdict, log_mean
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.regression import ClassFit, ClassPoint, climb_on
 from lacunet.flags import Flag, Kind
@@ -65,7 +65,7 @@ class ClassMode:
             return (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"}),)
         outcome = self.fit.outcome
         stopped = (Flag(Kind.NOT_CONVERGED, detail={"outcome": outcome}),)
-        return (*(stopped if outcome is not Outcome.CONVERGED else ()), *self.factor.flags)
+        return (*(stopped if outcome is not Convergence.CONVERGED else ()), *self.factor.flags)
 
     @cached_property
     def profiles(self) -> FloatArray:

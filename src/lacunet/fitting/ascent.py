@@ -35,7 +35,7 @@ ENOUGH = 1e-4  # a step must gain this part of what its slope promises (Armijo)
 ROUNDING = 1e-14  # relative noise of a log-likelihood that is a sum over rows
 
 
-class Outcome(StrEnum):
+class Convergence(StrEnum):
     """How learning ended, in the words that the user reads."""
 
     CONVERGED = "converged: scaled gradient below tolerance"
@@ -52,7 +52,7 @@ class Climb:
 
     point: Point
     steps: int  # E steps
-    outcome: Outcome
+    outcome: Convergence
 
 
 def em_while_fast(objective: Objective, point: Point) -> Climb:
@@ -61,7 +61,7 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
     while fast and steps < EM_AT_MOST:
         before, point, steps = point, objective.em_step(point), steps + 1
         fast = relative_change(before, point, objective.problem.log_base) >= PAPER_CHANGE
-    return Climb(point, steps, Outcome.MAX_STEPS)
+    return Climb(point, steps, Convergence.MAX_STEPS)
 
 
 def relative_change(before: Point, after: Point, base: float = 0.0) -> float:
@@ -97,14 +97,14 @@ def ascend(
     tolerance = max(TOLERANCE, LAST_DIGITS * large)
     while np.abs(gradient).max(initial=0.0) > tolerance:
         if steps >= max_steps:
-            return Climb(point, steps, Outcome.MAX_STEPS)
+            return Climb(point, steps, Convergence.MAX_STEPS)
         known = point.N + objective.pseudo
         sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
         move = slope.copy()
         kernels.two_loop(moves, changes, held, sharpness, move)
         promise = float(move @ slope)
         if rival - point.g > max(gap, factor * promise):
-            return Climb(point, steps, Outcome.ABANDONED)
+            return Climb(point, steps, Convergence.ABANDONED)
         shorter = min(1.0, longest / np.abs(move).max())
         enough = point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
         moved = None
@@ -123,7 +123,7 @@ def ascend(
             moves[held % len(moves)], changes[held % len(moves)] = step, change
             held += 1
         point, slope = moved, new_slope
-    return Climb(point, steps, Outcome.CONVERGED)
+    return Climb(point, steps, Convergence.CONVERGED)
 
 
 SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.fitting.ascent import Climb, Outcome, climb_from, em_while_fast
+from lacunet.fitting.ascent import Climb, Convergence, climb_from, em_while_fast
 from lacunet.fitting.diagnose import diagnose, state_sizes
 from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, HIGHEST, SAME_OPTIMUM, Rank, Ranks, best_of
 from lacunet.fitting.objective import Estimate, Objective, Point, attainable, random_starts
@@ -67,7 +67,7 @@ class Fit(Printable):
     point: Point  # the model's θ with its expected counts and log-likelihood
     log_prior: float  # log p(θ)
     options: Options
-    status: Outcome
+    status: Convergence
     iterations: int  # E steps of the winning start after the race
     finalists: int  # starts that were run to the end, and what crossings found from them
     reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
@@ -111,7 +111,7 @@ class Fit(Printable):
     @property
     def stable(self) -> bool:
         """Whether there is a sign that no better maximum exists: it was reached more than once."""
-        return self.reached > 1 or self.status is Outcome.CLOSED_FORM
+        return self.reached > 1 or self.status is Convergence.CLOSED_FORM
 
     @property
     def log_posterior(self) -> float:
@@ -205,7 +205,7 @@ def _search(
     if objective.problem.exact:  # one M step from anywhere is the maximum
         problem = objective.problem
         point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
-        return (Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None),) * len(ranks)
+        return (Search(Climb(point, 1, Convergence.CLOSED_FORM), 1, 1, None),) * len(ranks)
     if start is not None:
         climb, curvature = climb_from(objective, objective.at(start.theta))
         return (Search(climb, 1, 1, curvature),) * len(ranks)
@@ -235,7 +235,7 @@ def _by_size(objective: Objective, point: Point) -> Point:
 def _flags(objective: Objective, search: Search, options: Options) -> Iterator[Flag]:
     if objective.estimate is not options.estimate:
         yield Flag(Kind.NO_MAP, detail={"alpha": objective.problem.lowest_alpha})
-    if search.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
+    if search.climb.outcome in (Convergence.MAX_STEPS, Convergence.PAPER_STOPPED):
         yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
     if search.finalists > 1 and search.reached <= 1:
         quick = options.schedule is Schedule.DEFAULT
@@ -283,7 +283,7 @@ def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERI
     objective = Objective.build(problem, Estimate.SOFTMAX, executor)
     start = objective.at(theta)
     if problem.exact:  # one M step is the maximum
-        return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
+        return Climb(objective.em_step(start), 1, Convergence.CLOSED_FORM)
     return climb_from(objective, start)[0]
 
 

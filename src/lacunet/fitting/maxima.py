@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.fitting.ascent import HOPELESS, PAPER_CHANGE, Climb, Outcome, ascend, em_while_fast
+from lacunet.fitting.ascent import HOPELESS, PAPER_CHANGE, Climb, Convergence, ascend, em_while_fast
 from lacunet.fitting.diagnose import at_theta, state_sizes
 from lacunet.fitting.objective import Objective, Point
 
@@ -62,7 +62,9 @@ def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[
     """Find the best maximum, with its value; of those that are the same, the first."""
     (best, first), *others = ((rank(objective, c.point), c) for c in climbs)
     for value, climb in others:
-        ended = climb.outcome is Outcome.CONVERGED and first.outcome is not Outcome.CONVERGED
+        ended = (
+            climb.outcome is Convergence.CONVERGED and first.outcome is not Convergence.CONVERGED
+        )
         if is_better(value, best) or (ended and not is_better(best, value)):
             best, first = value, climb
     return best, first
@@ -104,7 +106,7 @@ def _ascended(
 ) -> Climb:
     climb, rival = task
     if rival == np.inf:
-        return replace(climb, outcome=Outcome.ABANDONED)
+        return replace(climb, outcome=Convergence.ABANDONED)
     return ascend(objective, climb, rival=rival, hopeless=hopeless)
 
 

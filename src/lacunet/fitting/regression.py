@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import gammaln
 
-from lacunet.fitting.ascent import EM_AT_MOST, LAST_DIGITS, PAPER_CHANGE, TOLERANCE, Outcome
+from lacunet.fitting.ascent import EM_AT_MOST, LAST_DIGITS, PAPER_CHANGE, TOLERANCE, Convergence
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.logit import logit_gradient, logit_information, maximize_logit, whole
 from lacunet.fitting.maxima import SAME_OPTIMUM
@@ -179,7 +179,7 @@ class ClassFit:
 
     objective: ClassObjective
     point: ClassPoint
-    outcome: Outcome = Outcome.CONVERGED
+    outcome: Convergence = Convergence.CONVERGED
     steps: int = 0  # of Newton's method, in the start that won
     finalists: int = 1  # starts that were run to the end
     reached: int = 1  # how many of them reached the best maximum
@@ -306,10 +306,10 @@ def climb(objective: ClassObjective, start: ClassPoint) -> ClassFit:
         steps += more
         way = _way_up(objective, point) if done else None
         if way is None:
-            outcome = Outcome.CONVERGED if done else Outcome.MAX_STEPS
+            outcome = Convergence.CONVERGED if done else Convergence.MAX_STEPS
             return ClassFit(objective, point, outcome, steps)
         point = _em(objective, way, EM_AT_MOST)
-    return ClassFit(objective, point, Outcome.MAX_STEPS, steps)
+    return ClassFit(objective, point, Convergence.MAX_STEPS, steps)
 
 
 def _newton(objective: ClassObjective, point: ClassPoint) -> tuple[ClassPoint, int, bool]:

@@ -11,8 +11,8 @@ from lacunet.fitting.ascent import (
     ONE_OF_MANY,
     PAPER_CHANGE,
     Climb,
+    Convergence,
     Curvature,
-    Outcome,
     ascend,
     em_while_fast,
     leave_saddles,
@@ -111,7 +111,7 @@ def search_paper(objective: Objective, starts: int, seed: int, ranks: Ranks) -> 
     for _ in range(PAPER_ITERATIONS):
         before, point = point, objective.em_step(point)
         converged |= relative_change(before, point, objective.problem.log_base) < PAPER_CHANGE
-    outcome = Outcome.PAPER_CONVERGED if converged else Outcome.PAPER_STOPPED
+    outcome = Convergence.PAPER_CONVERGED if converged else Convergence.PAPER_STOPPED
     return (Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None),) * len(ranks)
 
 
@@ -294,7 +294,7 @@ def finish(
         if others and reached == 1:
             doubt = max(rank(objective, climb.point) - max(values), 0.0)
         ranked = sorted(zip(values, others, strict=True), key=lambda v: -v[0])
-        maxima = [c.point for _, c in ranked if c.outcome is Outcome.CONVERGED]
+        maxima = [c.point for _, c in ranked if c.outcome is Convergence.CONVERGED]
         known = distinct(climb.point, maxima)
         searches.append(Search(climb, len(others) + 1, reached, curvature, doubt, known))
     return tuple(searches)

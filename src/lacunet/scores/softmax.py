@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from lacunet.data.discover import weighed
-from lacunet.fitting.ascent import Climb, Outcome
+from lacunet.fitting.ascent import Climb, Convergence
 from lacunet.fitting.objective import Point
 from lacunet.flags import Flag, Kind
 from lacunet.inference.hessian import prior_curvature, softmax_hessian
@@ -92,7 +92,7 @@ def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
     factor = factorise(np.array(A, order="F"))
     saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"})
     flags = factor.flags if factor else (saddle,)
-    if climb.outcome is Outcome.MAX_STEPS:
+    if climb.outcome is Convergence.MAX_STEPS:
         flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
     log_held, log_own = 0.0, 0.0
     if factor:

@@ -13,7 +13,7 @@ from lacunet.data.table import Table
 from lacunet.evidence.annealing import Clock, Goal
 from lacunet.evidence.estimate import Measurement
 from lacunet.evidence.regression import csl_of, measure, mode_of
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.fitting.diagnose import diagnose
 from lacunet.fitting.fit import Options
 from lacunet.fitting.regression import ClassFit, fit_classes, model_of
@@ -197,7 +197,7 @@ class ClassRegression(Printable):
 
     def _flags(self) -> Iterator[Flag]:
         fit, given = self.fit, self.fit.given
-        if fit.outcome is not Outcome.CONVERGED:
+        if fit.outcome is not Convergence.CONVERGED:
             yield Flag(Kind.NOT_CONVERGED, detail={"outcome": fit.outcome})
         if fit.finalists > 1 and fit.reached <= 1:
             detail: dict[str, str | float] = {

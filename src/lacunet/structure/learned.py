@@ -27,7 +27,7 @@ MORE = 5  # so many more, at least
 
 
 @dataclass(frozen=True)
-class PriorSensitivity:
+class EdgeSensitivity:
     """Edges that depend on the prior: joined under one, not under another."""
 
     alphas: tuple[float | str, ...]  # half and twice the exponents, or the size
@@ -84,7 +84,7 @@ class Learned(Printable):
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
     missingness: Missingness | None = None  # of which cells are missing; None: few are
-    sensitivity: PriorSensitivity | None = None  # to the prior
+    sensitivity: EdgeSensitivity | None = None  # to the prior
     flags: tuple[Flag, ...] = ()
 
     @cached_property

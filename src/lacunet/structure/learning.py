@@ -39,7 +39,7 @@ from lacunet.structure.families import (
 from lacunet.structure.incomplete import GraphFit, search_incomplete
 from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.knowledge import Knowledge
-from lacunet.structure.learned import Learned, PriorSensitivity
+from lacunet.structure.learned import EdgeSensitivity, Learned
 from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import NOTHING, USUAL, GraphTask, few_rows, graph_task
@@ -117,7 +117,7 @@ def learn_structure(
     return replace(found, sensitivity=other, flags=(*found.flags, *other.flags(parents.sum())))
 
 
-def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> PriorSensitivity:
+def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensitivity:
     """Search again from a graph with half and twice the exponents.
 
     Where cells are missing, rows are completed once from the model, and the graph is searched under
@@ -149,7 +149,7 @@ def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> PriorSens
     if task.alpha != AVERAGED or task.how.prior is not GraphPrior.FAIR:
         fair = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
         usual = int(again(fair, task.start, AVERAGED).sum())
-    return PriorSensitivity(alphas, differ, not task.complete, usual)
+    return EdgeSensitivity(alphas, differ, not task.complete, usual)
 
 
 def learn_task(

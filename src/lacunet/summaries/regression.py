@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.stats import t as student
 
-from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.ascent import Convergence
 from lacunet.fitting.fit import Options
 from lacunet.fitting.logit import whole
 from lacunet.fitting.regression import ClassFit, climb_on, model_of
@@ -282,7 +282,7 @@ def class_replicates(
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas = np.array([one.given.to_plain(one.point.theta) for one in refits])
     coefficients = np.array([_with_infinities(one) for one in refits])
-    stopped = sum(one.outcome is not Outcome.CONVERGED for one in refits)
+    stopped = sum(one.outcome is not Convergence.CONVERGED for one in refits)
     return ClassReplicates(fit, thetas, coefficients, stopped, options.seed)
 
 
