@@ -31,6 +31,7 @@ class LinearGaussian(Likelihood):
     """Places are those of the sums of (u, x): Σu, Σx, n, Σu², Σx², Σux, n. θ = (a, b, 0, …)."""
 
     name = "linear_gaussian"
+    positive = False
     coordinate_places = (0, 1)
     members: tuple[str, str]  # the parent, and its child
     noise: float  # variance of x around its line
@@ -82,15 +83,6 @@ class LinearGaussian(Likelihood):
 
     def between(self, old, new, at, *, edge):
         return np.where(at.k < 2, new - old, 0.0)
-
-    def keeps_off_zero(self, pseudo, at):
-        return True
-
-    def allows(self, theta, at):
-        return True
-
-    def on_boundary(self, theta, at):
-        return False
 
 
 NOISE = 0.25

@@ -112,6 +112,7 @@ class Likelihood(ABC):
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     whole: ClassVar[bool] = False  # whether values are whole numbers
     on_a_scale: ClassVar[bool] = False  # whether θ ends with how far up values are, 0 to 1
+    positive: ClassVar[bool] = True  # whether all of θ is, with 0 at the boundary
     rooted: ClassVar[bool] = False  # whether coordinates of the boundary are √θ, those inside log θ
     # How far φ, and coordinates of the boundary, may move in one step: beyond it a quadratic model
     # says nothing.
@@ -251,15 +252,15 @@ class Likelihood(ABC):
 
     def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
         """Whether statistics with these added have their maximum inside, not on the boundary."""
-        return bool((pseudo > 0).all())
+        return not self.positive or bool((pseudo > 0).all())
 
     def allows(self, theta: FloatArray, at: Segment) -> bool:
         """Whether numbers can be parameters at all, each by itself."""
-        return bool((theta >= 0).all())
+        return not self.positive or bool((theta >= 0).all())
 
     def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
         """Whether a parameter is where its coordinate φ is infinite."""
-        return bool((theta <= 0).any())
+        return self.positive and bool((theta <= 0).any())
 
     # Coordinates φ, and with `edge` those in which a maximum on the boundary is reached
 

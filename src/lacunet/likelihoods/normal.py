@@ -225,12 +225,10 @@ class NormalLikelihood(ConjugatePrior):
     def information(
         self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
     ) -> FloatArray:
-        return self._led(self._curved(theta, N, self._read_moves(phi, at), at), at)
-
-    def _curved(self, theta: FloatArray, N: FloatArray, step: Joint, at: Segment) -> FloatArray:
-        """Curvature in each configuration: minus the derivative of the slope, by complex steps."""
-        change = slope(*self._complex_steps(theta, step, at), self._read(N, at))
-        return self._write(Joint(*(-x.imag / TINY for x in change)), at)
+        """Minus the derivative of the slope, by complex steps."""
+        steps = self._complex_steps(theta, self._read_moves(phi, at), at)
+        change = slope(*steps, self._read(N, at))
+        return self._led(self._write(Joint(*(-x.imag / TINY for x in change)), at), at)
 
     def _complex_steps(
         self, theta: FloatArray, step: Joint, at: Segment
@@ -296,19 +294,13 @@ class NormalLikelihood(ConjugatePrior):
         return float(0.5 * (self.places.d + 1.0) * log_det.sum())
 
     def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        """With `common`, means by themselves; Σ with what they leave of its total curvature."""
+        """With `common`, configurations are curved together."""
         if not self.common:
             return super().complete_log_det(theta, N, at)
-        free, d = np.array(self.places.free), self.places.d
-        each = [self._read(np.where(at.k == place, 1.0, 0.0), at) for place in free]
-        steps = [step._replace(second=np.tril(step.second)) for step in each]
-        A = np.stack(
-            [at.tables(self._curved(theta, N, step, at))[:, free] for step in steps], axis=-1
-        )
-        of_mean, across = A[:, :d, :d], A[:, :d, d:]
-        left = A[:, d:, d:] - np.swapaxes(across, -1, -2) @ np.linalg.solve(of_mean, across)
-        of_covariance = np.add.reduceat(left, at.first, axis=0)
-        return float(sum(np.linalg.slogdet(part)[1].sum() for part in (of_mean, of_covariance)))
+        free, _ = self.free(theta, at)
+        every = np.eye(len(at.ij))[free]
+        A = np.stack([self.information(theta, N, unit, at)[free] for unit in every])
+        return float(np.linalg.slogdet(A)[1])
 
     # The prior
 

@@ -81,21 +81,16 @@ def same_whatever_the_number(alpha: Alpha) -> bool:
 
 def understand_alpha(alpha: float | str) -> tuple[float, bool]:
     """Give the number, and whether it is a sample size to be spread over a family."""
-    if alpha == AUTOCLASS:
-        raise OptionError(
-            f"alpha {AUTOCLASS} is the prior of latent class models with a number of states each. "
-            "Give a number, k2 or bdeu:SIZE here."
-        )
+    elsewhere = {
+        AUTOCLASS: f"{AUTOCLASS} is the prior of latent class models with a number of states each",
+        AVERAGE: f"{AVERAGE} is for choosing among candidates, as select and compare do",
+    }.get(str(alpha))
     if _range_of(alpha):
-        raise OptionError(
-            f"alpha '{alpha}' averages over equivalent sample sizes, as only searches for a graph "
-            "do. Give a number, k2 or bdeu:SIZE here."
+        elsewhere = (
+            f"'{alpha}' averages over equivalent sample sizes, as only searches for a graph do"
         )
-    if alpha == AVERAGE:
-        raise OptionError(
-            f"alpha {AVERAGE} is for choosing among candidates, as select and compare do. Give a "
-            "number, k2 or bdeu:SIZE here."
-        )
+    if elsewhere:
+        raise OptionError(f"alpha {elsewhere}. Give a number, k2 or bdeu:SIZE here.")
     kind, _, rest = str(alpha).strip().lower().partition(":")
     if kind == "k2" and not rest:
         return 1.0, False
