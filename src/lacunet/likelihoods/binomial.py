@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln
 
 from lacunet.likelihoods.categorical import Categorical
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior
-from lacunet.likelihoods.likelihood import Segment, move_of_logs
+from lacunet.likelihoods.likelihood import Segment, Vector, move_of_logs
 from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
@@ -64,10 +64,10 @@ class Binomial(Categorical):
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.binomial(self.most, theta[..., 1]).astype(np.float64)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         return self.most * theta
 
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+    def cases(self, N: Vector, at: Segment) -> Vector:
         return at.totals(N) / max(self.most, 1)  # of a single answer statistics are 0
 
 
@@ -102,14 +102,14 @@ class Poisson(ConjugatePrior):
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.poisson(theta[..., 0]).astype(np.float64)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         return np.where(at.k == 0, theta, 1.0)
 
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+    def cases(self, N: Vector, at: Segment) -> Vector:
         cases = at.by_place(N)[1]
         return at.at_places(cases, cases)
 
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def natural(self, theta: Vector, at: Segment) -> Vector:
         rate = at.by_place(theta)[0]
         with np.errstate(divide="ignore"):
             return at.at_places(np.log(rate), -rate)
@@ -121,92 +121,84 @@ class Poisson(ConjugatePrior):
         shape, rate = np.moveaxis(hyper, -1, 0)
         return shape / rate, shape / rate * (1.0 + 1.0 / rate)
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+    def parameters(self, natural: Vector, at: Segment) -> Vector:
         rate = -at.by_place(natural)[1]
         return at.at_places(rate, rate)
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+    def has_mode(self, hyper: Vector, at: Segment) -> bool:
         """Below a shape of 1 the density is infinite at rate 0."""
         return bool((at.by_place(hyper)[0] >= 1.0).all())
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         return hyper - np.where(at.k == 0, 1.0, 0.0)
 
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
         """Log ∫ λ^shape exp(−rate λ) dlog λ; log marginals are negative binomials."""
         shape, rate = at.by_place(hyper)
         return np.asarray(gammaln(shape) - shape * np.log(rate))
 
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
         shape, rate = at.by_place(hyper)
         return at.at_places(digamma(shape) - np.log(rate), -shape / rate)
 
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def mean(self, hyper: Vector, at: Segment) -> Vector:
         shape, rate = at.by_place(hyper)
         return at.at_places(shape / rate, shape / rate)
 
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         shape, rate = at.by_place(hyper)
         drawn = np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate
         return at.at_places(np.log(drawn), -drawn)
 
     # The maximum, and the way to it
 
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         """Exponential, around the prior's mean."""
         shape, rate = at.by_place(hyper)
         drawn = shape / rate * rng.standard_exponential(at.configurations)
         return at.at_places(drawn, drawn)
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         total, cases = at.by_place(N + pseudo)
         best = at.by_place(theta)[0].copy()
         np.divide(total, cases, out=best, where=cases > 0)
         return at.at_places(best, best)
 
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+    def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
         first, second = at.by_place(g)
         rate = at.by_place(theta)[0]
         return at.at_places(first - rate * second, np.zeros_like(rate))
 
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+    def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
         along, rate = at.by_place(phi)[0], at.by_place(theta)[0]
         return at.at_places(along, -rate * along)
 
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
+    def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
         return self.sharpness(theta, N, at) * phi
 
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         rate, cases = at.by_place(theta)[0], at.by_place(N)[1]
         sharp = np.where(rate > 0, 4.0 * cases, 0.0) if edge else rate * cases
         return at.at_places(sharp, np.zeros_like(sharp))
 
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         rate, step = at.by_place(theta)[0], at.by_place(move)[0]
         there = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
         return at.at_places(there, there)
 
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         step = move_of_logs(*(at.by_place(x)[0] for x in (old, new)), edge=edge)
         return at.at_places(step, np.zeros_like(step))
 
     def on_log_scale(self, at: Segment) -> BoolArray:
         return np.ones(len(at.ij), dtype=np.bool_)
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """That of log λ, which stands at two places."""
         along = at.by_place(phi.T)[0]
         return at.at_places(along, along).T
 
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+    def log_jacobian(self, theta: Vector, at: Segment) -> float:
         return float(np.sum(np.log(at.by_place(theta)[0])))
 
 

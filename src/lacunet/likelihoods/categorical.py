@@ -16,7 +16,7 @@ from scipy.special import digamma, expit, gammaln, logit, xlogy
 from lacunet.likelihoods import kernels
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior
 from lacunet.likelihoods.gamma_functions import log_gamma_density, log_rising
-from lacunet.likelihoods.likelihood import Segment, move_of_logs
+from lacunet.likelihoods.likelihood import Segment, Vector, move_of_logs
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 
@@ -40,26 +40,26 @@ class Categorical(ConjugatePrior):
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.zeros(len(states))
 
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def natural(self, theta: Vector, at: Segment) -> Vector:
         """Take logs; log 0 = −inf without a warning: an impossible state weighs just that."""
         with np.errstate(divide="ignore"):
             return np.log(theta)
 
-    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+    def log_density(self, N: Vector, theta: Vector, at: Segment) -> float:
         return float(np.sum(xlogy(N, theta)))
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+    def parameters(self, natural: Vector, at: Segment) -> Vector:
         theta: FloatArray = np.exp(natural)
         return theta
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+    def has_mode(self, hyper: Vector, at: Segment) -> bool:
         """Below 1 the density is infinite at probability 0."""
         return bool((hyper >= 1.0).all())
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         return hyper - 1.0
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+    def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
         """See Likelihood; −inf at zero probabilities where α > 1, +inf where α < 1."""
         if (theta <= 0.0).any():
             return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
@@ -68,87 +68,79 @@ class Categorical(ConjugatePrior):
         of_cells = log_gamma_density(hyper, total[at.ij] * theta) - np.log(theta)
         return float(np.sum(of_cells) - np.sum(log_gamma_density(total, total)))
 
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         """CH96 eq. 5."""
         return at.by_variable(log_rising(hyper, N), -log_rising(at.sum(hyper), at.sum(N)))
 
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integral(self, hyper: Vector, at: Segment) -> FloatArray:
         """A multivariate Beta function for each configuration."""
         totals = np.zeros((len(hyper), at.configurations))
         np.add.at(totals.T, at.ij, hyper.T)
         return np.asarray(gammaln(hyper).sum(axis=1) - gammaln(totals).sum(axis=1))
 
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_quotient(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         values = np.empty(len(N))
         kernels.log_beta_quotient(N, hyper, at.ij, at.sum(hyper), values)
         return values
 
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
         expected: FloatArray = digamma(hyper) - digamma(at.sum(hyper))[at.ij]
         return expected
 
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def mean(self, hyper: Vector, at: Segment) -> Vector:
         return hyper / at.totals(hyper)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         return theta
 
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+    def cases(self, N: Vector, at: Segment) -> Vector:
         return at.totals(N)
 
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         drawn = np.empty_like(hyper)
         kernels.draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
         return drawn
 
-    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def draw_theta(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         return self.mean(rng.standard_gamma(hyper), at)
 
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         """Uniform, as CH96 draws models and starts."""
         gamma = rng.standard_exponential(len(at.ij))
         return gamma / at.totals(gamma)
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         best = theta.copy()
         kernels.maximize_tables(N, pseudo, at.ij, np.empty(at.configurations), best)
         return best
 
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+    def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
         return g - theta * at.totals(g)
 
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+    def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
         return phi - at.totals(theta * phi)
 
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
+    def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
         """N_ij (diag θ − θθᵀ)."""
         return theta * self.push(theta, phi, at) * at.totals(N)
 
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         cases = at.totals(N)
         return np.where(theta > 0, 4.0 * cases, 0.0) if edge else theta * cases
 
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
+    def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
         """A constant added to φ of one configuration."""
         root = np.sqrt(theta)
         return root * at.totals(root * v)
 
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """A step of √θ across zero counts by its size."""
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         return move_of_logs(old, new, edge=edge)
 
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+    def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         """The most probable state makes up for the others."""
         order = np.lexsort((at.k, -theta, at.ij))  # by configuration, most probable first
         ij = at.ij[order]
@@ -157,7 +149,7 @@ class Categorical(ConjugatePrior):
         free = order[~opens]
         return free, order[opens][at.ij[free]]
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """That of logits: d log θ_k = dφ_k − Σ_l θ_l dφ_l, and d logit θ = d log θ / (1 − θ)."""
         mean = np.zeros((at.configurations, phi.shape[1]))
         np.add.at(mean, at.ij, theta[:, None] * phi)
@@ -165,20 +157,20 @@ class Categorical(ConjugatePrior):
             logits = (phi - mean[at.ij]) / (1.0 - theta)[:, None]
         return np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
 
-    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+    def off_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
         with np.errstate(divide="ignore", invalid="ignore"):
             moved: FloatArray = expit(logit(theta) + move)
         return moved
 
-    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def scale_slope(self, theta: Vector, at: Segment) -> Vector:
         return theta * (1.0 - theta)
 
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+    def log_jacobian(self, theta: Vector, at: Segment) -> float:
         """Π θ_k of every configuration with more than one state."""
         several = at.totals(np.ones(len(theta))) > 1
         return float(np.sum(self.natural(theta[several], at)))
 
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+    def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
         """Π_ij N_ij^(r − 1) Π_k θ_k."""
         states = at.sum(np.ones(len(theta)))
         several = states > 1  # a variable with one state has no parameter

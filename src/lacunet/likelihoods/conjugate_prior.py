@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.likelihoods.likelihood import Likelihood, Segment, Vector
 from lacunet.runtime.arrays import FloatArray
 
 
@@ -19,60 +19,60 @@ class ConjugatePrior(Likelihood):
     """A likelihood with its conjugate prior: write `log_integrals`, or what is made of it."""
 
     @abstractmethod
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+    def parameters(self, natural: Vector, at: Segment) -> Vector:
         """θ(η)."""
 
     @abstractmethod
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+    def has_mode(self, hyper: Vector, at: Segment) -> bool:
         """See Likelihood: whether its density is finite everywhere."""
 
     @abstractmethod
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         """See Likelihood: hyperparameters, less the Jacobian of φ."""
 
     @abstractmethod
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
         """E[η] under the prior with these hyperparameters."""
 
     @abstractmethod
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def mean(self, hyper: Vector, at: Segment) -> Vector:
         """E[θ] given hyperparameters."""
 
     @abstractmethod
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         """Draw η given hyperparameters, (batch, s) → (batch, s)."""
 
-    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def draw_theta(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         """Draw θ given hyperparameters, (s,)."""
         return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
 
-    def widened(self, hyper: FloatArray, at: Segment, factor: float) -> FloatArray:
+    def widened(self, hyper: Vector, at: Segment, factor: float) -> Vector:
         """Expect variances so many times as large; of what has none, nothing changes."""
         return hyper
 
     # Integrals over θ
 
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
         """Log ∫ exp(hyper · η) dφ of each configuration, (..., s) → (..., q)."""
         raise NotImplementedError
 
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integral(self, hyper: Vector, at: Segment) -> FloatArray:
         """The same over all configurations together: (batch, s) → (batch,)."""
         return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
 
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_quotient(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
         return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
 
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
         after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
         return at.by_variable(np.zeros(len(at.ij)), after - before)
 
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+    def log_constant(self, hyper: Vector, at: Segment) -> float:
         return -float(self.log_integral(hyper[None, :], at)[0])
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+    def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
         return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
 
     # Values with θ integrated out, given tables of hyperparameters

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.likelihoods.categorical import CATEGORICAL, Categorical
-from lacunet.likelihoods.likelihood import Segment
+from lacunet.likelihoods.likelihood import Segment, Vector
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 # Log weight of what cannot be, where log weights are mixed: a path between two distributions takes
@@ -53,32 +53,32 @@ class Fixed(Categorical):
     log_prior = log_constant = log_jacobian = complete_log_det = _nothing
     keeps_off_zero = has_mode = _always
 
-    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+    def on_boundary(self, theta: Vector, at: Segment) -> bool:
         return False
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+    def parameters(self, natural: Vector, at: Segment) -> Vector:
         return np.broadcast_to(self.theta, natural.shape)
 
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+    def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         none = np.zeros(0, dtype=np.int64)
         return none, none
 
-    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+    def log_density(self, N: Vector, theta: Vector, at: Segment) -> float:
         return float(np.sum(xlogy(N, self.theta)))
 
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         return at.by_variable(np.asarray(xlogy(N, self.theta)), np.zeros(at.configurations))
 
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integral(self, hyper: Vector, at: Segment) -> FloatArray:
         return hyper @ self._log_weights
 
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_quotient(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         return N @ self._log_weights
 
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
         return self._log_weights
 
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         return np.broadcast_to(self._log_weights, hyper.shape)
 
 
@@ -152,17 +152,17 @@ class Tied(Categorical):
     log_jacobian = _by_leaders("log_jacobian", "t")
     complete_log_det = _by_leaders("complete_log_det", "tN")
 
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         """All of it is the leader's."""
         own = CATEGORICAL.log_marginal(self.pooled(N), self.pooled(hyper), self.inner)
         terms = np.zeros(len(at.variables))
         terms[np.searchsorted(at.variables, self.inner.variables)] = own
         return terms
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Tables that are one change together."""
         return CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)[self.slot]
 
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+    def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         own, reference = CATEGORICAL.free(theta[self.lead], self.inner)
         return self.lead[own], self.lead[reference]

@@ -31,7 +31,9 @@ def log_rising(a: FloatArray | float, n: FloatArray | float) -> FloatArray:
     large = a >= LARGE
     risen = np.empty(a.shape)
     risen[~large] = gammaln(a[~large] + n[~large]) - gammaln(a[~large])
-    risen[large] = _by_stirling(a[large], n[large])
+    a, n = a[large], n[large]
+    grown = (a - 0.5) * np.log1p(n / a) - n + n * np.log(a + n)
+    risen[large] = grown + (_rest(a + n) - _rest(a))
     return risen
 
 
@@ -45,12 +47,6 @@ def log_gamma_density(a: FloatArray, x: FloatArray) -> FloatArray:
     log_ratio = np.where(near, np.log1p(np.where(near, off, 0.0)), np.log(x[large] / b))
     density[large] = b * (log_ratio - off) + 0.5 * np.log(b / (2.0 * np.pi)) - _rest(b)
     return density
-
-
-def _by_stirling(a: FloatArray, n: FloatArray) -> FloatArray:
-    whole = a + n
-    grown: FloatArray = (a - 0.5) * np.log1p(n / a) - n + n * np.log(whole)
-    return grown + (_rest(whole) - _rest(a))
 
 
 def _rest(x: Number) -> Number:

@@ -18,7 +18,7 @@ from lacunet.likelihoods.joint_normal import (
     inverse,
     places_of,
 )
-from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.likelihoods.likelihood import Likelihood, Segment, Vector
 from lacunet.likelihoods.normal import NormalLikelihood
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
@@ -33,7 +33,7 @@ class NormalInverseGamma(NamedTuple):
     b: FloatArray  # scale of σ²
 
     @classmethod
-    def of(cls, hyper: FloatArray, at: Segment) -> "NormalInverseGamma":
+    def of(cls, hyper: Vector, at: Segment) -> "NormalInverseGamma":
         """Read it off hyperparameters, (κ m, κ, κ m² + 2 b, 2 a + 1)."""
         first, kappa, second, cases = at.by_place(hyper)
         return cls(first / kappa, kappa, (cases - 1.0) / 2.0, (second - first**2 / kappa) / 2.0)
@@ -77,33 +77,31 @@ class Gaussian(NormalLikelihood):
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.normal(theta[..., 0], np.sqrt(theta[..., 2]))
 
-    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> FloatArray:
+    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> Vector:
         """Each twice: the mean, and the variance."""
         own, variance = first[..., 0], second[..., 0, 0]
         return at.at_places(own, own, variance, variance)
 
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def natural(self, theta: Vector, at: Segment) -> Vector:
         mean, _, variance, _ = at.by_place(theta)
         precise = 1.0 / variance
         return at.at_places(
             mean * precise, -0.5 * mean**2 * precise, -0.5 * precise, -0.5 * np.log(variance)
         )
 
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
         """See ByIntegral; log marginals are Student t distributions."""
         if self.common:
             return super().log_integrals(hyper, at)
         return NormalInverseGamma.of(hyper, at).log_integral
 
-    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw_apart(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         m, kappa, a, b = NormalInverseGamma.of(hyper, at)
         variance = b / np.maximum(rng.standard_gamma(a), np.finfo(float).tiny)
         mean = m + np.sqrt(variance / kappa) * rng.standard_normal(m.shape)
         return self.natural(at.at_places(mean, mean, variance, variance), at)
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         if self.common:
             return super().maximize(N, pseudo, theta, at)
         first, for_mean, second, for_variance = at.by_place(N + pseudo)
@@ -113,16 +111,14 @@ class Gaussian(NormalLikelihood):
         np.divide(second - first * mean, for_variance, out=variance, where=filled)
         return at.at_places(mean, mean, variance, variance)
 
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+    def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
         mean, _, variance, _ = at.by_place(theta)
         first, for_mean, _, for_variance = at.by_place(g)
         nothing, along = np.zeros_like(mean), (first - mean * for_mean) / variance
         across = 0.5 * (_squares(g, mean, at) / variance - for_variance)
         return self._led(at.at_places(along, nothing, across, nothing), at)
 
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """That of the curvature; of log σ² no less than it is at the maximum."""
         mean, _, variance, _ = at.by_place(theta)
         _, for_mean, _, for_variance = at.by_place(N)
@@ -130,9 +126,7 @@ class Gaussian(NormalLikelihood):
         wide = np.maximum(curved, for_variance / 2)
         return self._led(at.at_places(for_mean / variance, nothing, wide, nothing), at)
 
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         mean, _, variance, _ = at.by_place(theta)
         along, _, log_variance, _ = at.by_place(self._handed_out(move, at))
         there, wide = mean + along, variance * np.exp(log_variance)
@@ -189,14 +183,14 @@ class GaussianBlock(NormalLikelihood):
         noise = rng.standard_normal(mean.shape)
         return np.asarray(mean + np.einsum("...ab,...b->...a", cholesky(covariance), noise))
 
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def natural(self, theta: Vector, at: Segment) -> Vector:
         tables = at.tables(theta)
         eta = np.empty(tables.shape)
         rows = (-1, self.places.width)
         kernels.write_natural(tables.reshape(rows), eta.reshape(rows), self.places.d)
         return at.from_tables(eta)
 
-    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw_apart(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         """Λ is Wishart: by Bartlett's decomposition."""
         m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
         d = self.places.d
@@ -213,9 +207,7 @@ class GaussianBlock(NormalLikelihood):
         log_det = np.linalg.slogdet(precise)[1]
         return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         if self.common:
             return super().maximize(N, pseudo, theta, at)
         total, best = at.tables(N + pseudo), np.ascontiguousarray(at.tables(theta))

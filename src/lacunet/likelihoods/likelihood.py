@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from lacunet.runtime.states import State
 
 TINY = 1e-20  # of a complex step: its square is nothing
 STEP = 1e-5  # of central differences: their error is about its square
+
+Vector: TypeAlias = FloatArray  # over the positions of a segment, (..., s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +170,11 @@ class Likelihood(ABC):
         """Log h(x) of each value, (values,)."""
 
     @abstractmethod
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         """E[T | θ] of one case."""
 
     @abstractmethod
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+    def cases(self, N: Vector, at: Segment) -> Vector:
         """How many cases statistics stand for, at every position."""
 
     def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
@@ -197,27 +199,27 @@ class Likelihood(ABC):
 
     # The prior: a likelihood without a conjugate one has a flat one, and no hyperparameters
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+    def has_mode(self, hyper: Vector, at: Segment) -> bool:
         """Whether the density of θ has a maximum whatever the data say."""
         return True
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         """What the prior adds to statistics where its density is that of θ, not of φ."""
         return np.zeros_like(hyper)
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+    def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
         """Log density of θ, with its normalising constant."""
         return 0.0
 
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+    def log_constant(self, hyper: Vector, at: Segment) -> float:
         """The part of the log density that is not linear in η."""
         return 0.0
 
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def mean(self, hyper: Vector, at: Segment) -> Vector:
         """E[θ] given hyperparameters; without a prior, the θ that is best for statistics."""
         return self.maximize(hyper, np.zeros_like(hyper), np.zeros_like(hyper), at)
 
-    def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def by_configuration(self, hyper: Vector, at: Segment) -> Vector:
         """Hyperparameters of each configuration by itself, with all that it shares with others."""
         return hyper
 
@@ -232,33 +234,31 @@ class Likelihood(ABC):
     # Parameters, and their maximum
 
     @abstractmethod
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def natural(self, theta: Vector, at: Segment) -> Vector:
         """η(θ)."""
 
-    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+    def log_density(self, N: Vector, theta: Vector, at: Segment) -> float:
         """N · η(θ), where nothing times −∞ is nothing."""
         used = N != 0.0
         return float(N[used] @ self.natural(theta, at)[used])
 
     @abstractmethod
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         """Draw θ to start from; the prior says no more than how large values are."""
 
     @abstractmethod
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         """Give the θ that is best for statistics N + pseudo; without cases it stays."""
 
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
+    def keeps_off_zero(self, pseudo: Vector, at: Segment) -> bool:
         """Whether statistics with these added have their maximum inside, not on the boundary."""
         return not self.positive or bool((pseudo > 0).all())
 
-    def allows(self, theta: FloatArray, at: Segment) -> bool:
+    def allows(self, theta: Vector, at: Segment) -> bool:
         """Whether numbers can be parameters at all, each by itself."""
         return not self.positive or bool((theta >= 0).all())
 
-    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+    def on_boundary(self, theta: Vector, at: Segment) -> bool:
         """Whether a parameter is where its coordinate φ is infinite."""
         return self.positive and bool((theta <= 0).any())
 
@@ -270,16 +270,14 @@ class Likelihood(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Move the coordinates, and give the θ that they then say."""
 
     @abstractmethod
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         """Give the move from one θ to another."""
 
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+    def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         """Positions of free coordinates, and of what makes up for each (itself, if nothing does).
 
         Ordered by configuration.
@@ -287,27 +285,27 @@ class Likelihood(ABC):
         free = at.positions(*self.coordinate_places)
         return free, free
 
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
+    def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
         """Project onto directions that change no probability, v measured in the metric."""
         return np.zeros_like(v)
 
-    def _units(self, at: Segment) -> list[FloatArray]:
+    def _units(self, at: Segment) -> list[Vector]:
         """A direction for each place of coordinates, the same in all configurations."""
         return [np.where(at.k == place, 1.0, 0.0) for place in self.coordinate_places]
 
     def _derivative(
         self,
-        function: Callable[[FloatArray, Segment], FloatArray],
-        theta: FloatArray,
-        phi: FloatArray,
+        function: Callable[[Vector, Segment], Vector],
+        theta: Vector,
+        phi: Vector,
         at: Segment,
-    ) -> FloatArray:
+    ) -> Vector:
         """Along a direction of φ, by a complex step."""
         step: Any = TINY * 1j * phi
         there = self.moved(theta.astype(np.complex128), step, at)
         return np.asarray(np.imag(function(there, at)) / TINY)
 
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+    def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
         """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
         gradient, own = np.zeros_like(theta), at.by_place(g)
         for place in range(len(own)):
@@ -316,13 +314,11 @@ class Likelihood(ABC):
             gradient[at.positions(place)] = (column * own).sum(axis=0)
         return gradient
 
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+    def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
         """J φ: from a direction in φ to that of the natural parameters."""
         return self._derivative(self.natural, theta, phi, at)
 
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
+    def slope(self, theta: Vector, gradient: Vector, at: Segment, *, edge: bool) -> Vector:
         """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
         if not (edge and self.rooted):
             return gradient
@@ -330,16 +326,12 @@ class Likelihood(ABC):
         np.divide(2.0 * gradient, np.sqrt(theta), out=of_root, where=theta > 0)
         return of_root
 
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
+    def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
         """Curvature of statistics N in φ, times a direction."""
         there, back = (self.pull_back(self.moved(theta, h * phi, at), N, at) for h in (STEP, -STEP))
         return np.asarray((back - there) / (2.0 * STEP))
 
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
         expected = self.cases(N, at) * self.mean_statistics(theta, at)
         return sum(
@@ -347,19 +339,19 @@ class Likelihood(ABC):
             start=np.zeros_like(theta),
         )
 
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+    def log_jacobian(self, theta: Vector, at: Segment) -> float:
         """Log |dθ/dφ| over the free coordinates."""
         return self._log_dets(
             [self._derivative(lambda x, _: x, theta, unit, at) for unit in self._units(at)], at
         )
 
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+    def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
         """Log of the determinant of the curvature of statistics N in free φ."""
         return self._log_dets(
             [self.information(theta, N, unit, at) for unit in self._units(at)], at
         )
 
-    def _log_dets(self, columns: Sequence[FloatArray], at: Segment) -> float:
+    def _log_dets(self, columns: Sequence[Vector], at: Segment) -> float:
         """Sum of the log determinants, over configurations, of matrices with these columns."""
         places = list(self.coordinate_places)
         matrices = np.stack([at.tables(column)[:, places] for column in columns], axis=-1)
@@ -371,17 +363,17 @@ class Likelihood(ABC):
         """(s,) whether that of a position is its logarithm; else it is itself."""
         return np.zeros(len(at.ij), dtype=np.bool_)
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Carry changes of φ to that scale, (s, m) → (s, m)."""
         changes = [self._derivative(lambda x, _: x, theta, one, at) for one in phi.T]
         return np.stack(changes, axis=1) / self.scale_slope(theta, at)[:, None]
 
-    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+    def off_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
         """Move every place on that scale, and give the θ that it is then."""
         log = self.on_log_scale(at)
         return np.where(log, theta * np.exp(np.where(log, move, 0.0)), theta + move)
 
-    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def scale_slope(self, theta: Vector, at: Segment) -> Vector:
         """By how much θ changes for a small step on that scale."""
         return np.where(self.on_log_scale(at), theta, 1.0)
 

@@ -34,7 +34,7 @@ from lacunet.likelihoods.joint_normal import (
     slope,
     triangle,
 )
-from lacunet.likelihoods.likelihood import TINY, Likelihood, Segment
+from lacunet.likelihoods.likelihood import TINY, Likelihood, Segment, Vector
 from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
@@ -111,18 +111,18 @@ class NormalLikelihood(ConjugatePrior):
     def coordinate_places(self) -> Sequence[int]:
         return self.places.free
 
-    def _read(self, x: FloatArray, at: Segment) -> Joint:
+    def _read(self, x: Vector, at: Segment) -> Joint:
         return self.places.read(at.tables(x))
 
-    def _write(self, joint: Joint, at: Segment) -> FloatArray:
+    def _write(self, joint: Joint, at: Segment) -> Vector:
         return at.from_tables(self.places.write(joint))
 
-    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> FloatArray:
+    def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> Vector:
         """Write vectors and matrices, and a number at the other places."""
         beside = np.full(first.shape[:-1], other)
         return self._write(Joint(first, beside, second, beside), at)
 
-    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
+    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> Vector:
         """θ of means (..., q, d) and covariances (..., q, d, d)."""
         return self._both(mean, covariance, 1.0, at)
 
@@ -141,7 +141,7 @@ class NormalLikelihood(ConjugatePrior):
         """Places of coordinates of Σ."""
         return slice(self.places.d + 1, self.places.width - 1)
 
-    def _led(self, phi: FloatArray, at: Segment) -> FloatArray:
+    def _led(self, phi: Vector, at: Segment) -> Vector:
         """Add up derivatives in coordinates of Σ at the leaders."""
         if not self.common:
             return phi
@@ -151,7 +151,7 @@ class NormalLikelihood(ConjugatePrior):
         tables[..., at.first, own] = total
         return at.from_tables(tables)
 
-    def _handed_out(self, phi: FloatArray, at: Segment) -> FloatArray:
+    def _handed_out(self, phi: Vector, at: Segment) -> Vector:
         """Give every configuration the coordinates of Σ that the leaders have."""
         if not self.common:
             return phi
@@ -159,49 +159,47 @@ class NormalLikelihood(ConjugatePrior):
         tables[..., own] = np.take(tables[..., own], at.first[at.owners], axis=-2)
         return at.from_tables(tables)
 
-    def _read_moves(self, phi: FloatArray, at: Segment) -> Joint:
+    def _read_moves(self, phi: Vector, at: Segment) -> Joint:
         """Moves of μ, and of λ and u as a lower triangle."""
         step = self._read(self._handed_out(phi, at), at)
         return step._replace(second=np.tril(step.second))
 
     # Parameters
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+    def parameters(self, natural: Vector, at: Segment) -> Vector:
         h, _, precise, _ = self.places.read_natural(at.tables(natural))
         covariance = inverse(precise)
         return self.theta_of(np.einsum("...ab,...b->...a", covariance, h), covariance, at)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+    def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         mean, _, covariance, _ = self._read(theta, at)
         one = np.ones(mean.shape[:-1])
         return self._write(Joint(mean, one, covariance + outer(mean, mean), one), at)
 
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+    def cases(self, N: Vector, at: Segment) -> Vector:
         return np.asarray(self._read(N, at).cases)[at.ij]
 
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
         """Means as far apart as values are, variances smaller than that of all of them."""
         q, d = at.configurations, self.places.d
         covariance = np.broadcast_to(0.5 * np.eye(d), (q, d, d))
         return self.theta_of(rng.standard_normal((q, d)), covariance, at)
 
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
+    def keeps_off_zero(self, pseudo: Vector, at: Segment) -> bool:
         """Whether no direction can have variance 0: some squares are there before any case is."""
         if not (self._read(pseudo, at).cases > 0).all():
             return False
         return bool((np.linalg.eigvalsh(self.prior(pseudo, at).S) > 0).all())
 
-    def allows(self, theta: FloatArray, at: Segment) -> bool:
+    def allows(self, theta: Vector, at: Segment) -> bool:
         second = self._read(theta, at).second
         alike = not self.common or np.allclose(second, second[at.first[at.owners]])
         return alike and not self.on_boundary(theta, at)
 
-    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+    def on_boundary(self, theta: Vector, at: Segment) -> bool:
         return bool((np.linalg.eigvalsh(self._read(theta, at).second) <= 0).any())
 
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
+    def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         first, cases, second, for_variance = self._read(N + pseudo, at)
         old, filled = self._read(theta, at), cases > 0
         own = first / np.where(filled, cases, 1.0)[..., None]
@@ -213,34 +211,28 @@ class NormalLikelihood(ConjugatePrior):
 
     # Coordinates
 
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+    def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
         here = self._read(theta, at)
         gradient = slope(here.first, triangle(here.second), self._read(g, at))
         return self._led(self._write(gradient, at), at)
 
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+    def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
         change = natural_of(*self._complex_steps(theta, self._read_moves(phi, at), at))
         return at.from_tables(self.places.natural(*(x.imag / TINY for x in change)))
 
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
+    def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
         """Minus the derivative of the slope, by complex steps."""
         steps = self._complex_steps(theta, self._read_moves(phi, at), at)
         change = slope(*steps, self._read(N, at))
         return self._led(self._write(Joint(*(-x.imag / TINY for x in change)), at), at)
 
-    def _complex_steps(
-        self, theta: FloatArray, step: Joint, at: Segment
-    ) -> tuple[FloatArray, FloatArray]:
+    def _complex_steps(self, theta: Vector, step: Joint, at: Segment) -> tuple[Vector, Vector]:
         """Means and coordinates of Σ, a tiny imaginary step away."""
         here = self._read(theta, at)
         moves: Any = (TINY * 1j * step.first, TINY * 1j * step.second)
         return here.first + moves[0], triangle(here.second) + moves[1]
 
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """The diagonal of the curvature where it is highest: that of Fisher's information."""
         here, counts = self._read(theta, at), self._read(N, at)
         precise, L = inverse(here.second), cholesky(here.second)
@@ -255,14 +247,12 @@ class NormalLikelihood(ConjugatePrior):
         second[..., d, d] = counts.for_variance[..., None] * of_row / 4.0
         return self._led(self._both(of_mean, second, 0.0, at), at)
 
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
+    def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         here, step = self._read(theta, at), self._read_moves(move, at)
         L = lower(triangle(here.second) + step.second)
         return self.theta_of(here.first + step.first, L @ np.swapaxes(L, -1, -2), at)
 
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         before, after = self._read(old, at), self._read(new, at)
         change = triangle(after.second) - triangle(before.second)
         if self.common:
@@ -270,7 +260,7 @@ class NormalLikelihood(ConjugatePrior):
         nothing = np.zeros_like(before.cases)
         return self._write(Joint(after.first - before.first, nothing, change, nothing), at)
 
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+    def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         free, _ = super().free(theta, at)
         if self.common:
             free = free[(at.k[free] < self.places.d) | self._leads(at)[at.ij[free]]]
@@ -281,19 +271,19 @@ class NormalLikelihood(ConjugatePrior):
         d = self.places.d
         return np.asarray((at.k > d) & (at.k <= 2 * d))
 
-    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         step, d = self._read_moves(phi.T, at), range(self.places.d)
         L = lower(self._complex_steps(theta, step, at)[1])
         change = (L @ np.swapaxes(L, -1, -2)).imag / TINY
         change[..., d, d] /= np.einsum("...ii->...i", self._read(theta, at).second)
         return self._both(step.first, change, 0.0, at).T
 
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+    def log_jacobian(self, theta: Vector, at: Segment) -> float:
         second = self._read(theta, at).second
         log_det = np.linalg.slogdet(second[at.first] if self.common else second)[1]
         return float(0.5 * (self.places.d + 1.0) * log_det.sum())
 
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+    def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
         """With `common`, configurations are curved together."""
         if not self.common:
             return super().complete_log_det(theta, N, at)
@@ -304,15 +294,15 @@ class NormalLikelihood(ConjugatePrior):
 
     # The prior
 
-    def prior(self, hyper: FloatArray, at: Segment) -> InverseWishart:
+    def prior(self, hyper: Vector, at: Segment) -> InverseWishart:
         """Read the prior off hyperparameters; with `common`, that of Σ in each configuration."""
         m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
         return InverseWishart(m, kappa, self._shared(nu, at, -1), self._shared(S, at, -3))
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+    def has_mode(self, hyper: Vector, at: Segment) -> bool:
         return self.keeps_off_zero(hyper, at)
 
-    def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def by_configuration(self, hyper: Vector, at: Segment) -> Vector:
         return self._write(self.prior(hyper, at).hyper, at) if self.common else hyper
 
     def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
@@ -321,17 +311,17 @@ class NormalLikelihood(ConjugatePrior):
         m, kappa, nu, S = InverseWishart.of(self.places.read(hyper))
         return self.places.write(InverseWishart(m, kappa, nu / times, S / times).hyper)
 
-    def widened(self, hyper: FloatArray, at: Segment, factor: float) -> FloatArray:
+    def widened(self, hyper: Vector, at: Segment, factor: float) -> Vector:
         joint = self._read(hyper, at)
         more = (factor - 1.0) * InverseWishart.of(joint).S
         return self._write(joint._replace(second=joint.second + more), at)
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         """See ConjugatePrior: dΣ = |Σ|^(d+1)/2 dφ, with `common` once for all configurations."""
         more = np.where(at.k == self.places.width - 1, self.places.d + 1.0, 0.0)
         return hyper + (more / np.bincount(at.owners)[at.owners][at.ij] if self.common else more)
 
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
         """See ConjugatePrior; with `common`, the integral over Σ is that of the leader."""
         prior = self.prior(hyper, at)
         if not self.common:
@@ -339,7 +329,7 @@ class NormalLikelihood(ConjugatePrior):
         of_mean = 0.5 * self.places.d * (LOG_2PI - np.log(prior.kappa))
         return np.where(self._leads(at), prior.log_integral, of_mean)
 
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
         m, kappa, nu, S = self.prior(hyper, at)
         d = self.places.d
         precise = nu[..., None, None] * inverse(S)
@@ -349,17 +339,17 @@ class NormalLikelihood(ConjugatePrior):
         log_det = gammas + d * np.log(2.0) - np.linalg.slogdet(S)[1]
         return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
 
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+    def mean(self, hyper: Vector, at: Segment) -> Vector:
         """See ConjugatePrior; up to ν = d + 1 the mean of Σ is infinite: its mode stands in."""
         (m, _, nu, S), d = self.prior(hyper, at), self.places.d
         over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
         return self.theta_of(m, S / over[..., None, None], at)
 
     @abstractmethod
-    def draw_apart(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw_apart(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         """Draw η of each configuration by itself."""
 
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+    def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         """With `common`, one Σ, drawn at the leader, and a mean of each configuration given it."""
         drawn = self.draw_apart(self.by_configuration(hyper, at), at, rng)
         if not self.common:

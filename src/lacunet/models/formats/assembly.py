@@ -70,19 +70,16 @@ def connect(
         if name not in chosen:
             raise ModelError(f"variable '{name}' has no {kind}. Add its table.")
     ordered = [chosen[v.name] for v in variables]
-    return Network.build(variables, [_parents(f, index, names) for f in ordered]), ordered
-
-
-def _parents(family: Family, index: dict[str, int], names: str) -> list[int]:
-    for parent in family.parents:
-        if parent not in index:
-            raise ModelError(
-                f"{family.where}: its parent '{parent}' is not a variable of the file. "
-                f"These are {names}."
-            )
-        if family.parents.count(parent) > 1:
-            raise ModelError(f"{family.where}: its parent '{parent}' stands twice.")
-    return [index[p] for p in family.parents]
+    for family in ordered:
+        for parent in family.parents:
+            if parent not in index:
+                raise ModelError(
+                    f"{family.where}: its parent '{parent}' is not a variable of the file. "
+                    f"These are {names}."
+                )
+            if family.parents.count(parent) > 1:
+                raise ModelError(f"{family.where}: its parent '{parent}' stands twice.")
+    return Network.build(variables, [[index[p] for p in f.parents] for f in ordered]), ordered
 
 
 def members(network: Network) -> list[list[Variable]]:
@@ -175,15 +172,7 @@ def assemble(
     check_table_sizes([v.name for v in network.variables], cards, network.parents)
     both = list(zip(ordered, members(network), strict=True))
     given = [read(family, its) for family, its in both]
-    for k in _to_judge(given):
-        family, its = both[k]
-        given[k] = check_table(given[k], family.where, its, rounded=True)
-    layout = network.layout
-    return Model(network, layout.flat(given), uniform_alpha(layout, alpha))
-
-
-def _to_judge(given: Sequence[FloatArray]) -> list[int]:
-    """Find, all at once, the tables whose rows are not distributions as they are."""
+    # All rows at once: only tables with a row that is not a distribution as it is are judged
     flat = np.concatenate([table.reshape(-1) for table in given])
     rows = [table.size // table.shape[-1] for table in given]
     widths = np.repeat([table.shape[-1] for table in given], rows)
@@ -191,8 +180,11 @@ def _to_judge(given: Sequence[FloatArray]) -> list[int]:
     with np.errstate(invalid="ignore"):  # NaN and infinity have no sum near 1
         sums = np.add.reduceat(flat, starts)
     bad = ~(np.abs(sums - 1.0) <= FLOAT_NOISE) | (np.minimum.reduceat(flat, starts) < 0.0)
-    owner = np.repeat(np.arange(len(given)), rows)
-    return sorted(set(owner[bad].tolist()))
+    for k in np.unique(np.repeat(np.arange(len(given)), rows)[bad]).tolist():
+        family, its = both[k]
+        given[k] = check_table(given[k], family.where, its, rounded=True)
+    layout = network.layout
+    return Model(network, layout.flat(given), uniform_alpha(layout, alpha))
 
 
 def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> FloatArray:
@@ -252,19 +244,18 @@ def variable(name: str, labels: Sequence[str], own: Mapping[str, str], where: st
     if hidden not in ("true", "false"):
         raise ModelError(f"{where}: its property hidden is '{hidden}'. It must be true or false.")
     states = _typed(labels, own[TYPES], where) if TYPES in own else guess(labels)
-    return Variable(name, states, hidden=hidden == "true", bins=_bins(own, where))
-
-
-def _bins(own: Mapping[str, str], where: str) -> Bins | None:
-    if EDGES not in own:
-        return None
-    try:
-        return Bins(*(tuple(map(float, own.get(key, "").split(":"))) for key in (EDGES, TYPICAL)))
-    except (ValueError, OptionError):
-        raise ModelError(
-            f"{where}: its properties {EDGES} and {TYPICAL} must be numbers with ':' between, "
-            "rising edges and one number for each bin."
-        ) from None
+    bins = None
+    if EDGES in own:
+        try:
+            bins = Bins(
+                *(tuple(map(float, own.get(key, "").split(":"))) for key in (EDGES, TYPICAL))
+            )
+        except (ValueError, OptionError):
+            raise ModelError(
+                f"{where}: its properties {EDGES} and {TYPICAL} must be numbers with ':' between, "
+                "rising edges and one number for each bin."
+            ) from None
+    return Variable(name, states, hidden=hidden == "true", bins=bins)
 
 
 def guess(labels: Sequence[str]) -> tuple[State, ...]:
