@@ -17,11 +17,10 @@ from lacunet.inference.classes import exchangeable, safe_log, with_classes
 from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BD, CS, LAPLACE, Fitting, ScoreInput, choose_scores, score
 from lacunet.scores.occupancy import (
+    gaussian_mode,
     log_all_used,
     log_occupancy,
-    no_corrections,
     occupied,
-    softmax_weights,
 )
 from lacunet.selection.average import Labellings
 from problems import make_case, problem_for
@@ -29,7 +28,7 @@ from problems import make_case, problem_for
 OCCUPIED = choose_scores("csl-occupied,vb-occupied")
 CSL, VB = OCCUPIED
 CS_OCCUPIED, LAPLACE_OCCUPIED = (
-    occupied(score, softmax_weights, no_corrections) for score in (CS, LAPLACE)
+    occupied(score, lambda at: (gaussian_mode(at)[0], {})) for score in (CS, LAPLACE)
 )
 
 

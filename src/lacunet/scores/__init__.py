@@ -5,17 +5,11 @@ from collections.abc import Sequence
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.inference.problem import Problem
 from lacunet.scores.approximations import BD, BIC, CS, CSL, DRAPER, ICL, LAPLACE, MLED, VB
-from lacunet.scores.occupancy import (
-    gaussian_corrections,
-    no_corrections,
-    occupied,
-    softmax_weights,
-    variational_weights,
-)
+from lacunet.scores.occupancy import gaussian_mode, occupied, variational_mode
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
 
-CSL_OCCUPIED = occupied(CSL, softmax_weights, gaussian_corrections, usual=True)
-VB_OCCUPIED = occupied(VB, variational_weights, no_corrections)
+CSL_OCCUPIED = occupied(CSL, gaussian_mode, usual=True)
+VB_OCCUPIED = occupied(VB, variational_mode)
 SCORES: tuple[Score, ...] = (
     LAPLACE,
     CSL,

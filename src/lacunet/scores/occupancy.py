@@ -47,6 +47,9 @@ MOST_ALONE = 12  # if each variable is taken by itself
 
 UsedNumbers: TypeAlias = tuple[int, ...]  # of each variable that may have unused states
 ParentCases: TypeAlias = Mapping[int, FloatArray]  # by hidden variable, (parent configurations,)
+# Weights of hidden values that a score uses, by which states are unused or not, and corrections to
+# its value, of which negative ones count.
+ModeWeights: TypeAlias = tuple[FloatArray, Mapping[str, float]]
 
 
 def log_ratio(k: float, m: float, a: FloatArray | float, cases: FloatArray | float) -> FloatArray:
@@ -242,9 +245,7 @@ class OccupiedScore(Score):
     """A score at one mode, put into the identity: it sees one of the equal labellings of E_m."""
 
     inner: Score
-    # Weights of hidden values that the score itself uses, by which states are unused or not.
-    log_weights: Callable[[ScoreInput], FloatArray]
-    corrections: Callable[[ScoreInput], Mapping[str, float]]  # to the Gaussian; negative ones count
+    mode: Callable[[ScoreInput], ModeWeights]
 
     def fits(self, own: Fitting) -> list[Fitting]:
         """Fit fewer states as candidates are; where nothing is left to sum over, nothing."""
@@ -262,7 +263,7 @@ class OccupiedScore(Score):
         problem = at.problem
         if problem.exact:
             return self._closed(problem)
-        one, weights = self.inner.here(at), self.log_weights(at)
+        one, (weights, corrections) = self.inner.here(at), self.mode(at)
         symmetries = symmetries_of(problem)
         states = "×".join(map(str, states_told(problem).values()))
         terms = {
@@ -270,7 +271,7 @@ class OccupiedScore(Score):
             "log of equal labellings": symmetries.log_count,
             "log p(all states used)": log_all_used(problem, weights),
         }
-        terms |= {name: x for name, x in self.corrections(at).items() if x < 0.0}
+        terms |= {name: x for name, x in corrections.items() if x < 0.0}
         # A bound of all that the model says has fewer used states in it, which are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
         counts = hidden_counts(problem, weights).N + problem.seen
@@ -325,11 +326,7 @@ class OccupiedScore(Score):
 
 
 def occupied(
-    inner: Score,
-    log_weights: Callable[[ScoreInput], FloatArray],
-    corrections: Callable[[ScoreInput], Mapping[str, float]],
-    *,
-    usual: bool = False,
+    inner: Score, mode: Callable[[ScoreInput], ModeWeights], *, usual: bool = False
 ) -> OccupiedScore:
     """Make a score that puts another one into the identity."""
     return OccupiedScore(
@@ -341,32 +338,20 @@ def occupied(
         usual=usual,
         every_labelling=True,
         inner=inner,
-        log_weights=log_weights,
-        corrections=corrections,
+        mode=mode,
     )
 
 
-def softmax_weights(at: ScoreInput) -> FloatArray:
-    """The weights of hidden values at the softmax mode."""
-    return conjugacy.natural(at.softmax.point.theta, at.problem.layout)
+def gaussian_mode(at: ScoreInput) -> ModeWeights:
+    """At the softmax mode; its Gaussian counts too wide a part, and other labels."""
+    weights = conjugacy.natural(at.softmax.point.theta, at.problem.layout)
+    held, own = at.softmax.log_held, at.softmax.log_own
+    return weights, {"log p(held by the prior)": held, "log p(own labels)": own}
 
 
-def gaussian_corrections(at: ScoreInput) -> Mapping[str, float]:
-    """What the Gaussian at the softmax mode counts too much: too wide a part, and other labels."""
-    return {
-        "log p(held by the prior)": at.softmax.log_held,
-        "log p(own labels)": at.softmax.log_own,
-    }
-
-
-def variational_weights(at: ScoreInput) -> FloatArray:
-    """The weights of the best independent posterior."""
-    return at.variational.log_weights
-
-
-def no_corrections(_: ScoreInput) -> Mapping[str, float]:
-    """Take the labellings to be far apart."""
-    return {}
+def variational_mode(at: ScoreInput) -> ModeWeights:
+    """At the best independent posterior; its labellings are taken to be far apart."""
+    return at.variational.log_weights, {}
 
 
 def _gathered(sizes: Sequence[UsedNumbers], flags: Sequence[Sequence[Flag]]) -> tuple[Flag, ...]:
