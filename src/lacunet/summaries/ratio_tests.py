@@ -142,7 +142,7 @@ def _weights(fits: tuple[Fit, Fit], known: list[Informed]) -> FloatArray:
 REPLICATES = 200
 FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
 STARTS = 16  # of each fit; there are two fits for each replicate
-TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
+TIED = 1e-6  # nats: likelihoods this near are equal, as far as the search can tell
 BATCH = 16  # replicates between two looks at whether to stop early
 
 
@@ -162,7 +162,7 @@ class RatioTest(Printable):
     @property
     def exceeding(self) -> int:
         """Replicates whose statistic is at least as large as that of the data."""
-        return int(np.sum(self.replicates >= self.statistic - TIE))
+        return int(np.sum(self.replicates >= self.statistic - TIED))
 
     @property
     def stopped(self) -> bool:
@@ -199,7 +199,7 @@ class RatioTest(Printable):
             for k, fit in zip(self.states, (self.small, self.large), strict=True)
             for flag in fit.flags
         ]
-        if self.large.log_lik < self.small.log_lik - TIE:
+        if self.large.log_lik < self.small.log_lik - TIED:
             fewer, more = self.states
             flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
         return (*flags, *flags_of(self.small.problem.design))
@@ -305,7 +305,7 @@ def ratio_of_fits(
     while len(drawn) < replicates:
         numbers = range(len(drawn), min(len(drawn) + batch, replicates))
         drawn += kept.map(replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates))
-        exceeding = np.cumsum(np.array(drawn) >= statistic - TIE)
+        exceeding = np.cumsum(np.array(drawn) >= statistic - TIED)
         if stop_after is not None and exceeding[-1] >= stop_after:
             drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
             break
@@ -335,7 +335,6 @@ def _statistic(small: Fit, large: Fit) -> float:
     return max(0.0, 2.0 * (large.log_lik - small.log_lik))
 
 
-TIED = 1e-6  # nats: likelihoods this near are equal, as far as the search can tell
 AT_EDGE = (
     "{number} probabilities of the wider models are at 0 or 1, on the edge of what can be, where "
     "the χ² distribution is a rough guide; the evidence does not need it."
