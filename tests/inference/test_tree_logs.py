@@ -43,9 +43,13 @@ def test_logs_throughout_give_the_same(monkeypatch, kind):
         for i in range(a.kind_instances[k], a.kind_instances[k + 1]):
             row = a.kind_offsets[k] + (i - a.kind_instances[k]) * a.kind_width[k]
             results = []
-            for way in (tree_kernels.posterior_tables, tree_kernels.posterior_by_logs):
+            weights = tree_kernels.TreeWeights(log_theta, np.exp(log_theta))
+            for way, given in (
+                (tree_kernels.posterior_tables, weights),
+                (tree_kernels.posterior_by_logs, log_theta),
+            ):
                 scratch = trees.scratch(kind)
-                log_z = way(a, k, row, log_theta, scratch)
+                log_z = way(a, k, row, given, scratch)
                 last = a.kind_cliques[k + 1] - 1
                 results.append((log_z, scratch.work[: a.first[last] + a.cells[last]].copy()))
             assert results[0][0].real == pytest.approx(results[1][0].real, rel=1e-12)

@@ -22,7 +22,7 @@ from lacunet.inference.kernels.rows import (
     sum_patterns,
     sum_table,
 )
-from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, posterior_tables
+from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, TreeWeights, posterior_tables
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
@@ -143,11 +143,12 @@ def draw_trees(
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     often = np.empty(work.shape[0], dtype=np.int64)
     for chain in range(log_weights.shape[0]):
+        weights = TreeWeights(log_weights[chain], np.exp(log_weights[chain]))
         for kind in range(a.kind_width.shape[0]):
             root, cliques = a.kind_cliques[kind], a.kind_cliques[kind + 1] - a.kind_cliques[kind]
             for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
                 row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-                posterior_tables(a, kind, row, log_weights[chain], scratch)
+                posterior_tables(a, kind, row, weights, scratch)
                 draws = int(a.counts[i])
                 if cliques == 1:
                     cells = a.cells[root]
@@ -261,16 +262,17 @@ def take_in_rows(
 
 
 @kernel
-def load_log_means(
-    a: TreeArrays, kind: int, row: int, p: int, swarm: ParticleState, out: Any
+def load_means(
+    a: TreeArrays, kind: int, row: int, p: int, swarm: ParticleState, out: TreeWeights
 ) -> None:
-    """Fill in the log mean parameters of a particle that an instance touches, and no others."""
+    """Fill in the mean parameters of a particle that an instance touches, and no others."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
             offset = a.offsets[row + a.slot_family[s]]
             for c in range(a.cells[q]):
                 at = offset + a.maps[a.slot_map[s] + c]
-                out[at] = math.log(swarm.A[p, at] / swarm.A_ij[p, swarm.ij[at]])
+                mean = swarm.A[p, at] / swarm.A_ij[p, swarm.ij[at]]
+                out.plain[at], out.log[at] = mean, math.log(mean)
 
 
 @kernel
@@ -283,15 +285,15 @@ def take_in_trees(
     rng: Any,
 ) -> int:
     """Do the same for cases that are instances of clique trees."""
-    log_mean = np.empty(swarm.A.shape[1])
+    means = TreeWeights(np.empty(swarm.A.shape[1]), np.empty(swarm.A.shape[1]))
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     for n in range(cases.shape[0]):
         kind = int(np.searchsorted(a.kind_instances, cases[n], side="right")) - 1
         row = a.kind_offsets[kind] + (cases[n] - a.kind_instances[kind]) * a.kind_width[kind]
         first = a.kind_cliques[kind]
         for p in range(swarm.A.shape[0]):
-            load_log_means(a, kind, row, p, swarm, log_mean)
-            swarm.log_weights[p] += posterior_tables(a, kind, row, log_mean, scratch)
+            load_means(a, kind, row, p, swarm, means)
+            swarm.log_weights[p] += posterior_tables(a, kind, row, means, scratch)
             draw_tree(a, kind, scratch.work, cell_of, rng)
             for q in range(first, a.kind_cliques[kind + 1]):
                 for s in range(a.slots[q], a.slots[q + 1]):

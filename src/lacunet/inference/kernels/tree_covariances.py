@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, TreeWeights, quick_tables
+from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, TreeWeights, posterior_tables
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
@@ -195,7 +195,7 @@ def subtract_covariances(
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            quick_tables(a, kind, row, weights, scratch)
+            posterior_tables(a, kind, row, weights, scratch)
             sum_separators(a, kind, scratch)
             found, moved = list_touched(a, kind, row, targets, touched)
             lists = touched.positions[:found], touched.coordinates[:moved]

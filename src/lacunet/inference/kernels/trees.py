@@ -230,29 +230,17 @@ def posterior_by_logs(
 
 @kernel
 def posterior_tables(
-    a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: TreeScratch
-) -> Any:
-    """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood."""
-    log_scale = 0.0
-    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
-        log_scale += load_clique(a, q, row, log_theta, scratch.work)
-    log_z = pass_messages(a, kind, scratch) + log_scale
-    cliques = a.kind_cliques[kind + 1] - a.kind_cliques[kind]
-    if not log_z.real > -np.inf and cliques > 1:
-        log_z = posterior_by_logs(a, kind, row, log_theta, scratch)
-    return log_z
-
-
-@kernel
-def quick_tables(
     a: TreeArrays, kind: int, row: int, weights: TreeWeights, scratch: TreeScratch
 ) -> Any:
-    """Do the same by products of θ, and by their logs where that does not reach."""
+    """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood.
+
+    By products of θ, and in logs throughout where floats do not reach.
+    """
     log_scale = load_products(a, kind, row, weights, scratch.work)
     log_z = pass_messages(a, kind, scratch) + log_scale
     if log_z.real > -np.inf:
         return log_z
-    return posterior_tables(a, kind, row, weights.log, scratch)
+    return posterior_by_logs(a, kind, row, weights.log, scratch)
 
 
 @kernel
@@ -278,7 +266,7 @@ def expect_trees(
         first, last = a.kind_instances[kind], a.kind_instances[kind + 1]
         for i in range(max(first, span[0]), min(last, span[1])):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z = quick_tables(a, kind, row, weights, scratch)
+            log_z = posterior_tables(a, kind, row, weights, scratch)
             if a.counts[i] > 0.0:  # 0 · −inf would be NaN
                 log_lik += a.counts[i] * log_z
             spread_cliques(a, kind, row, a.counts[i], scratch.work, out)
@@ -299,7 +287,7 @@ def put_posteriors(
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z[i] = quick_tables(a, kind, row, weights, scratch)
+            log_z[i] = posterior_tables(a, kind, row, weights, scratch)
             for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
                 for s in range(a.slots[q], a.slots[q + 1]):
                     offset = a.offsets[row + a.slot_family[s]] - first
