@@ -135,7 +135,7 @@ def _spread(v: AssignedNumber) -> float:
 Fillings: TypeAlias = Mapping[int, Filling]  # by the place of the column
 
 
-class Holes(NamedTuple):
+class MissingCells(NamedTuple):
     """Rows with missing cells, and the model that fills them in."""
 
     rows: Rows
@@ -269,7 +269,7 @@ def impute(
     X = whole_frame(data) if isinstance(data, str | os.PathLike) else in_memory(data)
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]
-    holes = Holes(rows, pool.ensemble, places, pool.ensemble.network)
+    holes = MissingCells(rows, pool.ensemble, places, pool.ensemble.network)
     if number is None and not draw:
         frames: tuple[Any, ...] = (filled(X, holes.most_probable()),)
     else:
@@ -286,7 +286,7 @@ def learn_filling(
 
 
 def drawn_tables(
-    X: Any, holes: Holes, pool: Pool, table: Table, number: int, seed: int
+    X: Any, holes: MissingCells, pool: Pool, table: Table, number: int, seed: int
 ) -> tuple[Any, ...]:
     """Draw completed tables, each with its own draw of the parameters given the table learned."""
     rng = np.random.default_rng([seed, DRAWING])
@@ -294,7 +294,7 @@ def drawn_tables(
     return tuple(filled(X, holes._replace(speaker=own).drawn(rng)) for own in told)
 
 
-def cells_of(holes: Holes) -> Assignment:
+def cells_of(holes: MissingCells) -> Assignment:
     """Give what is known of every column with holes."""
     asked = holes.asked
     open_ = {v for j, v in enumerate(asked.network.observed) if holes.open[:, j].any()}

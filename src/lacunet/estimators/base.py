@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.api.imputing import Holes, filled
+from lacunet.api.imputing import MissingCells, filled
 from lacunet.data import Table
 from lacunet.data.design import NO_DESIGN, DesignColumns
 from lacunet.data.kinds import KindsLike
@@ -276,7 +276,7 @@ class HiddenStateEstimator(
         """
         checked, rows = self._read_both(X)
         asked, whole = self._told(rows)
-        told = Holes(whole, asked, self._places, self._asked.network).most_probable()
+        told = MissingCells(whole, asked, self._places, self._asked.network).most_probable()
         return filled(X if is_frame(X) else checked, told)
 
     def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:

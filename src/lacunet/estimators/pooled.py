@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet.api.imputing import (
-    Holes,
+    MissingCells,
     cells_of,
     check_imputations,
     drawn_tables,
@@ -202,10 +202,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         holes, own = self._holes(X)
         return frame_of(tidy_cells(cells_of(holes), self.pool_.ensemble), library_of(own))
 
-    def _holes(self, X: Any) -> tuple[Holes, Any]:
+    def _holes(self, X: Any) -> tuple[MissingCells, Any]:
         """Check and code rows; give them with the table that their holes are filled in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
         speaker = self.pool_.ensemble
-        holes = Holes(self._read_rows(checked), speaker, self._places, speaker.network)
+        holes = MissingCells(self._read_rows(checked), speaker, self._places, speaker.network)
         return holes, X if is_frame(X) else checked
