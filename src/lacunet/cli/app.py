@@ -8,16 +8,14 @@ import typer
 
 from lacunet import __version__, api
 from lacunet.cli import options as o
-from lacunet.cli.compare import compare, compare_missing, lrt
+from lacunet.cli.compare import compare, compare_missing, evidence, lrt, select
 from lacunet.cli.console import SWITCHES, command, progress, say, show
-from lacunet.cli.evidence import evidence
 from lacunet.cli.fit import fit
 from lacunet.cli.impute import impute, stack, three_step
 from lacunet.cli.learn import learn
 from lacunet.cli.models import assign, query, random, score, simulate
+from lacunet.cli.outcome import audit
 from lacunet.cli.paths import Writes
-from lacunet.cli.select import select
-from lacunet.cli.table_words import audit
 from lacunet.data.read import dataset_path, read_table
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.report.documents import selection_document

@@ -1,21 +1,129 @@
-"""`lacunet compare`, `compare-missing` and `lrt`: structures, missing values, one more class."""
+"""`lacunet select`, `compare`, `compare-missing`, `lrt` and `evidence`: which model?"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from lacunet import api
+from lacunet.api.measuring import UNIFORM
 from lacunet.cli import options as o
-from lacunet.cli.console import command, show
-from lacunet.cli.outcome import finish, show_forecast
-from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.console import command, say, show
+from lacunet.cli.outcome import (
+    check_one_model,
+    doubt,
+    finish,
+    read_structure,
+    settle,
+    show_and_save,
+    show_forecast,
+    tell,
+)
+from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.paths import READS
-from lacunet.cli.table_words import check_one_model, read_structure, settle, tell
 from lacunet.errors import OptionError
-from lacunet.report.documents import table_document
+from lacunet.report.documents import measurement_document, sandwich_document, table_document
 from lacunet.report.fit_documents import bootstrap_document, missing_document
+from lacunet.selection.average import FIRST, Label, PriorLike, named_prior
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.ratio_tests import REPLICATES
+from lacunet.tabular import Printable
+
+StatesOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        *o.CLASSES,
+        help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.",
+        show_default="1:8, and more, up to 32, while they are probable",
+    ),
+]
+PriorOption: TypeAlias = Annotated[
+    str | None,
+    o.option(
+        "Prior of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one, or "
+        "bnb:1,4,3), geometric:0.1; or weights with commas between, in the order of --classes "
+        "(default: all the same)."
+    ),
+]
+
+
+@command
+@o.options_after(
+    api.select,
+    states=("whole_range",),
+    hidden=("scores", *o.LEARNING, "dimension"),
+    prior=(*o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
+    report=o.MEASURING,
+    tables=("blrt",),
+    criteria=o.PRINTING,
+)
+def select(
+    asked: o.Request,
+    data: o.Data,
+    states: StatesOption = None,
+    network: o.NetworkFile = None,
+    hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
+    edge: o.EdgeOption = None,
+    prior: PriorOption = None,
+    resume: o.Resume = None,
+    save: o.SaveFolder = None,
+    report: o.Report = None,
+    tables: o.Tables = None,
+    dry_run: o.DryRun = False,
+    criteria: o.Criteria = False,
+) -> None:
+    """Choose the number of hidden states, and say how sure that is.
+
+    Without --network, those are the classes of a latent class model of the table. With it, the
+    states of the variables that --hidden names (or, without it, of the network's own hidden ones),
+    the rest of the network as given; several of them in every combination.
+    """
+    numbers = parse_states(states or f"1:{FIRST}")
+    sizes = parse_hidden(hidden)
+    table, given = read_structure(data, network, sizes, asked)
+    varied = api.to_vary(given.network, given.hidden) if given else ["class"]
+    chances = _prior(prior, numbers, len(varied))
+    if len(varied) > 1:
+        say(
+            f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
+            f"{len(numbers) ** len(varied):,} networks."
+        )
+    doubt(numbers, table)
+    models: dict[str, Any] = {"knowledge": knowledge, "edges": edge or ()}
+    models["hidden"] = {} if given is None else given.hidden
+    structure = None if given is None else given.network
+    if dry_run:
+        if states is None and len(varied) == 1:
+            say(f"note: more than {FIRST} are tried too if they are probable then.")
+        show_forecast(asked, table, numbers, structure, **models)
+        return
+    wanted, models["network"] = None if states is None else numbers, structure
+    with asked.work() as how:
+        found = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
+    finish(found, asked.form, save, report, criteria, tables=tables)
+
+
+def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
+    if text is None:
+        return None
+    if ":" in text or (text[:1].isalpha() and "," not in text):
+        return named_prior(text)
+    if varied > 1:
+        raise OptionError("--prior has no meaning for combinations of several hidden variables.")
+    try:
+        weights = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(
+            f"--prior '{text}' is not a list of numbers with commas between."
+        ) from None
+    if len(weights) != len(states):
+        raise OptionError(
+            f"--prior has {len(weights)} weights for {len(states)} numbers of states. "
+            "Give one for each."
+        )
+    return dict(zip(states, weights, strict=True))
 
 
 @command
@@ -154,3 +262,100 @@ def lrt(
             table, states, replicates=replicates, stop_after=stop_after, **how
         )
     show(found, {"data": table_document(table), **bootstrap_document(found)}, asked.form)
+
+
+NetworkOption: TypeAlias = Annotated[
+    Path | None,
+    o.option(
+        "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
+        "(but see --sandwich).",
+        *o.NETWORK,
+    ),
+    READS,
+]
+SandwichOption: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--sandwich",
+        "Bounds from both sides: for data that were simulated from exactly the parameters of "
+        "--network, which were drawn from the prior (`lacunet random`).",
+    ),
+]
+
+
+@command
+@o.options_after(
+    api.log_evidence,
+    hidden=("alpha", "method", "target", "budget"),
+    sandwich=("seed", "threads", "device", *o.CLUSTER, *o.READING, *o.NUMBERS),
+    save=o.PRINTING,
+)
+def evidence(
+    asked: o.Request,
+    data: o.Data,
+    states: o.States = None,
+    network: NetworkOption = None,
+    hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
+    sandwich: SandwichOption = False,
+    resume: o.Resume = None,
+    dry_run: o.DryRun = False,
+    save: o.SaveJson = None,
+) -> None:
+    """Compute log p(D|S) itself, with an error bar and a verdict.
+
+    All labellings of hidden states and all ways to leave some empty are included. The verdict is
+    exact; reliable (standard error at most 0.5 nats, resting on 10 independent estimates or more,
+    none with more than a fifth of the whole); or lower bound only.
+    """
+    check_one_model(states, network)
+    if sandwich:
+        _check_sandwich(network, knowledge, resume)
+    sizes, settings = parse_hidden(hidden), asked.settings
+    given = api.as_model(network, sizes) if network is not None and sandwich else None
+    known = network if given is None else given.network
+    table, found_for = read_structure(data, known, {} if given else sizes, asked, states)
+    classes, structure = settle(found_for, states)
+    _say_prior(settings)
+    if dry_run:
+        show_forecast(asked, table, classes, structure, knowledge=knowledge)
+        return
+    with asked.work() as how:
+        if given is not None:
+            bounds = api.log_evidence_bounds(table, given, **how)
+            found: Printable = bounds
+            told = sandwich_document(bounds)
+        else:
+            how |= {"network": structure, "knowledge": knowledge, "resume": resume}
+            measured = api.log_evidence(table, classes, **how)
+            found, told = measured, measurement_document(measured)
+    document = {
+        "data": table_document(table),
+        "states": states,
+        "alpha": settings.alpha,
+        "seed": settings.seed,
+        **told,
+    }
+    show_and_save(found, document, asked, save)
+
+
+def _say_prior(settings: Settings) -> None:
+    """Say which prior it is, where the other commands have another one."""
+    own, others = UNIFORM.alpha, DEFAULTS.alpha
+    if settings.alpha == own:
+        say(
+            f"note: alpha is {own:g}, as in most published evidence; fit, select and compare have "
+            f"{others:g}. To go with them, give --alpha {others:g}."
+        )
+
+
+def _check_sandwich(network: Path | None, knowledge: Path | None, resume: Path | None) -> None:
+    """Refuse what has no meaning with bounds from both sides."""
+    if network is None:
+        raise OptionError(
+            "--sandwich needs the model that the data were simulated from: give --network."
+        )
+    if knowledge is not None:
+        raise OptionError("--sandwich takes what is known from the file of --network, not here.")
+    if resume is not None:
+        raise OptionError("--resume keeps what the evidence was sampled with, not --sandwich.")

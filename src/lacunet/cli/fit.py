@@ -15,14 +15,16 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
+    check_one_model,
     check_outputs,
     finish_fit,
+    read_structure,
     save_network,
+    settle,
     show_forecast,
 )
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.paths import READS, Writes
-from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit

@@ -10,12 +10,13 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
+    audit,
     check_outputs,
+    doubt,
     finish_fit,
     save_network,
 )
 from lacunet.cli.parsing import split
-from lacunet.cli.table_words import audit, doubt
 from lacunet.errors import OptionError
 from lacunet.plots import plot_group_profiles, plot_profile_lines
 from lacunet.report.fit_documents import (

@@ -10,10 +10,9 @@ from lacunet.api.results import RowLikelihoods, Unusual
 from lacunet.api.stacking import ModelChoice
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.outcome import show_and_save
+from lacunet.cli.outcome import read, say_not_shown, show_and_save
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
-from lacunet.cli.table_words import read, say_not_shown
 from lacunet.data.write import append_columns, check_table_file, column_names, write_frames
 from lacunet.models.formats import check_stack_file, write_stack
 from lacunet.report.documents import imputation_document, stack_document, table_document

@@ -11,10 +11,9 @@ from lacunet import api
 from lacunet.api.options import defaults_of
 from lacunet.cli import options as o
 from lacunet.cli.console import command
-from lacunet.cli.outcome import check_outputs, show_network
+from lacunet.cli.outcome import check_outputs, read, show_network
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
-from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.models.formats import check_network_file
 from lacunet.report.documents import (

@@ -8,9 +8,9 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, say_written, show, tell
+from lacunet.cli.outcome import audit, remind, say_not_shown
 from lacunet.cli.parsing import parse_given, parse_hidden, parse_names, parse_soft, split
 from lacunet.cli.paths import READS, Writes
-from lacunet.cli.table_words import audit, remind, say_not_shown
 from lacunet.data.write import append_columns, column_names, write_codes
 from lacunet.errors import OptionError
 from lacunet.models.formats import write_model

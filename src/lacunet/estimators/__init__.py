@@ -17,9 +17,8 @@ except ModuleNotFoundError as error:
 
 from lacunet.estimators.bayesian_network import BayesianNetworkModel
 from lacunet.estimators.classes import LatentClassModel, LatentClassSelector
-from lacunet.estimators.classifier import Classifier
 from lacunet.estimators.latent_tree import LatentTreeModel, StackedModel
-from lacunet.estimators.pooled import Imputer
+from lacunet.estimators.pooled import Classifier, Imputer
 
 __all__ = [
     "BayesianNetworkModel",
