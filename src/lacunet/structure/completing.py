@@ -67,25 +67,25 @@ def weights_of(model: Model) -> FloatArray:
 
 
 @kernel
-def sweep(codes: CodeArray, holes: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
-    """Draw every missing cell once, given the others of its row; (row, variable) in `holes`.
+def sweep(codes: CodeArray, missing: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
+    """Draw every missing cell once, given the others of its row; (row, variable) in `missing`.
 
     A number that is missing has no children, and says nothing.
     """
     weight = np.empty(wiring.cards.max())
-    for h in range(holes.shape[0]):
-        row, v = codes[holes[h, 0]], holes[h, 1]
+    for h in range(missing.shape[0]):
+        row, v = codes[missing[h, 0]], missing[h, 1]
         weight[: wiring.cards[v]] = 1.0
         for t in range(wiring.touched[v], wiring.touched[v + 1]):
             f = wiring.family[t]
-            first, step, told = wiring.offsets[f], 0, True
+            first, step, shown = wiring.offsets[f], 0, True
             for e in range(wiring.starts[f], wiring.starts[f + 1]):
                 if wiring.member[e] == v:
                     step = wiring.stride[e]
                 else:
-                    told = told and row[wiring.member[e]] >= 0
+                    shown = shown and row[wiring.member[e]] >= 0
                     first += row[wiring.member[e]] * wiring.stride[e]
-            for k in range(wiring.cards[v] if told else 0):
+            for k in range(wiring.cards[v] if shown else 0):
                 weight[k] *= theta[first + k * step]
         row[v] = draw_index(weight[: wiring.cards[v]], rng)
 
@@ -96,7 +96,7 @@ class Completer:
     def __init__(self, table: Table, rng: np.random.Generator) -> None:
         self.table, self.rng = table, rng
         categories = [not column.kind.number for column in table.columns]
-        self.holes = np.argwhere((table.codes < 0) & np.array(categories))
+        self.missing = np.argwhere((table.codes < 0) & np.array(categories))
         self.codes = table.codes.astype(np.int32)
         for v in np.flatnonzero(categories).tolist():
             column = self.codes[:, v]
@@ -112,7 +112,7 @@ class Completer:
         drawn = []
         for _ in range(max(1, min(MOST, ROWS // m))):
             for _ in range(self.sweeps):
-                sweep(self.codes, self.holes, wiring, weights, self.rng)
+                sweep(self.codes, self.missing, wiring, weights, self.rng)
             drawn.append(self.codes.copy())
             self.sweeps = APART
         return np.array(drawn)

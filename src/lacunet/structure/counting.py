@@ -248,8 +248,8 @@ def possible_states(codes: CodeArray, cards: IntArray, zeros: Zeros) -> IntArray
     for child in np.unique(zeros.child):
         never = np.zeros((cards[child], codes.shape[1]), dtype=bool)
         for z in np.flatnonzero(zeros.child == child):
-            told = zeros.given[z] != ANY
-            never[zeros.state[z]] |= (codes[told] == zeros.given[z, told, None]).all(axis=0)
+            named = zeros.given[z] != ANY
+            never[zeros.state[z]] |= (codes[named] == zeros.given[z, named, None]).all(axis=0)
         possible[child] -= never.sum(axis=0)
     return possible
 

@@ -222,7 +222,7 @@ def columns_of(table: Table, tables: KnownTables = NOTHING) -> Columns:
 
 
 class CompleteCounts:
-    """Log BD of families in a table without holes, CH96 eq. 5."""
+    """Log BD of families in a complete table, CH96 eq. 5."""
 
     def __init__(self, table: Table, alpha: float | str, tables: KnownTables = NOTHING) -> None:
         if not table.complete:

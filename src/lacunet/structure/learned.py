@@ -75,7 +75,7 @@ class Learned(Printable):
     known: Knowledge = NOTHING  # what the graph keeps to
     steps: int = 0  # moves made, over all climbs
     exact: bool = False  # whether no graph that is allowed has more
-    # With holes:
+    # With missing cells:
     score: GraphScore = GraphScore.BOUND  # what decided between graphs
     csl: float | None = None  # log p(D|S) by the score CSL; None where that does not exist
     measured: Measurement | None = None  # log p(D|S) itself, if it was asked for

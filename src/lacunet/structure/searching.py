@@ -54,10 +54,12 @@ class GraphSearch:
 
     sweeps: int = 1  # perturbations of every variable that must be in vain before a search ends
     restarts: int = 2  # searches after the first, all from the same graph
-    probes: int = 3  # with holes: moves of each kind, tried where completed rows lead nowhere
+    probes: int = (
+        3  # with missing cells: moves of each kind, tried where completed rows lead nowhere
+    )
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
-    score: GraphScore = GraphScore.BOUND  # with holes: what decides between graphs
+    score: GraphScore = GraphScore.BOUND  # with missing cells: what decides between graphs
     prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
     def __post_init__(self) -> None:

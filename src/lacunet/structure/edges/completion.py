@@ -219,10 +219,10 @@ def _predicted(counts: Counts, columns: Columns, f: int, cell: int, row: int) ->
 
 @kernel
 def _weigh_together(
-    counts: Counts, columns: Columns, parents: BoolArray, hole: tuple[int, int], weights: FloatArray
+    counts: Counts, columns: Columns, parents: BoolArray, pair: tuple[int, int], weights: FloatArray
 ) -> None:
     """The same where families share a table: what one adds to a state counts for the next."""
-    v, row = hole
+    v, row = pair
     for k in range(columns.cards[v]):
         columns.codes[v, row] = k
         for f in range(parents.shape[0]):
@@ -230,7 +230,7 @@ def _weigh_together(
                 cell = _cell(counts, columns, f, row)
                 weights[k] *= _predicted(counts, columns, f, cell, row)
                 counts.N[cell] += counts.adds[f]
-        _count(counts, columns, parents, hole, -1.0)
+        _count(counts, columns, parents, pair, -1.0)
 
 
 @kernel

@@ -282,7 +282,7 @@ def find_edges(
 
 
 def check_cases(table: Table) -> None:
-    """Refuse rows with holes that are no whole number of cases."""
+    """Refuse rows with missing cells that are no whole number of cases."""
     often = table.counts[(table.codes < 0).any(axis=1)]
     if (often != np.round(often)).any():
         weight = often[often != np.round(often)][0]
@@ -299,7 +299,7 @@ def as_cases(
     knowledge: Knowledge = NOTHING,
     prior: GraphPrior = GraphPrior.UNIFORM,
 ) -> CasesByColumn:
-    """Give a table in columns; each case that has holes is a row of its own."""
+    """Give a table in columns; each case with a missing cell is a row of its own."""
     check_cases(table)
     whole = (table.codes >= 0).all(axis=1)
     often = table.counts[~whole]
