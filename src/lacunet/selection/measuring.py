@@ -7,6 +7,7 @@ follows from the same rules.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -138,28 +139,42 @@ def _measured(
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
         return approximated(selection, how=How.CLEAR)
+    way, work, rounds = way_to_measure(problems, labels)
+    if way in {Way.LARGE_TABLE, Way.LARGE_NETWORKS}:
+        most = MOST_WALKED if way is Way.LARGE_TABLE else MOST_MEASURED
+        return approximated(selection, Flag(Kind.TOO_LARGE, detail={"work": work, "most": most}))
+    if way is Way.ONE_BY_ONE:
+        found = measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
+        return by_measurements(found)
+    numbers = [label for label in labels if isinstance(label, int)]
+    doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
+    bounds = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
+    walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *bounds)
+    try:
+        return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
+    except FAILURES:
+        return approximated(selection, *about(Kind.NOT_MEASURED, numbers, selection.unit))
+
+
+class Way(StrEnum):
+    """How the evidence of several candidates is measured."""
+
+    WALK = "a walk over partitions, all numbers at once"
+    ONE_BY_ONE = "the evidence of those that can matter, for its budget"
+    LARGE_TABLE = "nothing: the table is so large that scores decide"
+    LARGE_NETWORKS = "nothing: the networks are so large that scores decide"
+
+
+def way_to_measure(problems: Sequence[Problem], labels: Sequence[Label]) -> tuple[Way, float, int]:
+    """Choose how candidates are measured: the work of that, and rounds that a walk is worth."""
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
         rounds = rounds_worth(problems[-1], numbers, MOST_WALKED)
-        if rounds < FEWEST_ROUNDS:
-            work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
-            return approximated(selection, _too_large(work, MOST_WALKED))
-        doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
-        most = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
-        walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *most)
-        try:
-            return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
-        except FAILURES:
-            failed = about(Kind.NOT_MEASURED, numbers, selection.unit)
-            return approximated(selection, *failed)
+        goal = WalkGoal(rounds=max(FEWEST_ROUNDS, min(rounds, WalkGoal.rounds)))
+        way = Way.LARGE_TABLE if rounds < FEWEST_ROUNDS else Way.WALK
+        return way, work_of_walks(problems[-1], numbers, goal), rounds
     work = max(map(work_of_network, problems))
-    if work > MOST_MEASURED:
-        return approximated(selection, _too_large(work, MOST_MEASURED))
-    return by_measurements(measure_each(selection, labels, goal=goal, executor=executor, kept=kept))
-
-
-def _too_large(work: float, most: float) -> Flag:
-    return Flag(Kind.TOO_LARGE, detail={"work": work, "most": most})
+    return (Way.LARGE_NETWORKS if work > MOST_MEASURED else Way.ONE_BY_ONE), work, 0
 
 
 def work_of_network(problem: Problem) -> float:
@@ -222,16 +237,8 @@ def forecast_measuring(
     one_by_one = budget * sum(not problem.exact for problem in problems)
     if each or len(problems) == 1:
         return MeasuringForecast("the evidence of each, for its budget", one_by_one)
-    numbers = [label for label in labels if isinstance(label, int)]
     if any(problem.place.holder is not None for problem in problems):
         return MeasuringForecast("nothing: rows that are held in parts are not sampled", 0.0)
-    if len(numbers) == len(labels) and can_walk(problems):
-        rounds = rounds_worth(problems[-1], numbers, MOST_WALKED)
-        if rounds < FEWEST_ROUNDS:
-            return MeasuringForecast("nothing: the table is so large that scores decide", 0.0)
-        goal = WalkGoal(rounds=min(rounds, WalkGoal.rounds))  # more only where chains disagree
-        seconds = work_of_walks(problems[-1], numbers, goal) / PACE / workers
-        return MeasuringForecast("a walk over partitions, all numbers at once", seconds)
-    if max(map(work_of_network, problems)) > MOST_MEASURED:
-        return MeasuringForecast("nothing: the networks are so large that scores decide", 0.0)
-    return MeasuringForecast("the evidence of those that can matter, for its budget", one_by_one)
+    way, work, _ = way_to_measure(problems, labels)  # more rounds only where chains disagree
+    seconds = {Way.WALK: work / PACE / workers, Way.ONE_BY_ONE: one_by_one}
+    return MeasuringForecast(way.value, seconds.get(way, 0.0))
