@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 import lacunet
 from lacunet.api.fitting import parameters_for
+from lacunet.api.options import AS_USUAL
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.fitting.regression import climb_on
 from lacunet.inference.covariates import build_class_problem
@@ -241,7 +242,7 @@ def test_errors_of_three_steps_are_those_of_an_infinitesimal_jackknife():
     found = lacunet.class_regression(frame, 2, "age", exclude=left, starts=2)
     how = {"outcomes": "income", "assignment": "proportional", "correction": "bch"}
     told = lacunet.three_step(frame, found, **how).outcomes["income"]
-    table, fit = parameters_for(frame, found.model, DEFAULTS, {}, ["income"])
+    table, fit = parameters_for(frame, found.model, DEFAULTS, AS_USUAL, ["income"])
     column = [c.name for c in table.columns].index("income")
     y = np.array(table.columns[column].states, dtype=float)[table.codes[:, column]]
     np.testing.assert_allclose(bch_means(fit, y), told.estimate[:, 0])
