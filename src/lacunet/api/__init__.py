@@ -76,7 +76,7 @@ from lacunet.api.results import (
     Scores,
     Separations,
 )
-from lacunet.api.selecting import compare, select, structures
+from lacunet.api.selecting import compare, select
 from lacunet.api.stacking import own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
 from lacunet.api.structure import (
@@ -84,5 +84,6 @@ from lacunet.api.structure import (
     edges_given,
     sketched,
     structured,
+    structures,
     table_with_model,
 )

@@ -82,8 +82,7 @@ def assign(
         Also every variable with missing cells. Numbers get their mean, rounded to the decimals of
         the column and within its range.
     draw
-        Fill in a draw from what is possible: all of a row together, so that such rows look like
-        rows of the model. Other seeds give other draws (multiple imputation).
+        Fill in a draw, all of a row together; other seeds give others (multiple imputation).
     anomalies
         Also how unusual each row is: log p(row), and its tail probability (`lacunet.anomalies`).
     settings, **options

@@ -14,9 +14,9 @@ from lacunet.api.graphs import learn_structure
 from lacunet.api.imputing import impute
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.options import SELECT, SettingsLike, divide, with_options
-from lacunet.api.selecting import proposed, select, structures, with_knowledge
+from lacunet.api.selecting import proposed, select, with_knowledge
 from lacunet.api.stacking import ModelChoice, learn_class
-from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers, with_answers
+from lacunet.api.structure import EdgesLike, check_no_edges, structures, whole_numbers, with_answers
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
 from lacunet.errors import OptionError

@@ -5,11 +5,9 @@ Tables for a paper, of a selection or of a fit.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lacunet import __version__
@@ -25,11 +23,8 @@ from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
     as_knowledge,
-    as_network,
     as_sizes,
     as_table,
-    listed,
-    observed_columns,
     to_vary,
 )
 from lacunet.api.options import (
@@ -43,17 +38,16 @@ from lacunet.api.options import (
 )
 from lacunet.api.structure import (
     EdgesLike,
-    as_sketch,
     check_no_edges,
     structured,
+    structures,
     whole_numbers,
     with_answers,
 )
 from lacunet.data.table import Table
-from lacunet.errors import ModelError, OptionError
+from lacunet.errors import OptionError
 from lacunet.fitting.prepare import prepare
 from lacunet.models.ensemble import NetworkLike
-from lacunet.models.equivalence import GraphSketch, is_sketch
 from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
@@ -85,6 +79,7 @@ from lacunet.selection.measuring import (
 )
 from lacunet.selection.misfit import misfit_of
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.ratio_tests import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
 BOOTSTRAP_FROM = 0.2  # of the work is done before bootstrap tests begin, about
@@ -249,63 +244,6 @@ def with_knowledge(
     return [replace(p, network=known.of(p.network)) for p in proposals]
 
 
-def structures(
-    data: object,
-    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
-    hidden: Hidden,
-    reading: ReadSettings,
-    numbers: NumberPrior,
-) -> tuple[Table, list[Proposal]]:
-    """Name the structures, read the table for them, and check that they are about the same data."""
-    if isinstance(networks, str) or not isinstance(networks, Mapping | Sequence):
-        raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
-    if not networks:
-        raise OptionError("no network to compare. Give two or more.")
-    sizes = as_sizes(hidden)
-    plain = {name: as_sketch(n) or as_network(n) for name, n in _named(networks).items()}
-    names = {
-        name: n.names if isinstance(n, GraphSketch) else [v.name for v in n.variables]
-        for name, n in plain.items()
-    }
-    for variable in sizes:
-        if not any(variable in own for own in names.values()):
-            raise ModelError(f"'{variable}' is not a variable of any of the networks.")
-    own = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
-    # One with tables says which states there are; a graph alone takes those of the data.
-    first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
-    table = structured(data, plain[first], own[first], reading, numbers).table
-    found = [
-        Proposal(x, structured(table, n, own[x], None, numbers).settled(None), {})
-        for x, n in plain.items()
-    ]
-    shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in found]
-    for other, columns in zip(found, shown, strict=True):
-        if columns != shown[0]:
-            every = {*shown[0], *columns}
-            differ = sorted(n for n in every if shown[0].get(n) != columns.get(n))
-            raise ModelError(
-                f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
-                f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
-                "no column shows with --hidden, or make the states the same."
-            )
-    return table, found
-
-
-def _named(
-    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
-) -> dict[str, NetworkLike]:
-    """Give structures their names: those of their files, or the graph itself."""
-    if isinstance(networks, Mapping):
-        return dict(networks)
-    names = []
-    for i, given in enumerate(networks, start=1):
-        text = os.fspath(given) if isinstance(given, str | os.PathLike) else f"network {i}"
-        names.append(" ".join(text.split()) if is_sketch(text) else Path(text).name)
-    if len(set(names)) < len(names):  # files of one name in several folders
-        names = [f"{i}: {name}" for i, name in enumerate(names, start=1)]
-    return dict(zip(names, networks, strict=True))
-
-
 def _evaluate(
     table: Table,
     proposals: Sequence[Proposal],
@@ -360,17 +298,27 @@ def _evaluate(
             if open_ended
             else measure(fit(followed.proposals))
         )
-        misfit, tests = misfit_of(found, settings.numbers, executor), {}
-        if settings.blrt:  # each number of states against one less
-            models = {
-                p.label: p.network
-                for p in (*followed.proposals, *below)
-                if isinstance(p.label, int)
-            }
-            numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
-            drawing, search = engine.executor.part(BOOTSTRAP_FROM, 1.0), bootstrap_search(settings)
-            tests = ratio_tests(table, models, numbers, search, settings.blrt, drawing, kept)
+        misfit = misfit_of(found, settings.numbers, executor)
+        drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
+        tests = _tests(table, (*followed.proposals, *below), found, settings, drawing, kept)
         return replace(found, reach=followed.reach, ratio_tests=tests, misfit=misfit)
+
+
+def _tests(
+    table: Table,
+    proposals: Sequence[Proposal],
+    found: Selection,
+    settings: Settings,
+    executor: Executor,
+    kept: Kept,
+) -> dict[int, RatioTest]:
+    """Test each number of states against one less, if `blrt` asks for it."""
+    if not settings.blrt:
+        return {}
+    models = {p.label: p.network for p in proposals if isinstance(p.label, int)}
+    numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
+    search = bootstrap_search(settings)
+    return ratio_tests(table, models, numbers, search, settings.blrt, executor, kept)
 
 
 def _about(

@@ -58,19 +58,17 @@ def stack(
     data
         A table, or anything that `read_table` reads.
     folds
-        Blocks to hold out, one after the other: rows that follow each other, where the data have an
-        order; cases at random, if they are a `Table`, or if each row has a weight.
+        Blocks to hold out: rows that follow each other, where the data have an order; cases at
+        random, if they are a `Table`, or if each row has a weight.
     only
         'graphs' or 'classes': models of one kind alone.
-    rows
-        Codes of the rows in their order, if data are a `Table` and they have one.
-    own
-        Codes of the rows that `found.own` is about, if data are a `Table` and rows have no order.
+    rows, own
+        Of a `Table`: codes of the rows in their order, if they have one; codes of the rows that
+        `found.own` is about.
     resume
         A file that keeps which models are learned; if it is there, the work goes on from it.
     settings, listener, **options
-        Settings by name, as seed, threads, weights, kinds, or as objects of `ReadSettings`; see
-        `select`.
+        By name, as seed, threads, weights, kinds, or as `ReadSettings`; see `select`.
 
     Examples
     --------

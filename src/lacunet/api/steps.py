@@ -25,6 +25,7 @@ from lacunet.models.latent_class import named_apart
 from lacunet.models.network import Model
 from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.coefficients import Coefficients
 from lacunet.summaries.first_step import (
     AssignedRows,
     Assigning,
@@ -60,61 +61,67 @@ def three_step(
 ) -> ThreeStep:
     """Relate classes to outcomes and covariates after they were fitted, in three steps.
 
-    Rows are given classes by the model; how often that is wrong is known from their posteriors, and
-    corrected for. Standard errors are robust (sandwich), and account for the first step.
+    Errors of classification are corrected for; standard errors (sandwich) account for the fit.
 
     Parameters
     ----------
-    data
-        The rows that the model was fitted to, with the columns of outcomes and covariates.
-    fit
-        A fit, or a model (or its path) at its maximum for these data.
+    data, fit
+        The rows that the model was fitted to, with the columns of outcomes and covariates; and the
+        fit, or a model (or its path) at its maximum for these data.
     outcomes, covariates
-        Columns to compare between classes: means of numbers, shares of the states of categories;
-        columns that predict classes, as for `class_regression`, which does it in one step.
+        Columns to compare between classes: means of numbers, shares of states; columns that predict
+        classes, as for `class_regression`, which does it in one step.
     correction
-        bch (inverse of the errors), ml (likelihood with known errors) or none; by default bch for
-        numbers, ml for categories and covariates.
+        bch (inverse of the errors; for numbers), ml (likelihood with known errors), or none.
     assignment
-        modal: each row to its most probable class; proportional: to all, by their probabilities.
+        modal: each row to its most probable class; proportional: to all by their probabilities.
     settings, **options
-        By name, as level, weights, strata, clusters; see `select`.
+        By name, as level, weights, strata; see `select`.
 
     Examples
     --------
     >>> import lacunet
     >>> path = lacunet.dataset_path("survey")
-    >>> items = ["area", "cars", "commute", "travel time"]
-    >>> fit = lacunet.fit(path, 2, columns=items, starts=4)
+    >>> fit = lacunet.fit(path, 2, columns=["area", "cars", "commute", "travel time"], starts=4)
     >>> found = three_step(path, fit, outcomes="satisfied")
     >>> found.outcomes["satisfied"].titles
     ('no', 'yes')
     """
     settings, reading = divide(settings, options)
-    how = one_of(Assigning, "assignment", assignment)
+    how, model = one_of(Assigning, "assignment", assignment), as_model(fit_in(fit))
     wanted = None if correction is None else one_of(Correction, "correction", correction)
-    model = as_model(fit_in(fit))
     terms, names = _understood(data, model, outcomes, covariates)
     also = list(dict.fromkeys([*names, *(term.name for term in terms)]))
+    model = named_apart(model, also)
     if not isinstance(data, Table):
         kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
         reading = replace(reading, kinds=kinds)
-    model = named_apart(model, also)
     table, rows, first = _first_steps(data, model, settings, how, reading, also)
     notes = table.notes if first else (*table.notes, OTHER_ROWS)
     if model.predictors is not None:
         notes = (*notes, BY_COVARIATES)
     level, coefficients = settings.level, None
     if terms:
-        predictors = [term.name for term in terms]
-        missing = MissingCovariates(settings.missing_covariates)
-        complete = with_covariates(table, predictors, missing)
+        missing, by = MissingCovariates(settings.missing_covariates), wanted or Correction.ML
+        complete = with_covariates(table, [term.name for term in terms], missing)
         notes = (*notes, *complete.notes[len(table.notes) :])
-        design, shown = build_design(complete, terms), shows_all(table, predictors)
-        by = wanted or Correction.ML
-        coefficients = predict_classes(rows, design, shown, by, level, first)
+        coefficients = _coefficients(table, complete, terms, rows, by, level, first)
     found = {name: outcome_of(rows, table, name, wanted, level, first) for name in names}
     return ThreeStep(rows, how, found, coefficients, notes)
+
+
+def _coefficients(
+    table: Table,
+    complete: Table,
+    terms: Sequence[CovariateTerm],
+    rows: AssignedRows,
+    by: Correction,
+    level: float,
+    first: FirstStep | None,
+) -> Coefficients:
+    """Predict classes from covariates, by the rows that show them."""
+    shown = shows_all(table, [term.name for term in terms])
+    return predict_classes(rows, build_design(complete, terms), shown, by, level, first)
 
 
 def _first_steps(

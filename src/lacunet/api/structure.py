@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
@@ -16,6 +16,7 @@ from lacunet.api.inputs import (
     beside_items,
     listed,
     names_in,
+    observed_columns,
     table_for,
 )
 from lacunet.api.options import AS_USUAL, ReadSettings
@@ -30,6 +31,7 @@ from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.surgery import with_hidden, with_observed_states
+from lacunet.selection.candidates import Proposal
 from lacunet.selection.evaluating import latent_classes
 from lacunet.settings import Settings
 from lacunet.structure.knowledge import edges_of
@@ -154,6 +156,63 @@ def _read(
     other = [n for n in there if n not in known]
     notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()
     return replace(table, notes=(*table.notes, *notes))
+
+
+def structures(
+    data: object,
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
+    hidden: Hidden,
+    reading: ReadSettings,
+    numbers: NumberPrior,
+) -> tuple[Table, list[Proposal]]:
+    """Name the structures, read the table for them, and check that they are about the same data."""
+    if isinstance(networks, str) or not isinstance(networks, Mapping | Sequence):
+        raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
+    if not networks:
+        raise OptionError("no network to compare. Give two or more.")
+    sizes = as_sizes(hidden)
+    plain = {name: as_sketch(n) or as_network(n) for name, n in _named(networks).items()}
+    names = {
+        name: n.names if isinstance(n, GraphSketch) else [v.name for v in n.variables]
+        for name, n in plain.items()
+    }
+    for variable in sizes:
+        if not any(variable in own for own in names.values()):
+            raise ModelError(f"'{variable}' is not a variable of any of the networks.")
+    own = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
+    # One with tables says which states there are; a graph alone takes those of the data.
+    first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
+    table = structured(data, plain[first], own[first], reading, numbers).table
+    found = [
+        Proposal(x, structured(table, n, own[x], None, numbers).settled(None), {})
+        for x, n in plain.items()
+    ]
+    shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in found]
+    for other, columns in zip(found, shown, strict=True):
+        if columns != shown[0]:
+            every = {*shown[0], *columns}
+            differ = sorted(n for n in every if shown[0].get(n) != columns.get(n))
+            raise ModelError(
+                f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
+                f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
+                "no column shows with --hidden, or make the states the same."
+            )
+    return table, found
+
+
+def _named(
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
+) -> dict[str, NetworkLike]:
+    """Give structures their names: those of their files, or the graph itself."""
+    if isinstance(networks, Mapping):
+        return dict(networks)
+    names = []
+    for i, given in enumerate(networks, start=1):
+        text = os.fspath(given) if isinstance(given, str | os.PathLike) else f"network {i}"
+        names.append(" ".join(text.split()) if is_sketch(text) else Path(text).name)
+    if len(set(names)) < len(names):  # files of one name in several folders
+        names = [f"{i}: {name}" for i, name in enumerate(names, start=1)]
+    return dict(zip(names, networks, strict=True))
 
 
 EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
