@@ -11,7 +11,7 @@ import pytest
 import lacunet
 from lacunet.errors import DataError, OptionError, OutputError
 from lacunet.runtime.processes import bytes_of
-from lacunet.runtime.rows import Disk, Extent, Parcel, Scratch
+from lacunet.runtime.rows import Disk, FileRange, Parcel, Scratch
 
 rng = np.random.default_rng(2)
 FRAME = pl.DataFrame(
@@ -133,6 +133,6 @@ def test_files_have_no_name_and_hold_what_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     scratch = Scratch()
     first, second = scratch.append(b"one"), scratch.append(np.arange(3.0))
-    assert (first, bytes(scratch.read(first))) == (Extent(0, 3), b"one")
+    assert (first, bytes(scratch.read(first))) == (FileRange(0, 3), b"one")
     np.testing.assert_array_equal(np.frombuffer(scratch.read(second)), [0, 1, 2])
     assert list(tmp_path.iterdir()) == []

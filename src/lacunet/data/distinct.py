@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.processes import give_back
-from lacunet.runtime.rows import Extent, Scratch
+from lacunet.runtime.rows import FileRange, Scratch
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
@@ -240,7 +240,7 @@ class _Run(NamedTuple):
     scratch: Scratch
     rows: int
     wide: tuple[tuple[Any, int], ...]  # type and columns of each array: codes, copies, first words
-    places: tuple[Extent, ...]  # of the arrays
+    places: tuple[FileRange, ...]  # of the arrays
     sampled: IntArray  # one in so many of the first words, where rows are sorted
 
     @classmethod
@@ -254,7 +254,7 @@ class _Run(NamedTuple):
         """Read some rows of an array."""
         (kind, columns), start = self.wide[which], self.places[which].first
         size = columns * kind.itemsize
-        data = self.scratch.read(Extent(start + first * size, (last - first) * size))
+        data = self.scratch.read(FileRange(start + first * size, (last - first) * size))
         array = np.frombuffer(data, kind)
         return array.reshape(-1, columns) if which == 0 else array
 

@@ -94,12 +94,16 @@ def plot_group_profiles(
         draw(panel, points, lines)
         _draw_alike(panel, points)
     tidy_panels(drawn, each[0], naming.axis(root), ACROSS)
-    first = drawn[0]
     if legend:
-        names = [str(line.get_label()) for line in first.lines]
-        columns = min(len(names), ACROSS, max(2, len(titles)))
-        first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
-    return first
+        _name_lines(drawn[0], max(2, len(titles)))
+    return drawn[0]
+
+
+def _name_lines(first: Axes, most: int) -> None:
+    """Name the lines below the whole picture, in at most so many columns."""
+    names = [str(line.get_label()) for line in first.lines]
+    columns = min(len(names), ACROSS, most)
+    first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
 
 
 def _groups(found: GroupComparison) -> list[str]:

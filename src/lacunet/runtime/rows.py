@@ -141,8 +141,8 @@ def room_in(limit: int) -> int:
     return limit - PROGRAM
 
 
-class Extent(NamedTuple):
-    """Where something stands in a file."""
+class FileRange(NamedTuple):
+    """A range of bytes in a file."""
 
     first: int
     size: int
@@ -156,7 +156,7 @@ class Scratch:
         weakref.finalize(self, self._file.close)
         self.size = 0
 
-    def append(self, data: Any) -> Extent:
+    def append(self, data: Any) -> FileRange:
         """Write bytes at the end."""
         bytes_ = memoryview(data).cast("B")
         try:
@@ -172,11 +172,11 @@ class Scratch:
                 f"into memory are written there, {in_bytes(self.size + len(bytes_))} so far. Set "
                 "TMPDIR to a folder with more room, or raise --memory."
             ) from error
-        place = Extent(self.size, len(bytes_))
+        place = FileRange(self.size, len(bytes_))
         self.size += len(bytes_)
         return place
 
-    def read(self, place: Extent) -> memoryview:
+    def read(self, place: FileRange) -> memoryview:
         """Read bytes; several threads may."""
         view, done = memoryview(np.empty(place.size, np.uint8).data), 0  # not set to 0
         while done < place.size:
@@ -256,7 +256,7 @@ class Parcel(NamedTuple):
     """
 
     packed: bytes  # all but the large arrays
-    place: Extent  # of the large arrays
+    place: FileRange  # of the large arrays
     sizes: tuple[int, ...]  # of each, in bytes
 
     @classmethod
@@ -274,7 +274,9 @@ class Parcel(NamedTuple):
         for raw in large:
             scratch.append(raw)
             scratch.append(bytes(-raw.nbytes % ALIGNED))  # arrays begin where kernels want them
-        return cls(packed, Extent(first, scratch.size - first), tuple(raw.nbytes for raw in large))
+        return cls(
+            packed, FileRange(first, scratch.size - first), tuple(raw.nbytes for raw in large)
+        )
 
     def read(self, scratch: Scratch) -> Any:
         """Read it; its arrays look into one piece of memory, and are not copied from there."""
