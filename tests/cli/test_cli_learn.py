@@ -61,7 +61,7 @@ def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
     assert invoke(*learn).json["parents"] == found["parents"]
     ran = invoke(*learn, "--score", "available")
     assert ran.code == 2
-    assert "search.json: it belongs to a search with other settings" in ran.err
+    assert "search.json: it belongs to work with other settings" in ran.err
 
 
 def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):

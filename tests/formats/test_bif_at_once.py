@@ -31,7 +31,7 @@ def assert_both_alike(text):
     if isinstance(quick, Model) and isinstance(slow, Model):
         assert_same(quick, slow)
     else:
-        assert quick == slow
+        assert quick == str(slow).replace("/**/", "")  # a message shows the text as it stands
 
 
 def test_both_read_what_programs_write():
