@@ -1,4 +1,7 @@
-"""Likelihoods and their conjugate priors, one file each."""
+"""Likelihoods and their conjugate priors, one file each.
+
+Start with `likelihood`, the interface; `conjugate_prior` adds integrals over parameters.
+"""
 
 from lacunet.likelihoods.binomial import POISSON, Binomial, Poisson
 from lacunet.likelihoods.categorical import CATEGORICAL

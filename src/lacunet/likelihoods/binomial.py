@@ -1,9 +1,7 @@
-"""Scores from 0 to m with a Beta prior: ordered answers, of which p says how far up they are.
+"""Binomial scores from 0 to m with a Beta prior, and Poisson counts with a Gamma prior.
 
-Like two states, of which the second is seen x times and the first m − x times: all that is
-Dirichlet holds for them, but a case counts m times.
-
-Counts with a Gamma prior on their rate.
+A score x counts as m observations of two categories: m − x of the first, x of the second. The
+Dirichlet formulas therefore apply, with m observations a case.
 """
 
 from collections.abc import Sequence
@@ -43,10 +41,10 @@ class Binomial(Categorical):
         return np.stack([self.most - x, x], axis=1)
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
-        """Log of m over x."""
+        """Log of the binomial coefficient, m over x."""
         below, above = self.statistics(states).T + 1.0
-        ways: FloatArray = gammaln(self.most + 1.0) - gammaln(below) - gammaln(above)
-        return ways
+        coefficient: FloatArray = gammaln(self.most + 1.0) - gammaln(below) - gammaln(above)
+        return coefficient
 
     def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"mean": unit.values(self.most * theta[:, 1])}
@@ -56,10 +54,10 @@ class Binomial(Categorical):
         return self.most * above, self.most * above * below
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of a Beta-binomial distribution."""
-        known = hyper.sum(axis=-1)
-        mean, variance = self.moments(hyper / known[..., None])
-        return mean, variance * (known + self.most) / (known + 1.0)
+        """Moments of the Beta-binomial distribution."""
+        total = hyper.sum(axis=-1)
+        mean, variance = self.moments(hyper / total[..., None])
+        return mean, variance * (total + self.most) / (total + 1.0)
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.binomial(self.most, theta[..., 1]).astype(np.float64)
@@ -68,7 +66,7 @@ class Binomial(Categorical):
         return self.most * theta
 
     def cases(self, N: Vector, at: Segment) -> Vector:
-        return at.totals(N) / max(self.most, 1)  # of a single answer statistics are 0
+        return at.totals(N) / max(self.most, 1)  # with m = 0 all statistics are 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Poisson(ConjugatePrior):
     name: ClassVar[str] = "poisson"
     whole: ClassVar[bool] = True
     rooted: ClassVar[bool] = True
-    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # √λ may be of any size
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # no limit for √λ
     coordinate_places: ClassVar[tuple[int, ...]] = (0,)
     ends: ClassVar[tuple[float, float]] = 0.0, np.inf
     powers: ClassVar[FloatArray] = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
@@ -117,7 +115,7 @@ class Poisson(ConjugatePrior):
     # The prior
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of a negative binomial distribution."""
+        """Moments of the negative binomial distribution."""
         shape, rate = np.moveaxis(hyper, -1, 0)
         return shape / rate, shape / rate * (1.0 + 1.0 / rate)
 
@@ -126,14 +124,14 @@ class Poisson(ConjugatePrior):
         return at.at_places(rate, rate)
 
     def has_mode(self, hyper: Vector, at: Segment) -> bool:
-        """Below a shape of 1 the density is infinite at rate 0."""
+        """Whether the shape is at least 1; below, the density is infinite at rate 0."""
         return bool((at.by_place(hyper)[0] >= 1.0).all())
 
     def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         return hyper - np.where(at.k == 0, 1.0, 0.0)
 
     def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
-        """Log ∫ λ^shape exp(−rate λ) dlog λ; log marginals are negative binomials."""
+        """Log ∫ λ^shape exp(−rate λ) dlog λ; marginals are negative binomial."""
         shape, rate = at.by_place(hyper)
         return np.asarray(gammaln(shape) - shape * np.log(rate))
 
@@ -150,10 +148,10 @@ class Poisson(ConjugatePrior):
         drawn = np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate
         return at.at_places(np.log(drawn), -drawn)
 
-    # The maximum, and the way to it
+    # Maximisation
 
     def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
-        """Exponential, around the prior's mean."""
+        """Draw rates from an exponential distribution with the prior mean."""
         shape, rate = at.by_place(hyper)
         drawn = shape / rate * rng.standard_exponential(at.configurations)
         return at.at_places(drawn, drawn)
@@ -183,8 +181,8 @@ class Poisson(ConjugatePrior):
 
     def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         rate, step = at.by_place(theta)[0], at.by_place(move)[0]
-        there = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
-        return at.at_places(there, there)
+        new = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
+        return at.at_places(new, new)
 
     def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         step = move_of_logs(*(at.by_place(x)[0] for x in (old, new)), edge=edge)
@@ -194,7 +192,7 @@ class Poisson(ConjugatePrior):
         return np.ones(len(at.ij), dtype=np.bool_)
 
     def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
-        """That of log λ, which stands at two places."""
+        """Convert to changes of log λ, which has two places."""
         along = at.by_place(phi.T)[0]
         return at.at_places(along, along).T
 

@@ -1,9 +1,9 @@
-"""Categories with Dirichlet priors, CH96 eq. 3: everything that is Dirichlet stands here.
+"""Categories with Dirichlet priors, CH96 eq. 3.
 
 θ are probabilities, η = log θ, statistics are counts N_ijk, hyperparameters exponents α_ijk.
-φ = log θ up to a constant (softmax): its gradient N − θ Σ N is zero exactly where EM stands still,
-and finite at the boundary. √θ suits maxima on the boundary: there φ runs off to −∞, while √θ
-arrives, with finite curvature (complete data have the same curvature 4 N_ij in every direction).
+φ = log θ up to a constant (softmax). Its gradient N − θ Σ N is zero exactly at fixed points of EM,
+and finite at the boundary. A maximum on the boundary has φ = −∞, but a finite √θ with finite
+curvature (complete data have the same curvature 4 N_ij in every direction).
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from lacunet.runtime.states import State
 
 @dataclass(frozen=True)
 class Categorical(ConjugatePrior):
-    """Each state has a probability of its own."""
+    """A categorical distribution, with one probability a state."""
 
     name: ClassVar[str] = "categorical"
     tabular: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class Categorical(ConjugatePrior):
         return np.zeros(len(states))
 
     def natural(self, theta: Vector, at: Segment) -> Vector:
-        """Take logs; log 0 = −inf without a warning: an impossible state weighs just that."""
+        """Log θ; log 0 = −inf without a warning."""
         with np.errstate(divide="ignore"):
             return np.log(theta)
 
@@ -53,27 +53,27 @@ class Categorical(ConjugatePrior):
         return theta
 
     def has_mode(self, hyper: Vector, at: Segment) -> bool:
-        """Below 1 the density is infinite at probability 0."""
+        """Whether all α ≥ 1; below, the density is infinite at probability 0."""
         return bool((hyper >= 1.0).all())
 
     def in_theta(self, hyper: Vector, at: Segment) -> Vector:
         return hyper - 1.0
 
     def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
-        """See Likelihood; −inf at zero probabilities where α > 1, +inf where α < 1."""
+        """Log density of θ: −inf at zero probabilities where α > 1, +inf where α < 1."""
         if (theta <= 0.0).any():
             return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
-        # As normalised Gammas: large exponents leave no large numbers to be subtracted.
+        # Normalised Gamma densities avoid differences of large numbers at large exponents.
         total = at.sum(hyper)
-        of_cells = log_gamma_density(hyper, total[at.ij] * theta) - np.log(theta)
-        return float(np.sum(of_cells) - np.sum(log_gamma_density(total, total)))
+        terms = log_gamma_density(hyper, total[at.ij] * theta) - np.log(theta)
+        return float(np.sum(terms) - np.sum(log_gamma_density(total, total)))
 
     def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
         """CH96 eq. 5."""
         return at.by_variable(log_rising(hyper, N), -log_rising(at.sum(hyper), at.sum(N)))
 
     def log_integral(self, hyper: Vector, at: Segment) -> FloatArray:
-        """A multivariate Beta function for each configuration."""
+        """Sum of log multivariate Beta functions over configurations."""
         totals = np.zeros((len(hyper), at.configurations))
         np.add.at(totals.T, at.ij, hyper.T)
         return np.asarray(gammaln(hyper).sum(axis=1) - gammaln(totals).sum(axis=1))
@@ -105,7 +105,7 @@ class Categorical(ConjugatePrior):
         return self.mean(rng.standard_gamma(hyper), at)
 
     def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
-        """Uniform, as CH96 draws models and starts."""
+        """Draw from the uniform Dirichlet, as CH96 draws models and starts."""
         gamma = rng.standard_exponential(len(at.ij))
         return gamma / at.totals(gamma)
 
@@ -129,19 +129,19 @@ class Categorical(ConjugatePrior):
         return np.where(theta > 0, 4.0 * cases, 0.0) if edge else theta * cases
 
     def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
-        """A constant added to φ of one configuration."""
+        """Project onto constants added to φ of one configuration."""
         root = np.sqrt(theta)
         return root * at.totals(root * v)
 
     def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        """A step of √θ across zero counts by its size."""
+        """Move and normalise; steps of √θ across zero are reflected."""
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
     def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         return move_of_logs(old, new, edge=edge)
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
-        """The most probable state makes up for the others."""
+        """The most probable state of each configuration is the reference."""
         order = np.lexsort((at.k, -theta, at.ij))  # by configuration, most probable first
         ij = at.ij[order]
         opens = np.ones(len(order), dtype=bool)
@@ -150,7 +150,7 @@ class Categorical(ConjugatePrior):
         return free, order[opens][at.ij[free]]
 
     def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
-        """That of logits: d log θ_k = dφ_k − Σ_l θ_l dφ_l, and d logit θ = d log θ / (1 − θ)."""
+        """Changes of logits: d log θ_k = dφ_k − Σ_l θ_l dφ_l, d logit θ = d log θ / (1 − θ)."""
         mean = np.zeros((at.configurations, phi.shape[1]))
         np.add.at(mean, at.ij, theta[:, None] * phi)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,12 +166,12 @@ class Categorical(ConjugatePrior):
         return theta * (1.0 - theta)
 
     def log_jacobian(self, theta: Vector, at: Segment) -> float:
-        """Π θ_k of every configuration with more than one state."""
+        """Log Π θ_k over configurations with more than one state."""
         several = at.totals(np.ones(len(theta))) > 1
         return float(np.sum(self.natural(theta[several], at)))
 
     def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
-        """Π_ij N_ij^(r − 1) Π_k θ_k."""
+        """Log Π_ij N_ij^(r − 1) Π_k θ_k."""
         states = at.sum(np.ones(len(theta)))
         several = states > 1  # a variable with one state has no parameter
         cases = at.sum(N)[several]

@@ -1,8 +1,7 @@
-"""Likelihoods that have a conjugate prior: sums over their parameters have closed forms.
+"""Likelihoods with a conjugate prior: integrals over their parameters have closed forms.
 
-The prior has, up to a constant, the log density hyperparameters · η, so that statistics add to
-hyperparameters. As a density of the coordinates φ it adds just its hyperparameters to the
-statistics; as one of θ, in general, a bit less.
+The prior of φ has, up to a constant, the log density hyperparameters · η, so that the posterior
+adds statistics to hyperparameters. The density of θ also has the Jacobian of φ.
 """
 
 from abc import abstractmethod
@@ -16,7 +15,7 @@ from lacunet.runtime.arrays import FloatArray
 
 
 class ConjugatePrior(Likelihood):
-    """A likelihood with its conjugate prior: write `log_integrals`, or what is made of it."""
+    """A likelihood with its conjugate prior; implement `log_integrals` or what uses it."""
 
     @abstractmethod
     def parameters(self, natural: Vector, at: Segment) -> Vector:
@@ -24,11 +23,11 @@ class ConjugatePrior(Likelihood):
 
     @abstractmethod
     def has_mode(self, hyper: Vector, at: Segment) -> bool:
-        """See Likelihood: whether its density is finite everywhere."""
+        """Whether the density of θ is finite everywhere."""
 
     @abstractmethod
     def in_theta(self, hyper: Vector, at: Segment) -> Vector:
-        """See Likelihood: hyperparameters, less the Jacobian of φ."""
+        """Hyperparameters, less the Jacobian of φ."""
 
     @abstractmethod
     def expected_natural(self, hyper: Vector, at: Segment) -> Vector:
@@ -47,7 +46,7 @@ class ConjugatePrior(Likelihood):
         return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
 
     def widened(self, hyper: Vector, at: Segment, factor: float) -> Vector:
-        """Expect variances so many times as large; of what has none, nothing changes."""
+        """Hyperparameters with the expected variances multiplied by a factor."""
         return hyper
 
     # Integrals over θ
@@ -57,15 +56,15 @@ class ConjugatePrior(Likelihood):
         raise NotImplementedError
 
     def log_integral(self, hyper: Vector, at: Segment) -> FloatArray:
-        """The same over all configurations together: (batch, s) → (batch,)."""
+        """Sum of `log_integrals` over all configurations, (batch, s) → (batch,)."""
         return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
 
     def log_quotient(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
-        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
+        """Log ratio of the integrals after and before statistics N: (batch, s), (s,) → (batch,)."""
         return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
 
     def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
-        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
+        """Log marginal likelihood of statistics N for each variable, (n,)."""
         after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
         return at.by_variable(np.zeros(len(at.ij)), after - before)
 
@@ -75,10 +74,10 @@ class ConjugatePrior(Likelihood):
     def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
         return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
 
-    # Values with θ integrated out, given tables of hyperparameters
+    # Posterior predictive distributions, given tables of hyperparameters
 
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
-        """Log density of values without h(x): (..., width) each → (...)."""
+        """Log predictive density of values without h(x): (..., width) each → (...)."""
         at = Segment.of_table(self, 1, hyper.shape[-1])
 
         def integral(x: FloatArray) -> FloatArray:
@@ -88,17 +87,17 @@ class ConjugatePrior(Likelihood):
         return integral(hyper + T) - integral(hyper)
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of a number, (..., width) → (...)."""
+        """Mean and variance of the predictive distribution of a number, (..., width) → (...)."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a value, (n, width) → (n,): first θ, then the value."""
+        """Draw θ and then a value from the predictive distribution, (n, width) → (n,)."""
         at = Segment.of_table(self, 1, hyper.shape[-1])
         return self.draw_values(self.parameters(self.draw(hyper, at, rng), at), rng)
 
 
 def with_prior(likelihood: Likelihood) -> ConjugatePrior:
-    """Give a likelihood as one that has a conjugate prior; refuse one that has none."""
+    """Return the likelihood if it has a conjugate prior; raise ModelError otherwise."""
     if isinstance(likelihood, ConjugatePrior):
         return likelihood
     raise ModelError(

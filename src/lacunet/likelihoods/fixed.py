@@ -1,10 +1,9 @@
-"""Tables that are not learned, or learned once for several children.
+"""Fixed tables, and tables that several children share.
 
-Cells that are known, and structural zeros: natural parameters are constants, so statistics weigh
-what they weigh and move nothing. There is no prior, no free coordinate and no gradient.
-Hyperparameters there are statistics alone.
+Known cells and structural zeros have constant natural parameters: no prior, no free coordinate and
+no gradient. Their hyperparameters are statistics alone.
 
-Tied tables: counts of all children add up, and their parameters are those of the leaders.
+Tied tables pool the counts of all children; the parameters stand at the leader.
 """
 
 from dataclasses import dataclass
@@ -18,14 +17,14 @@ from lacunet.likelihoods.categorical import CATEGORICAL, Categorical
 from lacunet.likelihoods.likelihood import Segment, Vector
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-# Log weight of what cannot be, where log weights are mixed: a path between two distributions takes
-# multiples of them. Finite, and its exponential is 0 all the same.
+# Log weight of impossible states, with exponential 0. It is finite because paths between two
+# distributions take multiples of log weights.
 NEVER = -1e30
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Categorical):
-    """Probabilities that are as they are."""
+    """Known probabilities."""
 
     rooted: ClassVar[bool] = False
     longest_moves: ClassVar[tuple[float, float]] = np.inf, np.inf
@@ -82,48 +81,48 @@ class Fixed(Categorical):
         return np.broadcast_to(self._log_weights, hyper.shape)
 
 
-def _by_leaders(name: str, vectors: str, answer: str = "") -> Any:
-    """Call a method of `CATEGORICAL` with what the leaders have.
+def _by_leaders(name: str, vectors: str, result: str = "") -> Any:
+    """Apply a method of `CATEGORICAL` to the leaders' tables.
 
-    `vectors` has a letter for each vector that it takes: N, counts, which are added up; t, anything
-    else. The answer is "shared" with all children, stands "led" at the leaders, or is no vector.
+    `vectors` has a letter for each vector argument: N for counts, which are pooled; t for others.
+    The result is "shared" by all children, placed at the leaders ("led"), or is not a vector.
     """
 
-    def method(self: "Tied", *given: Any, **how: Any) -> Any:
-        own = [
+    def method(self: "Tied", *given: Any, **options: Any) -> Any:
+        leading = [
             self.pooled(x) if kind == "N" else x[self.lead]
             for kind, x in zip(vectors, given, strict=False)
         ]
-        rest = given[len(vectors) + 1 :]  # behind the segment
-        result = getattr(CATEGORICAL, name)(*own, self.inner, *rest, **how)
-        if answer == "shared":
-            return result[..., self.slot]
-        return self.led(result) if answer == "led" else result
+        rest = given[len(vectors) + 1 :]  # after the segment
+        value = getattr(CATEGORICAL, name)(*leading, self.inner, *rest, **options)
+        if result == "shared":
+            return value[..., self.slot]
+        return self.led(value) if result == "led" else value
 
     return method
 
 
 @dataclass(frozen=True, eq=False)
 class Tied(Categorical):
-    """Shared categories; t places of leaders among the s of all children."""
+    """Tied categorical tables: the leaders have t of the s positions of all children."""
 
     inner: Segment  # of the leaders alone
-    slot: IntArray  # (s,) which place of the leaders each place shares
-    lead: IntArray  # (t,) where these places are
+    slot: IntArray  # (s,) index among the leaders' positions of each shared parameter
+    lead: IntArray  # (t,) positions of the leaders
 
     @cached_property
     def _by_slot(self) -> tuple[IntArray, IntArray]:
-        """Places in the order of what they share, and where each of these begins."""
+        """Positions sorted by shared parameter, and the start of each group."""
         order = np.argsort(self.slot, kind="stable")
         return order, np.searchsorted(self.slot[order], np.arange(len(self.lead)))
 
     def pooled(self, x: FloatArray) -> FloatArray:
-        """Add up the counts of all children, (…, s) → (…, t)."""
+        """Pool the counts of all children, (…, s) → (…, t)."""
         order, starts = self._by_slot
         return np.add.reduceat(x[..., order], starts, axis=-1)
 
     def led(self, x: FloatArray) -> FloatArray:
-        """Put numbers at the places of the leaders, (t,) → (s,)."""
+        """Place numbers at the leaders, zero elsewhere, (t,) → (s,)."""
         whole = np.zeros(len(self.slot))
         whole[self.lead] = x
         return whole
@@ -153,16 +152,16 @@ class Tied(Categorical):
     complete_log_det = _by_leaders("complete_log_det", "tN")
 
     def log_marginal(self, N: Vector, hyper: Vector, at: Segment) -> FloatArray:
-        """All of it is the leader's."""
-        own = CATEGORICAL.log_marginal(self.pooled(N), self.pooled(hyper), self.inner)
+        """Log marginal likelihood of the pooled counts, assigned to the leaders."""
+        pooled = CATEGORICAL.log_marginal(self.pooled(N), self.pooled(hyper), self.inner)
         terms = np.zeros(len(at.variables))
-        terms[np.searchsorted(at.variables, self.inner.variables)] = own
+        terms[np.searchsorted(at.variables, self.inner.variables)] = pooled
         return terms
 
     def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
-        """Tables that are one change together."""
+        """Changes of logits, the same for all tied tables."""
         return CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)[self.slot]
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
-        own, reference = CATEGORICAL.free(theta[self.lead], self.inner)
-        return self.lead[own], self.lead[reference]
+        free, reference = CATEGORICAL.free(theta[self.lead], self.inner)
+        return self.lead[free], self.lead[reference]

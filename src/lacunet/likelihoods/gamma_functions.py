@@ -1,8 +1,7 @@
-"""Γ(a + n)/Γ(a), the rising factorial: what n cases add to a place of log BD.
+"""The log rising factorial log Γ(a + n) − log Γ(a), a term of the BD score, and Gamma densities.
 
-Where a is large its two log Γ are nearly the same large number, and their difference is noise. So
-from LARGE on both are written out (Stirling), and what they share is left away before anything is
-rounded. The kernels below are the same for loops.
+At large a the difference of two log Γ loses all digits to cancellation. From LARGE on, Stirling's
+series of both is used, and the common terms cancel analytically. The kernels are scalar versions.
 """
 
 import math
@@ -16,7 +15,7 @@ from lacunet.runtime.jit import kernel
 
 Number = TypeVar("Number", float, FloatArray)
 
-LARGE = 32.0  # from here on Stirling's series is exact in four terms, to 1e-17
+LARGE = 32.0  # above it four terms of Stirling's series are exact to 1e-17
 
 
 def log_rising(a: FloatArray | float, n: FloatArray | float) -> FloatArray:
@@ -38,7 +37,7 @@ def log_rising(a: FloatArray | float, n: FloatArray | float) -> FloatArray:
 
 
 def log_gamma_density(a: FloatArray, x: FloatArray) -> FloatArray:
-    """Log x^a e^−x / Γ(a), for a > 0 and x > 0: where a is large and x near it, without noise."""
+    """Log x^a e^−x / Γ(a), for a > 0 and x > 0, without cancellation at large a and x near a."""
     large = a >= LARGE
     density = np.empty(a.shape)
     density[~large] = a[~large] * np.log(x[~large]) - x[~large] - gammaln(a[~large])
@@ -50,13 +49,13 @@ def log_gamma_density(a: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _rest(x: Number) -> Number:
-    """What Stirling's formula leaves of log Γ(x)."""
+    """Remainder of Stirling's formula for log Γ(x)."""
     y = 1.0 / x
     z = y * y
     return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z / 1680)))
 
 
-# The same for loops
+# Scalar kernels
 
 
 _rest_of_one = kernel(_rest)
@@ -64,9 +63,9 @@ _rest_of_one = kernel(_rest)
 
 @kernel
 def log_gamma_above(a: float, n: float) -> float:
-    """Log Γ(a + n) less a number that a alone decides: 0 below LARGE, log Γ(a) from there on.
+    """Log Γ(a + n) less an offset that depends on a alone: 0 below LARGE, log Γ(a) from it on.
 
-    Differences for one and the same a are right, however large it is, and cost one log Γ each.
+    Differences at the same a are accurate however large a is, and cost one log Γ each.
     """
     if a < LARGE:
         return math.lgamma(a + n)

@@ -1,4 +1,4 @@
-"""Numbers with a normal distribution: one by itself, or a block of several."""
+"""Normal likelihoods: of a single number, and of a block of jointly normal numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from lacunet.runtime.states import State
 
 
 class NormalInverseGamma(NamedTuple):
-    """A prior of one mean and one variance, (..., q) each."""
+    """The prior of a mean and a variance, (..., q) each."""
 
-    m: FloatArray  # where the mean is expected
-    kappa: FloatArray  # cases that this is worth
+    m: FloatArray  # expected mean
+    kappa: FloatArray  # its weight, in cases
     a: FloatArray  # shape of σ²
     b: FloatArray  # scale of σ²
 
     @classmethod
     def of(cls, hyper: Vector, at: Segment) -> "NormalInverseGamma":
-        """Read it off hyperparameters, (κ m, κ, κ m² + 2 b, 2 a + 1)."""
+        """The prior of hyperparameters (κ m, κ, κ m² + 2 b, 2 a + 1)."""
         first, kappa, second, cases = at.by_place(hyper)
         return cls(first / kappa, kappa, (cases - 1.0) / 2.0, (second - first**2 / kappa) / 2.0)
 
@@ -47,7 +47,7 @@ class NormalInverseGamma(NamedTuple):
 
 
 def hyperparameters(m: float, kappa: float, a: float, b: float) -> tuple[float, ...]:
-    """Write a prior as it stands at the places of a configuration."""
+    """Hyperparameters of one configuration."""
     return kappa * m, kappa, kappa * m**2 + 2.0 * b, 2.0 * a + 1.0
 
 
@@ -55,7 +55,7 @@ def hyperparameters(m: float, kappa: float, a: float, b: float) -> tuple[float, 
 class Gaussian(NormalLikelihood):
     """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²).
 
-    What each iteration of a fit asks for is written out.
+    The methods that every iteration of a fit uses have closed forms here, for speed.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -78,9 +78,9 @@ class Gaussian(NormalLikelihood):
         return rng.normal(theta[..., 0], np.sqrt(theta[..., 2]))
 
     def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> Vector:
-        """Each twice: the mean, and the variance."""
-        own, variance = first[..., 0], second[..., 0, 0]
-        return at.at_places(own, own, variance, variance)
+        """Write the mean and the variance, each at two places."""
+        mean, variance = first[..., 0], second[..., 0, 0]
+        return at.at_places(mean, mean, variance, variance)
 
     def natural(self, theta: Vector, at: Segment) -> Vector:
         mean, _, variance, _ = at.by_place(theta)
@@ -90,7 +90,7 @@ class Gaussian(NormalLikelihood):
         )
 
     def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
-        """See ByIntegral; log marginals are Student t distributions."""
+        """Log integrals over θ; marginals are Student t distributions."""
         if self.common:
             return super().log_integrals(hyper, at)
         return NormalInverseGamma.of(hyper, at).log_integral
@@ -119,7 +119,7 @@ class Gaussian(NormalLikelihood):
         return self._led(at.at_places(along, nothing, across, nothing), at)
 
     def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        """That of the curvature; of log σ² no less than it is at the maximum."""
+        """Diagonal of the curvature; that of log σ² is at least its value at the maximum."""
         mean, _, variance, _ = at.by_place(theta)
         _, for_mean, _, for_variance = at.by_place(N)
         nothing, curved = np.zeros_like(mean), 0.5 * _squares(N, mean, at) / variance
@@ -129,15 +129,15 @@ class Gaussian(NormalLikelihood):
     def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
         mean, _, variance, _ = at.by_place(theta)
         along, _, log_variance, _ = at.by_place(self._handed_out(move, at))
-        there, wide = mean + along, variance * np.exp(log_variance)
-        return at.at_places(there, there, wide, wide)
+        new_mean, new_variance = mean + along, variance * np.exp(log_variance)
+        return at.at_places(new_mean, new_mean, new_variance, new_variance)
 
     def on_log_scale(self, at: Segment) -> BoolArray:
-        return np.asarray(at.k >= 2)  # the variance stands at two places
+        return np.asarray(at.k >= 2)  # the variance has two places
 
 
 def _squares(N: FloatArray, mean: FloatArray, at: Segment) -> FloatArray:
-    """Σ (x − μ)² of statistics."""
+    """Σ (x − μ)² from statistics."""
     first, for_mean, second, _ = at.by_place(N)
     return np.asarray(second - 2.0 * mean * first + mean**2 * for_mean)
 
@@ -147,15 +147,15 @@ GAUSSIAN = Gaussian()
 
 @dataclass(frozen=True)
 class GaussianBlock(NormalLikelihood):
-    """Several numbers: parameters of all stand at the first, θ = (μ, 1, Σ, 1), as many of each."""
+    """Jointly normal numbers; the first variable has the parameters of all, θ = (μ, 1, Σ, 1)."""
 
     name: ClassVar[str] = "gaussian_block"
     members: tuple[str, ...]  # names of its variables
-    place: int = 0  # which of them a variable is
+    place: int = 0  # index of the variable in the block
 
     @cached_property
     def places(self) -> BlockPlaces:
-        """Where vectors and matrices stand among the places of a configuration."""
+        """Places of vectors and matrices in a configuration."""
         return places_of(len(self.members))
 
     def width(self, states: Sequence[State]) -> int:
@@ -170,7 +170,7 @@ class GaussianBlock(NormalLikelihood):
         return GAUSSIAN
 
     def statistics(self, states: Sequence[State]) -> FloatArray:
-        """Refuse: a value of one number alone has no statistics."""
+        """Raise ModelError: one number of a block has no statistics."""
         raise ModelError(
             f"'{self.members[self.place]}' has a joint distribution with other numbers "
             "(--covariance): cases with it cannot be taken in one by one, as this asks for. Use "
@@ -178,7 +178,7 @@ class GaussianBlock(NormalLikelihood):
         )
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """All numbers of the block, (..., d)."""
+        """Draw all numbers of the block, (..., d)."""
         mean, _, covariance, _ = self.places.read(theta)
         noise = rng.standard_normal(mean.shape)
         return np.asarray(mean + np.einsum("...ab,...b->...a", cholesky(covariance), noise))
@@ -191,7 +191,7 @@ class GaussianBlock(NormalLikelihood):
         return at.from_tables(eta)
 
     def draw_apart(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
-        """Λ is Wishart: by Bartlett's decomposition."""
+        """Draw the Wishart matrix Λ by Bartlett's decomposition, then μ."""
         m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
         d = self.places.d
         A = np.tril(rng.standard_normal(S.shape), -1)

@@ -1,4 +1,4 @@
-"""Vectors and matrices at the places of a block of numbers, its prior, and its missing numbers."""
+"""Joint normal distributions: flat places, normal-inverse-Wishart prior, missing numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class Joint(NamedTuple):
-    """What stands at the places of a block: statistics, hyperparameters, parameters or moves."""
+    """Statistics, hyperparameters, parameters or moves of a block as vectors and matrices."""
 
     first: FloatArray  # (..., d)
     cases: FloatArray  # (...) of the mean
@@ -27,18 +27,18 @@ class Joint(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockPlaces:
-    """Places of d numbers: d for a vector, one, a triangle for a matrix, one."""
+    """Places of d numbers: a vector, a count, the triangle of a matrix, a count."""
 
     d: int
 
     @property
     def width(self) -> int:
-        """How many there are."""
+        """Number of places."""
         return self.d + 1 + self.d * (self.d + 1) // 2 + 1
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray]:
-        """The two numbers of each place of the triangle: first the diagonal, then those above."""
+        """Row and column of each place of the triangle: first the diagonal, then above it."""
         a, b = np.triu_indices(self.d, 1)
         return np.concatenate([np.arange(self.d), a]), np.concatenate([np.arange(self.d), b])
 
@@ -49,7 +49,7 @@ class BlockPlaces:
 
     @cached_property
     def _at(self) -> IntArray:
-        """(d, d) the place of each pair of numbers."""
+        """(d, d) place of each pair of numbers."""
         a, b = self._pairs
         at = np.empty((self.d, self.d), dtype=np.int64)
         at[a, b] = at[b, a] = np.arange(self.d + 1, self.width - 1)
@@ -57,16 +57,16 @@ class BlockPlaces:
 
     @cached_property
     def _shares(self) -> FloatArray:
-        """(d, d) the factor of Λ in η: a pair of two numbers stands for both its orders."""
+        """(d, d) factor of Λ in η; off the diagonal a place counts for both orders."""
         return np.where(np.eye(self.d) > 0, -0.5, -1.0)
 
     def read(self, tables: FloatArray) -> Joint:
-        """From places, (..., width), to vectors and symmetric matrices."""
+        """Read vectors and symmetric matrices from places, (..., width)."""
         d = self.d
         return Joint(tables[..., :d], tables[..., d], tables[..., self._at], tables[..., -1])
 
     def write(self, joint: Joint) -> FloatArray:
-        """The other way; of a matrix the lower triangle."""
+        """Write to places, with the lower triangle of the matrix."""
         a, b = self._pairs
         flat = joint.second.reshape(*joint.second.shape[:-2], self.d * self.d)
         triangle = flat[..., b * self.d + a]
@@ -80,31 +80,31 @@ class BlockPlaces:
         return self.write(Joint(h, square, precise * self._shares, log_det))
 
     def read_natural(self, tables: FloatArray) -> Joint:
-        """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ| of η at places."""
+        """Read Λμ, −½ μᵀΛμ, Λ and ½ log |Λ| from η."""
         joint = self.read(tables)
         return joint._replace(second=joint.second / self._shares)
 
 
-places_of = cache(BlockPlaces)  # where each pair stands is worked out once
+places_of = cache(BlockPlaces)
 
 
 class InverseWishart(NamedTuple):
-    """A prior of one mean and one covariance, (..., q) each."""
+    """The normal-inverse-Wishart prior of a mean and a covariance, (..., q) each."""
 
-    m: FloatArray  # (..., q, d) where the mean is expected
-    kappa: FloatArray  # cases that this is worth
+    m: FloatArray  # (..., q, d) expected mean
+    kappa: FloatArray  # its weight, in cases
     nu: FloatArray  # degrees of freedom of Σ
     S: FloatArray  # (..., q, d, d) scale of Σ
 
     @classmethod
     def of(cls, hyper: Joint) -> InverseWishart:
-        """Read it off hyperparameters, (κ m, κ, S + κ m mᵀ, ν + 1)."""
+        """The prior of hyperparameters (κ m, κ, S + κ m mᵀ, ν + 1)."""
         m = hyper.first / hyper.cases[..., None]
         return cls(m, hyper.cases, hyper.for_variance - 1.0, hyper.second - outer(hyper.first, m))
 
     @property
     def hyper(self) -> Joint:
-        """Its hyperparameters."""
+        """The hyperparameters of this prior."""
         first = self.kappa[..., None] * self.m
         return Joint(first, self.kappa, self.S + outer(first, self.m), self.nu + 1.0)
 
@@ -122,14 +122,14 @@ class InverseWishart(NamedTuple):
 def block_hyperparameters(
     d: int, m: float, kappa: float, nu: float, scale: float | FloatArray
 ) -> tuple[float, ...]:
-    """Write a prior whose scale is a matrix, (d, d), or a multiple of the identity."""
+    """Hyperparameters of one configuration; the scale is (d, d), or multiplies the identity."""
     S = scale * np.eye(d) if isinstance(scale, float) else scale
     prior = InverseWishart(np.full(d, m), np.array(kappa), np.array(nu), S)
     return tuple(places_of(d).write(prior.hyper).tolist())
 
 
 def joint_statistics(x: FloatArray) -> FloatArray:
-    """T(x) of whole rows of numbers, (rows, d) → (rows, width)."""
+    """T(x) of complete rows of numbers, (rows, d) → (rows, width)."""
     one = np.ones(len(x))
     return places_of(x.shape[1]).write(Joint(x, one, outer(x, x), one))
 
@@ -138,39 +138,40 @@ def joint_statistics(x: FloatArray) -> FloatArray:
 
 
 def outer(x: FloatArray, y: FloatArray) -> FloatArray:
-    """X yᵀ of vectors, (..., d) each."""
+    """Outer products x yᵀ of vectors, (..., d) each."""
     product: FloatArray = x[..., :, None] * y[..., None, :]
     return product
 
 
 def inverse(matrices: FloatArray) -> FloatArray:
-    """The inverse of each."""
+    """Inverses of matrices."""
     return np.asarray(np.linalg.inv(matrices), dtype=matrices.dtype)
 
 
 def cholesky(matrices: FloatArray) -> FloatArray:
-    """L of Σ = L Lᵀ for each."""
+    """Cholesky factors L of Σ = L Lᵀ."""
     return np.asarray(np.linalg.cholesky(matrices), dtype=np.float64)
 
 
 def triangle(covariance: FloatArray) -> FloatArray:
-    """λ on the diagonal, and u below it."""
+    """Coordinates of Σ: λ on the diagonal, u below it."""
     L = cholesky(covariance)
-    own, d = np.einsum("...ii->...i", L), range(L.shape[-1])
-    coordinates: FloatArray = np.tril(L / own[..., :, None], -1)
-    coordinates[..., d, d] = 2.0 * np.log(own)
+    diagonal, d = np.einsum("...ii->...i", L), range(L.shape[-1])
+    coordinates: FloatArray = np.tril(L / diagonal[..., :, None], -1)
+    coordinates[..., d, d] = 2.0 * np.log(diagonal)
     return coordinates
 
 
 def lower(coordinates: FloatArray) -> FloatArray:
-    """L of λ and u."""
-    own = np.exp(np.einsum("...ii->...i", coordinates) / 2.0)
-    L: FloatArray = own[..., :, None] * (np.tril(coordinates, -1) + np.eye(own.shape[-1]))
+    """The Cholesky factor L of coordinates λ and u."""
+    diagonal = np.exp(np.einsum("...ii->...i", coordinates) / 2.0)
+    unit = np.tril(coordinates, -1) + np.eye(diagonal.shape[-1])
+    L: FloatArray = diagonal[..., :, None] * unit
     return L
 
 
 def slope(mean: FloatArray, coordinates: FloatArray, g: Joint) -> Joint:
-    """Gradient of g · η in μ, and in λ and u, a lower triangle; of complex numbers too."""
+    """Gradient of g · η in μ, and in λ and u as a lower triangle; also for complex input."""
     L = lower(coordinates)
     precise, d = inverse(L @ np.swapaxes(L, -1, -2)), range(L.shape[-1])
     left = g.first - g.cases[..., None] * mean
@@ -183,7 +184,7 @@ def slope(mean: FloatArray, coordinates: FloatArray, g: Joint) -> Joint:
 
 
 def natural_of(mean: FloatArray, coordinates: FloatArray) -> Joint:
-    """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ|; of complex numbers too."""
+    """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ|; also for complex input."""
     L = lower(coordinates)
     precise = inverse(L @ np.swapaxes(L, -1, -2))
     h = np.einsum("...ab,...b->...a", precise, mean)
@@ -191,11 +192,11 @@ def natural_of(mean: FloatArray, coordinates: FloatArray) -> Joint:
     return Joint(h, -0.5 * square, precise, -0.5 * np.einsum("...aa->...", coordinates))
 
 
-# Numbers that are shown and others that are not, in each class
+# Distributions of observed and of missing numbers in each class
 
 
 class BlockSpread(NamedTuple):
-    """A joint normal in each of K classes, or with θ integrated out a joint Student t."""
+    """Joint normals of K classes, or joint Student t distributions with θ integrated out."""
 
     mean: FloatArray  # (K, d)
     scale: FloatArray  # (K, d, d)
@@ -203,38 +204,38 @@ class BlockSpread(NamedTuple):
 
     @classmethod
     def at(cls, theta: FloatArray, d: int) -> BlockSpread:
-        """Read it off tables of θ, (K, width)."""
+        """Joint normals at tables of θ, (K, width)."""
         mean, _, covariance, _ = places_of(d).read(theta)
         return cls(mean, covariance, np.full(len(mean), np.inf))
 
     @classmethod
     def over(cls, hyper: FloatArray, d: int) -> BlockSpread:
-        """Integrate θ out, given tables of hyperparameters, (K, width)."""
+        """Joint Student t distributions given tables of hyperparameters, (K, width)."""
         m, kappa, nu, S = InverseWishart.of(places_of(d).read(hyper))
         degrees = nu - d + 1.0
         return cls(m, S * ((kappa + 1.0) / (kappa * degrees))[:, None, None], degrees)
 
     @property
     def _finite(self) -> FloatArray:
-        """Degrees of freedom; 1 of a normal distribution, where they are not used."""
+        """Degrees of freedom; 1 for normal distributions, which do not use them."""
         return np.where(np.isinf(self.degrees), 1.0, self.degrees)
 
     @property
     def covariance(self) -> FloatArray:
-        """(K, d, d); infinite up to two degrees of freedom."""
+        """(K, d, d) covariances; infinite up to two degrees of freedom."""
         n = self._finite
         more = np.where(n > 2.0, n / np.where(n > 2.0, n - 2.0, 1.0), np.inf)
         return self.scale * np.where(np.isinf(self.degrees), 1.0, more)[:, None, None]
 
     def _off(self, x: FloatArray, shown: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Squared distances of rows that show some numbers, (rows, K), and log |scale|, (K,)."""
-        own = self.scale[:, shown[:, None], shown]
+        """Squared Mahalanobis distances of observed numbers, (rows, K), and log |scale|, (K,)."""
+        scale = self.scale[:, shown[:, None], shown]
         off = x[:, None, :] - self.mean[:, shown]
-        solved = np.einsum("kab,rkb->rka", inverse(own), off)
-        return np.einsum("rko,rko->rk", off, solved), np.linalg.slogdet(own)[1]
+        solved = np.einsum("kab,rkb->rka", inverse(scale), off)
+        return np.einsum("rko,rko->rk", off, solved), np.linalg.slogdet(scale)[1]
 
     def log_density(self, x: FloatArray, shown: IntArray) -> FloatArray:
-        """Log density of the numbers that rows show, (rows, K), times (2π)^(o/2)."""
+        """Log density of observed numbers, (rows, K), times (2π)^(o/2)."""
         o, n = len(shown), self._finite
         square, log_det = self._off(x, shown)
         constant = gammaln((n + o) / 2.0) - gammaln(n / 2.0) - o / 2.0 * np.log(n / 2.0)
@@ -244,7 +245,7 @@ class BlockSpread(NamedTuple):
     def given(
         self, x: FloatArray, shown: IntArray, missing: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean (rows, K, a) and scale (rows, K, a, a) of others, and degrees of freedom (K,)."""
+        """Conditional mean (rows, K, a), scale (rows, K, a, a) and degrees of freedom (K,)."""
         square, _ = self._off(x, shown)
         across = self.scale[:, missing[:, None], shown]
         turn = across @ inverse(self.scale[:, shown[:, None], shown])
@@ -258,7 +259,7 @@ class BlockSpread(NamedTuple):
     def draw_given(
         self, x: FloatArray, shown: IntArray, missing: IntArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Draw others given what one row shows, once for each class, (K, a)."""
+        """Draw missing numbers given the observed ones of a row, for each class, (K, a)."""
         mean, scale, degrees = self.given(x[None], shown, missing)
         return draw_student(mean[0], scale[0], degrees, rng)
 
@@ -266,7 +267,7 @@ class BlockSpread(NamedTuple):
 def draw_student(
     mean: FloatArray, scale: FloatArray, degrees: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw from joint Student t's, (n, a), (n, a, a) and (n,) → (n, a); infinite: normal."""
+    """Draw from joint Student t distributions, (n, a); infinite degrees of freedom: normal."""
     noise = np.einsum("rab,rb->ra", cholesky(scale), rng.standard_normal(mean.shape))
     finite = np.where(np.isinf(degrees), 1.0, degrees)
     wide = np.where(np.isinf(degrees), 1.0, finite / rng.chisquare(finite))
@@ -274,7 +275,7 @@ def draw_student(
 
 
 class Conditional(NamedTuple):
-    """What is missing given what is shown: normal around A x + b with covariance C. (P, K, …)."""
+    """Missing given observed numbers: normal with mean A x + b and covariance C. (P, K, …)."""
 
     A: FloatArray
     b: FloatArray
@@ -282,13 +283,13 @@ class Conditional(NamedTuple):
 
 
 def products(o: int) -> int:
-    """How many products o numbers have."""
+    """Number of sufficient statistics of o observed numbers: count, sums and products."""
     return places_of(o).width - 1
 
 
 def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
-    """Log weights of the products that patterns show, (K, width) → (P, K, products)."""
-    if not holes.missing.shape[1]:  # all is shown: products are places
+    """Natural parameters of observed products by pattern, (K, width) → (P, K, products)."""
+    if not holes.missing.shape[1]:  # all numbers are observed: products are places
         whole = natural[None, :, :-1].copy()
         whole[..., d] += natural[:, -1]
         return whole
@@ -299,7 +300,7 @@ def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
 
 
 def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> FloatArray:
-    """Expected statistics given products that were shown: (P, K, products) → (P, K, width)."""
+    """Expected statistics given observed products: (P, K, products) → (P, K, width)."""
     o = holes.shown.shape[1]
     if o == d:
         return np.concatenate([S, S[..., o : o + 1]], axis=-1)
@@ -309,7 +310,7 @@ def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> Float
 
 
 def conditional(natural: FloatArray, holes: Holes, d: int) -> Conditional:
-    """What is missing given what is shown, by pattern and class."""
+    """Conditional distributions of missing given observed numbers, by pattern and class."""
     h, _, precise = _precision(natural, d)
     shown, missing = holes.shown[:, None, None, :], holes.missing[:, None, :, None]
     every = np.arange(len(h))[None, :, None, None]

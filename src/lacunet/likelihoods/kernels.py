@@ -1,4 +1,4 @@
-"""Loops over Dirichlets: their mode, draws, and normalising integral. Tests compare with SciPy."""
+"""Compiled loops over Dirichlet distributions and blocks of jointly normal numbers."""
 
 import math
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ def maximize_tables(
 
 @kernel
 def draw_gamma(shape: float, rng: Any) -> float:
-    """Draw a gamma variate with a shape of at least 1 (Marsaglia & Tsang 2000)."""
+    """Draw a gamma variate of shape at least 1 (Marsaglia & Tsang 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -47,7 +47,7 @@ def draw_log_theta(
 ) -> None:
     """Draw log θ from Dirichlets with exponents η, a row for each chain.
 
-    Exponents below 1 are drawn in logs, for their gamma variates may be smaller than any float.
+    Exponents below 1 are drawn in logs because their gamma variates may underflow.
     """
     for chain in range(eta.shape[0]):
         x = out[chain]
@@ -88,7 +88,7 @@ def log_totals(x: FloatArray, ij: IndexArray, totals: FloatArray) -> None:
 def log_beta_quotient(
     N: FloatArray, alpha: FloatArray, ij: IndexArray, sums: FloatArray, out: FloatArray
 ) -> None:
-    """Log of what the normalising integral grows by from exponents α, of these sums, to α + N."""
+    """Log ratio of normalising integrals at exponents α + N and α; `sums` are those of α."""
     at_rest, totals = np.empty(alpha.shape[0]), np.empty(sums.shape[0])
     empty = 0.0
     for p in range(alpha.shape[0]):
@@ -108,7 +108,7 @@ def log_beta_quotient(
         out[chain] = value
 
 
-# Blocks of numbers of which some are missing: loops over patterns of missing numbers and classes
+# Blocks of numbers with missing values: loops over missing-value patterns and classes
 
 
 class Precision(NamedTuple):
@@ -120,25 +120,25 @@ class Precision(NamedTuple):
 
 
 class Holes(NamedTuple):
-    """P patterns of holes that show as many numbers."""
+    """P missing-value patterns with equal numbers of observed values."""
 
-    shown: IntArray  # (P, o) which numbers
-    missing: IntArray  # (P, d − o)
+    shown: IntArray  # (P, o) indices of observed numbers
+    missing: IntArray  # (P, d − o) indices of missing numbers
 
 
 class Room(NamedTuple):
-    """Room for what is missing given what is shown: normal around A x + b with covariance C."""
+    """Work space for missing given observed numbers: normal, mean A x + b, covariance C."""
 
     A: FloatArray  # (m, o)
     b: FloatArray  # (m,)
     C: FloatArray  # (m, m)
-    root: FloatArray  # (m, m) of the precision of what is missing,
-    back: FloatArray  # (m, m) and its inverse
+    root: FloatArray  # (m, m) Cholesky factor of the precision of missing numbers
+    back: FloatArray  # (m, m) its inverse
 
 
 @kernel
 def make_room(holes: Holes, kind: Any) -> Room:
-    """Room for one pattern and class; `kind` is any array of the same kind of numbers."""
+    """Allocate work space for one pattern and class, with the dtype of the array `kind`."""
     o, m = holes.shown.shape[1], holes.missing.shape[1]
     return Room(
         np.empty((m, o), dtype=kind.dtype),
@@ -151,7 +151,7 @@ def make_room(holes: Holes, kind: Any) -> Room:
 
 @kernel
 def invert(precise: FloatArray, missing: IntArray, room: Room) -> Any:
-    """Invert the precision of what is missing; log |C|."""
+    """Invert the precision of missing numbers; return log |C|."""
     root, back, m = room.root, room.back, len(missing)
     log_det = 0.0 * precise[0, 0]
     for i in range(m):
@@ -179,7 +179,7 @@ def invert(precise: FloatArray, missing: IntArray, room: Room) -> Any:
 
 @kernel
 def condition(eta: Precision, k: int, shown: IntArray, missing: IntArray, room: Room) -> Any:
-    """Find what is missing given what is shown, in class k; log |C|."""
+    """Condition missing on observed numbers in class k; return log |C|."""
     precise, h = eta.precise[k], eta.h[k]
     log_det = invert(precise, missing, room)
     for i in range(len(missing)):
@@ -197,32 +197,32 @@ def condition(eta: Precision, k: int, shown: IntArray, missing: IntArray, room: 
 
 @kernel
 def write_marginal(eta: Precision, holes: Holes, out: FloatArray) -> None:
-    """Log weights of the products that patterns show, (P, K, products)."""
+    """Natural parameters of observed products by pattern, (P, K, products)."""
     o, m = holes.shown.shape[1], holes.missing.shape[1]
     room = make_room(holes, eta.h)
     for p in range(holes.shown.shape[0]):
         shown, missing = holes.shown[p], holes.missing[p]
         for k in range(eta.h.shape[0]):
             log_det = condition(eta, k, shown, missing, room)
-            precise, h, found = eta.precise[k], eta.h[k], out[p, k]
+            precise, h, row = eta.precise[k], eta.h[k], out[p, k]
             filled = log_det
             for i in range(m):
                 filled += h[missing[i]] * room.b[i]
-            found[o] = eta.constant[k] + 0.5 * filled
+            row[o] = eta.constant[k] + 0.5 * filled
             at = 2 * o + 1
             for a in range(o):
                 left = h[shown[a]]
                 for i in range(m):
                     left -= precise[shown[a], missing[i]] * room.b[i]
-                found[a] = left
+                row[a] = left
                 for b in range(a, o):
-                    own = precise[shown[a], shown[b]]
+                    entry = precise[shown[a], shown[b]]
                     for i in range(m):
-                        own += precise[shown[a], missing[i]] * room.A[i, b]
+                        entry += precise[shown[a], missing[i]] * room.A[i, b]
                     if a == b:
-                        found[o + 1 + a] = -0.5 * own
+                        row[o + 1 + a] = -0.5 * entry
                     else:
-                        found[at] = -own
+                        row[at] = -entry
                         at += 1
 
 
@@ -230,7 +230,7 @@ def write_marginal(eta: Precision, holes: Holes, out: FloatArray) -> None:
 def complete_moments(
     room: Room, holes: tuple[IntArray, IntArray], n: Any, first: FloatArray, second: FloatArray
 ) -> None:
-    """Expected sums (d,) and products (d, d) with what is missing, beside those that are shown."""
+    """Fill in expected sums (d,) and products (d, d) of missing numbers."""
     shown, missing = holes
     for i in range(len(missing)):
         total = n * room.b[i]
@@ -253,7 +253,7 @@ def complete_moments(
 
 @kernel
 def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray) -> None:
-    """Expected statistics given products that were shown: (P, K, products) → (P, K, width)."""
+    """Expected statistics given observed products: (P, K, products) → (P, K, width)."""
     o, d = holes.shown.shape[1], eta.h.shape[1]
     room = make_room(holes, eta.h)
     first, second = np.empty(d, dtype=eta.h.dtype), np.empty((d, d), dtype=eta.h.dtype)
@@ -261,7 +261,7 @@ def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray
         shown, missing = holes.shown[p], holes.missing[p]
         for k in range(eta.h.shape[0]):
             condition(eta, k, shown, missing, room)
-            given, found = S[p, k], out[p, k]
+            given, row = S[p, k], out[p, k]
             n, at = given[o], 2 * o + 1
             for a in range(o):
                 first[shown[a]] = given[a]
@@ -270,16 +270,16 @@ def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray
                     second[shown[a], shown[b]] = second[shown[b], shown[a]] = given[at]
                     at += 1
             complete_moments(room, (shown, missing), n, first, second)
-            found[d] = found[-1] = n
+            row[d] = row[-1] = n
             at = 2 * d + 1
             for a in range(d):
-                found[a], found[d + 1 + a] = first[a], second[a, a]
+                row[a], row[d + 1 + a] = first[a], second[a, a]
                 for b in range(a + 1, d):
-                    found[at] = second[a, b]
+                    row[at] = second[a, b]
                     at += 1
 
 
-# Blocks of numbers, one configuration after the other: η(θ) and the M step
+# Complete blocks of numbers: η(θ) and the M step
 
 
 @kernel
@@ -290,7 +290,7 @@ def write_natural(theta: FloatArray, out: FloatArray, d: int) -> None:
     room = make_room(Holes(every[None, :0], every[None, :]), covariance)
     precise = room.C
     for j in range(theta.shape[0]):
-        mean, found = theta[j, :d], out[j]
+        mean, row = theta[j, :d], out[j]
         at = 2 * d + 1
         for a in range(d):
             covariance[a, a] = theta[j, d + 1 + a]
@@ -303,29 +303,29 @@ def write_natural(theta: FloatArray, out: FloatArray, d: int) -> None:
             h = 0.0
             for b in range(d):
                 h += precise[a, b] * mean[b]
-            found[a] = h
+            row[a] = h
             square += h * mean[a]
-            found[d + 1 + a] = -0.5 * precise[a, a]
+            row[d + 1 + a] = -0.5 * precise[a, a]
             for b in range(a + 1, d):
-                found[at] = -precise[a, b]
+                row[at] = -precise[a, b]
                 at += 1
-        found[d] = -0.5 * square
-        found[-1] = 0.5 * log_det
+        row[d] = -0.5 * square
+        row[-1] = 0.5 * log_det
 
 
 @kernel
 def write_best(N: FloatArray, theta: FloatArray, d: int) -> None:
-    """Put the θ that is best for statistics N, (q, width), in place of θ where there are cases."""
+    """Overwrite θ by the maximum-likelihood θ of statistics N, (q, width), given cases."""
     for j in range(N.shape[0]):
-        n, of_variance, found = N[j, d], N[j, -1], theta[j]
+        n, of_variance, row = N[j, d], N[j, -1], theta[j]
         if not n > 0.0:
             continue
         at = 2 * d + 1
         for a in range(d):
             mean = N[j, a] / n
-            found[a] = mean
-            found[d + 1 + a] = (N[j, d + 1 + a] - N[j, a] * mean) / of_variance
+            row[a] = mean
+            row[d + 1 + a] = (N[j, d + 1 + a] - N[j, a] * mean) / of_variance
             for b in range(a + 1, d):
-                found[at] = (N[j, at] - N[j, b] * mean) / of_variance
+                row[at] = (N[j, at] - N[j, b] * mean) / of_variance
                 at += 1
-        found[d] = found[-1] = 1.0
+        row[d] = row[-1] = 1.0

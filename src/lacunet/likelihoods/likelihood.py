@@ -1,14 +1,14 @@
-"""The contract of a likelihood: how the values of a child depend on parameters.
+"""The interface of a likelihood: how the values of a child depend on parameters.
 
 Given a configuration of its parents, a value x of a child has the log density
 
     log p(x | θ) = T(x) · η(θ) + log h(x),
 
-with *statistics* T(x) and *natural parameters* η(θ). These and θ have the same number of places for
-a configuration, and stand at the same positions of flat vectors (`models.layout`). For climbing, θ
-has coordinates φ of the same length, with J = dη/dφ. `conjugate_prior` adds what has closed forms.
+with *statistics* T(x) and *natural parameters* η(θ). T, η and θ have the same number of places a
+configuration, and share positions in flat vectors (`models.layout`). Optimisers use coordinates φ
+of the same length, with J = dη/dφ. `conjugate_prior` adds closed-form integrals over θ.
 
-All arrays are over a `Segment`: the blocks of all variables of one likelihood, one after the other.
+Arrays cover a `Segment`: the concatenated blocks of all variables with one likelihood.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.states import State
 
-TINY = 1e-20  # of a complex step: its square is nothing
-STEP = 1e-5  # of central differences: their error is about its square
+TINY = 1e-20  # a complex step, whose square is negligible
+STEP = 1e-5  # of central differences; their error is of the order of its square
 
 Vector: TypeAlias = FloatArray  # over the positions of a segment, (..., s)
 
@@ -37,16 +37,16 @@ class Segment:
 
     family: Likelihood
     where: slice | IntArray  # its positions in a flat vector
-    ij: IndexArray  # (s,) which configuration a position belongs to, numbered from 0
-    k: IndexArray  # (s,) which statistic it stands for
+    ij: IndexArray  # (s,) configuration of a position, from 0
+    k: IndexArray  # (s,) place of a position in its configuration
     configurations: int  # q
-    blocks: IntArray  # (n,) where the block of each variable starts
-    first: IntArray  # (n,) the first configuration of each
-    variables: IntArray  # (n,) which variables they are
+    blocks: IntArray  # (n,) first position of each variable
+    first: IntArray  # (n,) first configuration of each
+    variables: IntArray  # (n,) indices of the variables
 
     @classmethod
     def of_table(cls, family: Likelihood, configurations: int, width: int) -> Segment:
-        """A table by itself, one configuration after the other."""
+        """The segment of a single table, one configuration after the other."""
         ij = np.repeat(np.arange(configurations, dtype=np.int32), width)
         k = np.tile(np.arange(width, dtype=np.int32), configurations)
         none = np.zeros(1, dtype=np.int64)
@@ -57,44 +57,44 @@ class Segment:
         return np.asarray(np.bincount(self.ij, weights=x, minlength=self.configurations))
 
     def totals(self, x: FloatArray) -> FloatArray:
-        """Give every position the sum of its configuration, (s,)."""
+        """The sum of its configuration at every position, (s,)."""
         return self.sum(x)[self.ij]
 
     def by_variable(self, cells: FloatArray, configurations: FloatArray) -> FloatArray:
-        """Add up what positions and configurations bring, for each variable, (n,)."""
+        """Sum the terms of positions and of configurations over each variable, (n,)."""
         return np.add.reduceat(cells, self.blocks) + np.add.reduceat(configurations, self.first)
 
     @cached_property
     def owners(self) -> IntArray:
-        """(q,) which variable, by its number among these, a configuration belongs to."""
+        """(q,) index, among these variables, of each configuration's variable."""
         return np.repeat(np.arange(len(self.first)), np.diff([*self.first, self.configurations]))
 
     @cached_property
     def _places(self) -> IntArray:
-        """(width, q) positions of each place, where all configurations have as many."""
+        """(width, q) positions of each place; all configurations have the same width."""
         return np.lexsort((self.ij, self.k)).reshape(-1, self.configurations)
 
     def positions(self, *places: int) -> IntArray:
-        """Positions of some places, ordered by configuration."""
+        """Positions of the given places, ordered by configuration."""
         return self._places[list(places)].T.reshape(-1)
 
     def by_place(self, x: FloatArray) -> FloatArray:
-        """What each place of every configuration has, (..., s) → (width, ..., q)."""
+        """Split by place, (..., s) → (width, ..., q)."""
         by_place = x[..., self._places]
         return by_place if x.ndim == 1 else np.moveaxis(by_place, -2, 0)
 
     def tables(self, x: FloatArray) -> FloatArray:
-        """What each configuration has, (..., s) → (..., q, width)."""
+        """One row a configuration, (..., s) → (..., q, width)."""
         return x[..., self._places.T]
 
     def from_tables(self, tables: FloatArray) -> FloatArray:
-        """Put back what `tables` gives."""
+        """The inverse of `tables`."""
         x = np.empty((*tables.shape[:-2], len(self.ij)), dtype=tables.dtype)
         x[..., self._places.T] = tables
         return x
 
     def at_places(self, *columns: FloatArray) -> FloatArray:
-        """Put back what `by_place` gives, `width` times (..., q) → (..., s)."""
+        """The inverse of `by_place`, `width` times (..., q) → (..., s)."""
         x = np.empty((*columns[0].shape[:-1], len(self.ij)), dtype=columns[0].dtype)
         for place, column in zip(self._places, columns, strict=True):
             x[..., place] = column
@@ -102,10 +102,10 @@ class Segment:
 
 
 class Likelihood(ABC):
-    """How the values of a child depend on parameters θ, and how to climb in these.
+    """The density of a child's values given parameters θ, with coordinates to maximise it in.
 
-    To write one: width, statistics, log_base, natural, cases, mean_statistics, random, maximize,
-    moved, between and coordinate_places. Derivatives follow from these by complex steps through
+    A subclass implements width, statistics, log_base, natural, cases, mean_statistics, random,
+    maximize, moved, between and coordinate_places. Derivatives default to complex steps through
     `natural` and `moved`; closed forms are faster.
     """
 
@@ -113,53 +113,54 @@ class Likelihood(ABC):
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     whole: ClassVar[bool] = False  # whether values are whole numbers
-    on_a_scale: ClassVar[bool] = False  # whether θ ends with how far up values are, 0 to 1
-    positive: ClassVar[bool] = True  # whether all of θ is, with 0 at the boundary
-    rooted: ClassVar[bool] = False  # whether coordinates of the boundary are √θ, those inside log θ
-    # How far φ, and coordinates of the boundary, may move in one step: beyond it a quadratic model
-    # says nothing.
+    on_a_scale: ClassVar[bool] = (
+        False  # whether the last θ is the mean relative to the range, 0 to 1
+    )
+    positive: ClassVar[bool] = True  # whether θ ≥ 0, with 0 at the boundary
+    rooted: ClassVar[bool] = False  # whether coordinates at the boundary are √θ, inside log θ
+    # Longest steps of φ and of coordinates at the boundary for which a quadratic model is valid.
     longest_moves: ClassVar[tuple[float, float]] = 4.0, 4.0
-    # (width, 3) T(x) of a number x as Σ_p powers[:, p] x^p; None where it is nothing such.
+    # (width, 3) coefficients of T(x) = Σ_p powers[:, p] x^p; None: T is not such a polynomial.
     powers: ClassVar[FloatArray | None] = None
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest value that there can be, of numbers."""
+        """The lowest and the highest possible number."""
         return -np.inf, np.inf
 
     @property
     def apart(self) -> bool:
-        """Whether configurations of the parents share no parameters."""
+        """Whether parent configurations have separate parameters."""
         return True
 
     @property
     def stands_at(self) -> str | None:
-        """The variable at which its parameters stand, if it shares them; None: each has its own."""
+        """The variable whose block has the shared parameters; None: nothing is shared."""
         return None
 
     @property
     def by_itself(self) -> Likelihood:
-        """The likelihood of the variable alone, whatever it shares with others."""
+        """The marginal likelihood of the variable, without its block."""
         return self
 
     def fewest_values(self, configurations: int) -> float:
-        """Different values without which the likelihood of a mixture has no highest value."""
+        """Number of different values below which a mixture's likelihood is unbounded."""
         return 0.0
 
     def fewest_pairs(self, configurations: int) -> float:
-        """Cases that must show two of its numbers for the data to say how these vary together."""
+        """Number of cases with both of two numbers that identifies their covariance."""
         return 0.0
 
     @property
     def bounded(self) -> bool:
-        """Whether it has one where there are enough of them."""
+        """Whether the likelihood of a mixture is bounded given enough different values."""
         return bool(np.isfinite(self.fewest_values(1)))
 
     # Values
 
     @abstractmethod
     def width(self, states: Sequence[State]) -> int:
-        """Number of places that a configuration takes."""
+        """Number of places of a configuration."""
 
     @abstractmethod
     def statistics(self, states: Sequence[State]) -> FloatArray:
@@ -175,10 +176,10 @@ class Likelihood(ABC):
 
     @abstractmethod
     def cases(self, N: Vector, at: Segment) -> Vector:
-        """How many cases statistics stand for, at every position."""
+        """Number of cases in the statistics, at every position."""
 
     def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
-        """What people read of tables of θ, (q, width), by its title, (q,) each."""
+        """Parameters to display, by title: tables of θ, (q, width) → (q,) each."""
         return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -186,25 +187,25 @@ class Likelihood(ABC):
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a number for each table of θ; of a block, all of them."""
+        """Draw a number, or a block of numbers, from each table of θ."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        """The likelihood of a value by itself, and tables of its θ."""
+        """The marginal likelihood of a value, and tables of its θ."""
         return self, theta
 
     def deviations(self, theta: FloatArray) -> FloatArray:
-        """Standard deviations that could become 0, of tables of θ: (q, width) → (q,)."""
+        """Standard deviations, which can degenerate to 0: tables of θ, (q, width) → (q,)."""
         return np.full(len(theta), np.inf)
 
-    # The prior: a likelihood without a conjugate one has a flat one, and no hyperparameters
+    # The prior: flat, without hyperparameters, unless a conjugate one is defined
 
     def has_mode(self, hyper: Vector, at: Segment) -> bool:
-        """Whether the density of θ has a maximum whatever the data say."""
+        """Whether the density of θ has a maximum for all data."""
         return True
 
     def in_theta(self, hyper: Vector, at: Segment) -> Vector:
-        """What the prior adds to statistics where its density is that of θ, not of φ."""
+        """Pseudo-statistics of the prior as a density of θ instead of φ."""
         return np.zeros_like(hyper)
 
     def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
@@ -216,81 +217,81 @@ class Likelihood(ABC):
         return 0.0
 
     def mean(self, hyper: Vector, at: Segment) -> Vector:
-        """E[θ] given hyperparameters; without a prior, the θ that is best for statistics."""
+        """E[θ] given hyperparameters; without a prior, the maximum-likelihood θ."""
         return self.maximize(hyper, np.zeros_like(hyper), np.zeros_like(hyper), at)
 
     def by_configuration(self, hyper: Vector, at: Segment) -> Vector:
-        """Hyperparameters of each configuration by itself, with all that it shares with others."""
+        """Hyperparameters of each configuration alone, including its shared parameters."""
         return hyper
 
     def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
-        """Hyperparameters of a configuration, (..., width), where there are `times` as many."""
+        """Hyperparameters of one of `times` configurations that share a prior, (..., width)."""
         return hyper
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """Hyperparameters of a Gaussian value by itself, (width,) → (4,); None: it is none."""
+        """Hyperparameters of a single Gaussian, (width,) → (4,); None: not Gaussian."""
         return None
 
-    # Parameters, and their maximum
+    # Parameters, and their maximisation
 
     @abstractmethod
     def natural(self, theta: Vector, at: Segment) -> Vector:
         """η(θ)."""
 
     def log_density(self, N: Vector, theta: Vector, at: Segment) -> float:
-        """N · η(θ), where nothing times −∞ is nothing."""
+        """N · η(θ), with 0 · −∞ = 0."""
         used = N != 0.0
         return float(N[used] @ self.natural(theta, at)[used])
 
     @abstractmethod
     def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
-        """Draw θ to start from; the prior says no more than how large values are."""
+        """Draw θ to start an optimiser from, at the scale of the prior."""
 
     @abstractmethod
     def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
-        """Give the θ that is best for statistics N + pseudo; without cases it stays."""
+        """The θ that maximises the likelihood of N + pseudo; unchanged without cases."""
 
     def keeps_off_zero(self, pseudo: Vector, at: Segment) -> bool:
-        """Whether statistics with these added have their maximum inside, not on the boundary."""
+        """Whether these pseudo-statistics keep the maximum off the boundary."""
         return not self.positive or bool((pseudo > 0).all())
 
     def allows(self, theta: Vector, at: Segment) -> bool:
-        """Whether numbers can be parameters at all, each by itself."""
+        """Whether numbers are valid parameters, each by itself."""
         return not self.positive or bool((theta >= 0).all())
 
     def on_boundary(self, theta: Vector, at: Segment) -> bool:
-        """Whether a parameter is where its coordinate φ is infinite."""
+        """Whether a parameter has an infinite coordinate φ."""
         return self.positive and bool((theta <= 0).any())
 
-    # Coordinates φ, and with `edge` those in which a maximum on the boundary is reached
+    # Coordinates φ; with `edge`, coordinates that are finite on the boundary
 
     @property
     def coordinate_places(self) -> Sequence[int]:
-        """Places of a configuration at which coordinates stand."""
+        """Places of a configuration that have coordinates."""
         raise NotImplementedError
 
     @abstractmethod
     def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        """Move the coordinates, and give the θ that they then say."""
+        """The θ after a move of the coordinates."""
 
     @abstractmethod
     def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
-        """Give the move from one θ to another."""
+        """The move of the coordinates from one θ to another."""
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
-        """Positions of free coordinates, and of what makes up for each (itself, if nothing does).
+        """Positions of free coordinates and of their references, ordered by configuration.
 
-        Ordered by configuration.
+        A coordinate without a reference is its own.
         """
         free = at.positions(*self.coordinate_places)
         return free, free
 
     def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
-        """Project onto directions that change no probability, v measured in the metric."""
+        """Project v, in the metric, onto directions that change no probability."""
         return np.zeros_like(v)
 
     def _units(self, at: Segment) -> list[Vector]:
-        """A direction for each place of coordinates, the same in all configurations."""
+        """Unit directions, one a coordinate place, in all configurations at once."""
         return [np.where(at.k == place, 1.0, 0.0) for place in self.coordinate_places]
 
     def _derivative(
@@ -300,18 +301,18 @@ class Likelihood(ABC):
         phi: Vector,
         at: Segment,
     ) -> Vector:
-        """Along a direction of φ, by a complex step."""
+        """Derivative of a function of θ along a direction of φ, by a complex step."""
         step: Any = TINY * 1j * phi
-        there = self.moved(theta.astype(np.complex128), step, at)
-        return np.asarray(np.imag(function(there, at)) / TINY)
+        moved = self.moved(theta.astype(np.complex128), step, at)
+        return np.asarray(np.imag(function(moved, at)) / TINY)
 
     def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
-        """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
-        gradient, own = np.zeros_like(theta), at.by_place(g)
-        for place in range(len(own)):
+        """Jᵀ g: from natural parameters to φ; for statistics, the gradient."""
+        gradient, by_place = np.zeros_like(theta), at.by_place(g)
+        for place in range(len(by_place)):
             unit = np.where(at.k == place, 1.0, 0.0)
             column = at.by_place(self._derivative(self.natural, theta, unit, at))
-            gradient[at.positions(place)] = (column * own).sum(axis=0)
+            gradient[at.positions(place)] = (column * by_place).sum(axis=0)
         return gradient
 
     def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
@@ -319,20 +320,20 @@ class Likelihood(ABC):
         return self._derivative(self.natural, theta, phi, at)
 
     def slope(self, theta: Vector, gradient: Vector, at: Segment, *, edge: bool) -> Vector:
-        """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
+        """Convert the gradient in φ to the coordinates: φ, or √θ with `edge`."""
         if not (edge and self.rooted):
             return gradient
-        of_root = np.zeros_like(gradient)  # φ = log θ, dφ/d√θ = 2/√θ; at 0 nothing moves
+        of_root = np.zeros_like(gradient)  # φ = log θ, dφ/d√θ = 2/√θ; 0 at θ = 0
         np.divide(2.0 * gradient, np.sqrt(theta), out=of_root, where=theta > 0)
         return of_root
 
     def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
         """Curvature of statistics N in φ, times a direction."""
-        there, back = (self.pull_back(self.moved(theta, h * phi, at), N, at) for h in (STEP, -STEP))
-        return np.asarray((back - there) / (2.0 * STEP))
+        up, down = (self.pull_back(self.moved(theta, h * phi, at), N, at) for h in (STEP, -STEP))
+        return np.asarray((down - up) / (2.0 * STEP))
 
     def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
+        """Diagonal of a metric that approximates the curvature of N; 0 at fixed coordinates."""
         expected = self.cases(N, at) * self.mean_statistics(theta, at)
         return sum(
             (unit * self.information(theta, expected, unit, at) for unit in self._units(at)),
@@ -346,43 +347,43 @@ class Likelihood(ABC):
         )
 
     def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
-        """Log of the determinant of the curvature of statistics N in free φ."""
+        """Log determinant of the curvature of statistics N in free φ."""
         return self._log_dets(
             [self.information(theta, N, unit, at) for unit in self._units(at)], at
         )
 
     def _log_dets(self, columns: Sequence[Vector], at: Segment) -> float:
-        """Sum of the log determinants, over configurations, of matrices with these columns."""
+        """Sum over configurations of log determinants of the matrices with these columns."""
         places = list(self.coordinate_places)
         matrices = np.stack([at.tables(column)[:, places] for column in columns], axis=-1)
         return float(np.linalg.slogdet(matrices)[1].sum())
 
-    # Intervals are symmetric on a scale that has no ends, of each place by itself
+    # Confidence intervals are symmetric on an unbounded scale of each place
 
     def on_log_scale(self, at: Segment) -> BoolArray:
-        """(s,) whether that of a position is its logarithm; else it is itself."""
+        """(s,) whether the scale of a position is the logarithm; otherwise the identity."""
         return np.zeros(len(at.ij), dtype=np.bool_)
 
     def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
-        """Carry changes of φ to that scale, (s, m) → (s, m)."""
+        """Convert changes of φ to changes on the unbounded scale, (s, m) → (s, m)."""
         changes = [self._derivative(lambda x, _: x, theta, one, at) for one in phi.T]
         return np.stack(changes, axis=1) / self.scale_slope(theta, at)[:, None]
 
     def off_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
-        """Move every place on that scale, and give the θ that it is then."""
+        """The θ after a move of every place on the unbounded scale."""
         log = self.on_log_scale(at)
         return np.where(log, theta * np.exp(np.where(log, move, 0.0)), theta + move)
 
     def scale_slope(self, theta: Vector, at: Segment) -> Vector:
-        """By how much θ changes for a small step on that scale."""
+        """Derivative of θ with respect to the unbounded scale."""
         return np.where(self.on_log_scale(at), theta, 1.0)
 
 
 def move_of_logs(old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
-    """Give the move of log θ; of a θ that is 0 nothing. With `edge`, that of √θ."""
+    """The move of log θ, 0 where θ = 0; with `edge`, the move of √θ."""
     if edge:
         return np.sqrt(new) - np.sqrt(old)
     move = np.zeros_like(old)
-    alive = (old > 0) & (new > 0)
-    move[alive] = np.log(new[alive] / old[alive])
+    positive = (old > 0) & (new > 0)
+    move[positive] = np.log(new[positive] / old[positive])
     return move

@@ -1,13 +1,13 @@
-"""What normal likelihoods of one number and of several share, with their conjugate prior.
+"""The base class of normal likelihoods, with their conjugate prior.
 
-The prior is normal-inverse-Wishart: the mean μ given the covariance Σ is normal around m with
-covariance Σ/κ, and Σ is inverse Wishart with ν degrees of freedom and scale S. Σ = L Lᵀ, and φ are
-μ, λ_i = log L_ii² and u_ij = L_ij/L_ii: in these, dφ = |Σ|^−(d+1)/2 dΣ, so that the prior as a
-density of φ is exp(hyper · η), as everywhere.
+The prior is normal-inverse-Wishart: μ given Σ is normal with mean m and covariance Σ/κ, and Σ is
+inverse Wishart with ν degrees of freedom and scale S. With Σ = L Lᵀ, the coordinates φ are μ,
+λ_i = log L_ii² and u_ij = L_ij/L_ii. Then dφ = |Σ|^−(d+1)/2 dΣ, and the prior density of φ is
+exp(hyper · η).
 
-With `common`, all configurations of a variable's parents share Σ. Every configuration keeps its
-places in flat vectors: θ and η have Σ in each; statistics and hyperparameters of Σ add up over
-configurations, so a prior of Σ is spread over them evenly; coordinates of Σ stand at the first
+With `common`, all configurations of a variable's parents share Σ. Flat vectors keep the places of
+every configuration: θ and η repeat Σ in each. Statistics and hyperparameters of Σ add up over
+configurations, so a prior of Σ is spread over them evenly. Coordinates of Σ stand at the first
 configuration, the *leader*, and are zero elsewhere.
 """
 
@@ -42,30 +42,30 @@ from lacunet.runtime.states import State
 
 @dataclass(frozen=True)
 class NormalLikelihood(ConjugatePrior):
-    """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): a vector, one, a matrix, one, of d numbers."""
+    """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n) of d numbers: vector, count, matrix, count."""
 
     common: bool = field(default=False, kw_only=True)  # whether all configurations share Σ
 
     @property
     @abstractmethod
     def places(self) -> BlockPlaces:
-        """Where vectors and matrices stand among the places of a configuration."""
+        """Places of vectors and matrices in a configuration."""
 
     @property
     @abstractmethod
     def place(self) -> int:
-        """Which of the numbers a variable is."""
+        """Index of the variable in its block."""
 
     @property
     def apart(self) -> bool:
         return not self.common
 
     def fewest_values(self, configurations: int) -> float:
-        """A class of one case has infinite density, unless all classes share the variance."""
+        """A class of one case has unbounded density, unless all classes share the variance."""
         return configurations + self.places.d if self.common else np.inf
 
     def fewest_pairs(self, configurations: int) -> float:
-        """Two always lie on a line; with `common`, two more than one in each class."""
+        """Two points lie on a line; with `common`, two more cases than classes suffice."""
         if self.common:
             return configurations + 2.0
         return 3.0 * configurations if self.places.d > 1 else 0.0
@@ -73,10 +73,10 @@ class NormalLikelihood(ConjugatePrior):
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.full(len(states), -0.5 * LOG_2PI)
 
-    # The variable's own number, of tables of θ or of hyperparameters
+    # The marginal of one number, from tables of θ or of hyperparameters
 
     def summary(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
-        """Of logarithms the median, and the factor that is one standard deviation."""
+        """Mean and sd; on a log scale the median and the geometric standard deviation."""
         mean, variance = self.moments(theta)
         middle, spread = unit.values(mean), unit.size * np.sqrt(variance)
         if unit.log:
@@ -94,18 +94,18 @@ class NormalLikelihood(ConjugatePrior):
         return self.by_itself, np.stack([mean, mean, variance, variance], axis=-1)
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of a Student t; up to two degrees of freedom its variance is infinite."""
-        own, shape = self.place, hyper.shape[:-1]
+        """Moments of the Student t; the variance is infinite up to two degrees of freedom."""
+        i, shape = self.place, hyper.shape[:-1]
         spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), self.places.d)
-        return spread.mean[:, own].reshape(shape), spread.covariance[:, own, own].reshape(shape)
+        return spread.mean[:, i].reshape(shape), spread.covariance[:, i, i].reshape(shape)
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """As many degrees less as others are beside it."""
-        joint, own = self.places.read(hyper), self.place
-        fewer = joint.for_variance - (self.places.d - 1.0)
-        return np.array([joint.first[own], joint.cases, joint.second[own, own], fewer])
+        """Marginal hyperparameters: one degree of freedom less for each other number."""
+        joint, i = self.places.read(hyper), self.place
+        degrees = joint.for_variance - (self.places.d - 1.0)
+        return np.array([joint.first[i], joint.cases, joint.second[i, i], degrees])
 
-    # Reading and writing; what configurations share
+    # Reading and writing; shared covariances
 
     @property
     def coordinate_places(self) -> Sequence[int]:
@@ -118,16 +118,16 @@ class NormalLikelihood(ConjugatePrior):
         return at.from_tables(self.places.write(joint))
 
     def _both(self, first: FloatArray, second: FloatArray, other: float, at: Segment) -> Vector:
-        """Write vectors and matrices, and a number at the other places."""
-        beside = np.full(first.shape[:-1], other)
-        return self._write(Joint(first, beside, second, beside), at)
+        """Write vectors and matrices, and one number at both count places."""
+        others = np.full(first.shape[:-1], other)
+        return self._write(Joint(first, others, second, others), at)
 
     def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> Vector:
         """θ of means (..., q, d) and covariances (..., q, d, d)."""
         return self._both(mean, covariance, 1.0, at)
 
     def _shared(self, x: FloatArray, at: Segment, axis: int) -> FloatArray:
-        """Give every configuration the sum over those that share Σ with it."""
+        """Sum over the configurations that share Σ, at each of them."""
         if not self.common:
             return x
         return np.take(np.add.reduceat(x, at.first, axis=axis), at.owners, axis=axis)
@@ -142,21 +142,21 @@ class NormalLikelihood(ConjugatePrior):
         return slice(self.places.d + 1, self.places.width - 1)
 
     def _led(self, phi: Vector, at: Segment) -> Vector:
-        """Add up derivatives in coordinates of Σ at the leaders."""
+        """Sum derivatives in coordinates of Σ at the leaders, zero elsewhere."""
         if not self.common:
             return phi
-        tables, own = at.tables(phi), self._of_covariance
-        total = np.add.reduceat(tables[..., own], at.first, axis=-2)
-        tables[..., own] = 0.0
-        tables[..., at.first, own] = total
+        tables, places = at.tables(phi), self._of_covariance
+        total = np.add.reduceat(tables[..., places], at.first, axis=-2)
+        tables[..., places] = 0.0
+        tables[..., at.first, places] = total
         return at.from_tables(tables)
 
     def _handed_out(self, phi: Vector, at: Segment) -> Vector:
-        """Give every configuration the coordinates of Σ that the leaders have."""
+        """Copy coordinates of Σ from the leaders to every configuration."""
         if not self.common:
             return phi
-        tables, own = at.tables(phi), self._of_covariance
-        tables[..., own] = np.take(tables[..., own], at.first[at.owners], axis=-2)
+        tables, places = at.tables(phi), self._of_covariance
+        tables[..., places] = np.take(tables[..., places], at.first[at.owners], axis=-2)
         return at.from_tables(tables)
 
     def _read_moves(self, phi: Vector, at: Segment) -> Joint:
@@ -180,13 +180,13 @@ class NormalLikelihood(ConjugatePrior):
         return np.asarray(self._read(N, at).cases)[at.ij]
 
     def random(self, hyper: Vector, at: Segment, rng: np.random.Generator) -> Vector:
-        """Means as far apart as values are, variances smaller than that of all of them."""
+        """Draw standard normal means, with half the variance of the data in each class."""
         q, d = at.configurations, self.places.d
         covariance = np.broadcast_to(0.5 * np.eye(d), (q, d, d))
         return self.theta_of(rng.standard_normal((q, d)), covariance, at)
 
     def keeps_off_zero(self, pseudo: Vector, at: Segment) -> bool:
-        """Whether no direction can have variance 0: some squares are there before any case is."""
+        """Whether the prior scale matrices are positive definite, so no variance can be 0."""
         if not (self._read(pseudo, at).cases > 0).all():
             return False
         return bool((np.linalg.eigvalsh(self.prior(pseudo, at).S) > 0).all())
@@ -202,9 +202,9 @@ class NormalLikelihood(ConjugatePrior):
     def maximize(self, N: Vector, pseudo: Vector, theta: Vector, at: Segment) -> Vector:
         first, cases, second, for_variance = self._read(N + pseudo, at)
         old, filled = self._read(theta, at), cases > 0
-        own = first / np.where(filled, cases, 1.0)[..., None]
-        mean = np.where(filled[..., None], own, old.first)
-        scatter = self._shared(second - outer(first, own), at, -3)
+        average = first / np.where(filled, cases, 1.0)[..., None]
+        mean = np.where(filled[..., None], average, old.first)
+        scatter = self._shared(second - outer(first, average), at, -3)
         over = self._shared(np.where(filled, for_variance, 0.0), at, -1)[..., None, None]
         best = np.where(over > 0, scatter / np.where(over > 0, over, 1.0), old.second)
         return self.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
@@ -221,27 +221,27 @@ class NormalLikelihood(ConjugatePrior):
         return at.from_tables(self.places.natural(*(x.imag / TINY for x in change)))
 
     def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
-        """Minus the derivative of the slope, by complex steps."""
+        """Negative derivative of the gradient, by complex steps."""
         steps = self._complex_steps(theta, self._read_moves(phi, at), at)
         change = slope(*steps, self._read(N, at))
         return self._led(self._write(Joint(*(-x.imag / TINY for x in change)), at), at)
 
     def _complex_steps(self, theta: Vector, step: Joint, at: Segment) -> tuple[Vector, Vector]:
-        """Means and coordinates of Σ, a tiny imaginary step away."""
+        """Means and coordinates of Σ after a tiny imaginary step."""
         here = self._read(theta, at)
         moves: Any = (TINY * 1j * step.first, TINY * 1j * step.second)
         return here.first + moves[0], triangle(here.second) + moves[1]
 
     def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        """The diagonal of the curvature where it is highest: that of Fisher's information."""
+        """Diagonal of the expected information."""
         here, counts = self._read(theta, at), self._read(N, at)
         precise, L = inverse(here.second), cholesky(here.second)
         of_mean = counts.cases[..., None] * np.einsum("...aa->...a", precise)
-        # A move of row i of L is E = L⁻¹ dL; its curvature is that of tr E² + tr E Eᵀ.
+        # With E = L⁻¹ dL for a move of row i of L, the curvature is that of tr E² + tr E Eᵀ.
         back = inverse(L)
-        size, own = np.einsum("...ki,...ki->...i", back, back), np.einsum("...ii->...i", L)
-        of_u = counts.for_variance[..., None, None] * (own**2 * size)[..., :, None]
-        of_row = (L**2).sum(axis=-1) * size + 1.0  # tr E² is 1: E_ii = ½ is all of its diagonal
+        size, diagonal = np.einsum("...ki,...ki->...i", back, back), np.einsum("...ii->...i", L)
+        of_u = counts.for_variance[..., None, None] * (diagonal**2 * size)[..., :, None]
+        of_row = (L**2).sum(axis=-1) * size + 1.0  # tr E² adds 1: E_ii = ½, else 0 on the diagonal
         second = np.tril(np.broadcast_to(of_u, L.shape), -1)
         d = range(self.places.d)
         second[..., d, d] = counts.for_variance[..., None] * of_row / 4.0
@@ -267,7 +267,7 @@ class NormalLikelihood(ConjugatePrior):
         return free, free
 
     def on_log_scale(self, at: Segment) -> BoolArray:
-        """Variances are; means and covariances are not."""
+        """Variances are on the log scale; means and covariances are not."""
         d = self.places.d
         return np.asarray((at.k > d) & (at.k <= 2 * d))
 
@@ -284,18 +284,18 @@ class NormalLikelihood(ConjugatePrior):
         return float(0.5 * (self.places.d + 1.0) * log_det.sum())
 
     def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
-        """With `common`, configurations are curved together."""
+        """Log determinant; with `common`, of one matrix over all configurations."""
         if not self.common:
             return super().complete_log_det(theta, N, at)
         free, _ = self.free(theta, at)
-        every = np.eye(len(at.ij))[free]
-        A = np.stack([self.information(theta, N, unit, at)[free] for unit in every])
+        units = np.eye(len(at.ij))[free]
+        A = np.stack([self.information(theta, N, unit, at)[free] for unit in units])
         return float(np.linalg.slogdet(A)[1])
 
     # The prior
 
     def prior(self, hyper: Vector, at: Segment) -> InverseWishart:
-        """Read the prior off hyperparameters; with `common`, that of Σ in each configuration."""
+        """The prior of each configuration; with `common`, that of the shared Σ is repeated."""
         m, kappa, nu, S = InverseWishart.of(self._read(hyper, at))
         return InverseWishart(m, kappa, self._shared(nu, at, -1), self._shared(S, at, -3))
 
@@ -317,12 +317,12 @@ class NormalLikelihood(ConjugatePrior):
         return self._write(joint._replace(second=joint.second + more), at)
 
     def in_theta(self, hyper: Vector, at: Segment) -> Vector:
-        """See ConjugatePrior: dΣ = |Σ|^(d+1)/2 dφ, with `common` once for all configurations."""
+        """Add the Jacobian dΣ = |Σ|^(d+1)/2 dφ; with `common`, once for all configurations."""
         more = np.where(at.k == self.places.width - 1, self.places.d + 1.0, 0.0)
         return hyper + (more / np.bincount(at.owners)[at.owners][at.ij] if self.common else more)
 
     def log_integrals(self, hyper: Vector, at: Segment) -> FloatArray:
-        """See ConjugatePrior; with `common`, the integral over Σ is that of the leader."""
+        """Log integrals over θ; with `common`, the leader has the integral over Σ."""
         prior = self.prior(hyper, at)
         if not self.common:
             return prior.log_integral
@@ -340,27 +340,27 @@ class NormalLikelihood(ConjugatePrior):
         return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
 
     def mean(self, hyper: Vector, at: Segment) -> Vector:
-        """See ConjugatePrior; up to ν = d + 1 the mean of Σ is infinite: its mode stands in."""
+        """E[θ]; up to ν = d + 1 the mean of Σ is infinite, and its mode replaces it."""
         (m, _, nu, S), d = self.prior(hyper, at), self.places.d
         over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
         return self.theta_of(m, S / over[..., None, None], at)
 
     @abstractmethod
     def draw_apart(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
-        """Draw η of each configuration by itself."""
+        """Draw η of each configuration independently."""
 
     def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
-        """With `common`, one Σ, drawn at the leader, and a mean of each configuration given it."""
+        """Draw η; with `common`, draw one Σ at the leader, and the means given it."""
         drawn = self.draw_apart(self.by_configuration(hyper, at), at, rng)
         if not self.common:
             return drawn
         m, kappa, _, _ = self.prior(hyper, at)
-        own = self._read(self.parameters(drawn, at), at).second
-        second = np.take(own, at.first[at.owners], axis=-3)
+        covariances = self._read(self.parameters(drawn, at), at).second
+        second = np.take(covariances, at.first[at.owners], axis=-3)
         noise = np.einsum("...ab,...b->...a", cholesky(second), rng.standard_normal(m.shape))
         return self.natural(self.theta_of(m + noise / np.sqrt(kappa)[..., None], second, at), at)
 
-    # Hyperparameters of one configuration share nothing any more
+    # Hyperparameters of a single configuration: Σ is not shared
 
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
         if self.common:

@@ -1,7 +1,7 @@
-"""What numbers are measured in: families see them from an origin, in steps of a size.
+"""Standardisation of numeric columns: likelihoods use z = (x − origin)/size.
 
-A density of what families see is one of the values as they stand in the data after its Jacobian:
-so the evidence does not depend on the unit that a family works in, only on that of the data.
+Densities of z are multiplied by the Jacobian dz/dx. The evidence therefore depends on the unit of
+the data only, not on that of the likelihood.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from lacunet.errors import DataError
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import Numbers, State
 
-SQUARABLE = 1e-140  # a float whose square has all digits, with room for factors
-SMALLEST = float(np.finfo(np.float64).tiny)  # below it floats lose digits
+SQUARABLE = 1e-140  # squares of floats above it are normal, with a margin for factors
+SMALLEST = float(np.finfo(np.float64).tiny)  # floats below it lose digits
 LARGEST = float(np.finfo(np.float64).max) / 4.0
 
 
 @dataclass(frozen=True)
 class Unit:
-    """z = (x − origin)/size, or the same of log x.
+    """The transformation z = (x − origin)/size, of x or of log x.
 
     >>> Unit(origin=10.0, size=2.0).numbers((10, 14))
     (0, 2)
@@ -29,17 +29,17 @@ class Unit:
 
     origin: float = 0.0
     size: float = 1.0
-    log: bool = False  # whether it is the logarithm of a value that is measured
+    log: bool = False  # whether z standardises log x
 
     @classmethod
     def of_column(cls, values: Sequence[State], share: FloatArray, *, log: bool = False) -> Self:
-        """From the mean of values, (values,) of which each has such a share, in their deviations.
+        """Standardise by the mean and standard deviation of values weighted by shares, (values,).
 
-        A column without deviations, or with deviations that are no normal floats, has size 0.
+        The size is 0 if the deviations are zero or subnormal.
         """
         x = _taken(values, log=log)
-        # By powers of two nothing is rounded: squares neither overflow nor vanish, whatever the
-        # unit of the data, and of a large mean nothing is left in the deviations.
+        # Scaling by powers of two is exact: squares neither overflow nor vanish in any unit of the
+        # data, and a large mean cancels before squaring.
         x, exponent = _near_one(x)
         origin = x[int(np.argmax(share))]
         apart, smaller = _near_one(x - origin)
@@ -50,14 +50,14 @@ class Unit:
         return cls(origin, size if size >= SMALLEST else 0.0, log)
 
     def numbers(self, values: Sequence[State]) -> Numbers:
-        """What a family sees of values."""
+        """Standardise values."""
         x = _taken(values, log=self.log)
-        # Differences of the largest floats overflow; of their quarters, they do not.
+        # Differences of the largest floats overflow; those of their quarters do not.
         part = 0.25 if np.abs(x).max(initial=abs(self.origin)) > LARGEST else 1.0
         return Numbers((part * x - part * self.origin) / (part * self.size))
 
     def values(self, numbers: FloatArray) -> FloatArray:
-        """The values that a family sees as these numbers."""
+        """Convert standardised numbers back to values."""
         taken: FloatArray = self.origin + self.size * numbers
         return np.exp(taken) if self.log else taken
 
@@ -68,9 +68,9 @@ class Unit:
 
 
 def unit_of_squares(name: str, values: Sequence[State], share: FloatArray) -> Unit:
-    """Give the unit of a column whose squares are taken in the unit of the data.
+    """The unit of a column whose squares must be floats in the unit of the data.
 
-    Errors of coefficients and of means are: those of numbers beyond 1e140 would be no floats.
+    Standard errors of coefficients and of means square values; beyond 1e140 they overflow.
     """
     unit = Unit.of_column(values, share)
     if max(unit.size, abs(unit.origin)) > 1.0 / SQUARABLE or 0.0 < unit.size < SQUARABLE:
@@ -88,6 +88,6 @@ def _taken(values: Sequence[State], *, log: bool) -> FloatArray:
 
 
 def _near_one(x: FloatArray) -> tuple[FloatArray, int]:
-    """The same numbers divided by a power of two, so that the largest is near 1; its exponent."""
+    """Divide numbers by a power of two so that the largest is near 1; also its exponent."""
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
     return np.ldexp(x, -exponent), exponent

@@ -1,8 +1,8 @@
-"""Parameters, priors, modes and coordinates of a whole network: a call of each segment.
+"""Parameters, priors, modes and coordinates of a whole network, segment by segment.
 
-Flat vectors are over one layout, (..., size), which every function takes after them. A layout has
-one segment for each likelihood, so these are loops over kinds, never over numbers. `Likelihood` and
-`ConjugatePrior` say what each means; what only a prior gives is refused where there is none.
+Functions take flat vectors, (..., size), then their layout, and loop over its segments, one a
+likelihood. `Likelihood` and `ConjugatePrior` document each method. Methods of the prior raise
+ModelError for a likelihood without one.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,37 +17,34 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 def _of(s: Segment, method: Callable[..., Any]) -> Callable[..., Any]:
-    """What a segment's likelihood has for a method of the contracts."""
+    """The method of a segment's likelihood."""
     name = method.__name__
     owner = s.family if hasattr(s.family, name) else with_prior(s.family)
-    found: Callable[..., Any] = getattr(owner, name)
-    return found
+    bound: Callable[..., Any] = getattr(owner, name)
+    return bound
 
 
-def _joined(method: Callable[..., Any], *given: Any, **how: Any) -> FloatArray:
-    """Put the answers of all segments at their places; where there is only one, it is all.
-
-    What stands behind the layout goes to every segment.
-    """
+def _joined(method: Callable[..., Any], *given: Any, **options: Any) -> FloatArray:
+    """Flat vector of the results of all segments; arguments after the layout go to each."""
     vectors, layout, rest = _parted(given)
     if layout.only is not None:
-        answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, *rest, **how)
-        return answer
+        result: FloatArray = _of(layout.only, method)(*vectors, layout.only, *rest, **options)
+        return result
     whole = np.empty((*vectors[0].shape[:-1], layout.size))
     for s in layout.segments:
-        own = (x[..., s.where] for x in vectors)
-        whole[..., s.where] = _of(s, method)(*own, s, *rest, **how)
+        parts = (x[..., s.where] for x in vectors)
+        whole[..., s.where] = _of(s, method)(*parts, s, *rest, **options)
     return whole
 
 
 def _parted(given: Sequence[Any]) -> tuple[Sequence[Any], Layout, Sequence[Any]]:
-    """The vectors, the layout, and the rest."""
+    """Split arguments into the vectors, the layout, and the rest."""
     at = next(i for i, x in enumerate(given) if isinstance(x, Layout))
     return given[:at], given[at], given[at + 1 :]
 
 
 def _each(method: Callable[..., Any], *given: Any) -> list[Any]:
-    """The answer of each segment."""
+    """The result of each segment."""
     *vectors, layout = given
     return [_of(s, method)(*(x[..., s.where] for x in vectors), s) for s in layout.segments]
 
@@ -57,12 +54,12 @@ def _all(method: Callable[..., Any], *given: Any) -> bool:
 
 
 def _number(method: Callable[..., Any], *given: Any) -> float:
-    """Add the answers of all segments."""
+    """Sum of the results of all segments."""
     return float(sum(_each(method, *given)))
 
 
 def _batch(method: Callable[..., Any], *given: Any) -> FloatArray:
-    """Add the answers of all segments, (batch,)."""
+    """Sum of the results of all segments, (batch,)."""
     return np.asarray(sum(_each(method, *given)))
 
 
@@ -71,29 +68,29 @@ natural = partial(_joined, Likelihood.natural)  # θ → η; of categories log �
 parameters = partial(_joined, ConjugatePrior.parameters)  # η → θ
 maximize = partial(_joined, Likelihood.maximize)  # N, pseudo, θ → θ: the M step
 log_density = partial(_number, Likelihood.log_density)  # N, θ → N · η(θ)
-keeps_off_zero = partial(_all, Likelihood.keeps_off_zero)  # pseudo: whether no maximum is at 0
-allows = partial(_all, Likelihood.allows)  # θ: whether numbers can be parameters at all
+keeps_off_zero = partial(_all, Likelihood.keeps_off_zero)  # pseudo: whether maxima are positive
+allows = partial(_all, Likelihood.allows)  # θ: whether numbers are valid parameters
 
-# Priors, of hyperparameters: of categories exponents α
-has_mode = partial(_all, Likelihood.has_mode)  # whether it has one whatever the data; α ≥ 1
+# Priors by hyperparameters, the exponents α of categories
+has_mode = partial(_all, Likelihood.has_mode)  # whether it has one for all data; α ≥ 1
 by_configuration = partial(_joined, Likelihood.by_configuration)
-in_theta = partial(_joined, Likelihood.in_theta)  # what it adds to N as a density of θ; α − 1
+in_theta = partial(_joined, Likelihood.in_theta)  # pseudo-statistics as a density of θ; α − 1
 log_prior = partial(_number, Likelihood.log_prior)  # θ, hyper: log density. CH96 eq. 3
-log_constant = partial(_number, Likelihood.log_constant)  # what is not linear in η of it
+log_constant = partial(_number, Likelihood.log_constant)  # the part not linear in η
 log_integral = partial(_batch, ConjugatePrior.log_integral)  # log ∫ exp(hyper · η) dφ, (batch,)
-log_quotient = partial(_batch, ConjugatePrior.log_quotient)  # N, hyper: what N adds to it, (batch,)
+log_quotient = partial(_batch, ConjugatePrior.log_quotient)  # N, hyper: its increase by N, (batch,)
 expected_natural = partial(_joined, ConjugatePrior.expected_natural)  # E[η]
 mean = partial(_joined, Likelihood.mean)  # E[θ]
 widened = partial(_joined, ConjugatePrior.widened)  # hyper, layout, factor: of variances
 draw = partial(_joined, ConjugatePrior.draw)  # hyper, layout, rng → η, (batch, size)
 draw_theta = partial(_joined, ConjugatePrior.draw_theta)  # hyper, layout, rng → θ, (size,)
 
-# Coordinates φ with J = dη/dφ, and those in which the boundary is reached (`edge`)
+# Coordinates φ with J = dη/dφ; with `edge`, coordinates that are finite on the boundary
 pull_back = partial(_joined, Likelihood.pull_back)  # θ, g → Jᵀ g; of statistics, the gradient
 push = partial(_joined, Likelihood.push)  # θ, φ → J φ
 information = partial(_joined, Likelihood.information)  # θ, N, φ → curvature of N times φ
 sharpness = partial(_joined, Likelihood.sharpness)  # θ, N → diagonal of a metric
-idle = partial(_joined, Likelihood.idle)  # θ, v → its part that changes no probability
+idle = partial(_joined, Likelihood.idle)  # θ, v → projection on directions without effect
 slope = partial(_joined, Likelihood.slope)  # θ, gradient in φ → in the coordinates
 moved = partial(_joined, Likelihood.moved)  # θ, move → θ
 between = partial(_joined, Likelihood.between)  # old θ, new θ → move
@@ -104,14 +101,14 @@ complete_log_det = partial(_number, Likelihood.complete_log_det)  # θ, N → lo
 
 
 def on_boundary(theta: FloatArray, layout: Layout) -> bool:
-    """Whether a parameter that is learned is on the boundary; for categories a probability 0."""
+    """Whether a learned parameter is on the boundary; for categories a probability 0."""
     return any(_each(Likelihood.on_boundary, theta, layout))
 
 
 def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log marginal likelihood of complete statistics, a term for each variable, (n,). CH96 eq. 5.
 
-    One binary variable, α = 1, seen once in each state: p(D) = 1/6.
+    One binary variable with α = 1, observed once in each state: p(D) = 1/6.
 
     >>> layout = Layout.build([2], [()], [False])
     >>> float(np.exp(log_marginal(np.ones(2), np.ones(2), layout)[0])) * 6
@@ -119,48 +116,48 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
     """
     terms = np.zeros(len(layout.families))
     each = _each(ConjugatePrior.log_marginal, N, hyper, layout)
-    for s, own in zip(layout.segments, each, strict=True):
-        terms[s.variables] += own
+    for s, part in zip(layout.segments, each, strict=True):
+        terms[s.variables] += part
     return terms
 
 
 def random_theta(
     layout: Layout, rng: np.random.Generator, hyper: FloatArray | None = None
 ) -> FloatArray:
-    """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
+    """Draw initial θ; for categories from the uniform Dirichlet, as in CH96."""
     prior = np.ones(layout.size) if hyper is None else hyper
     return _joined(Likelihood.random, prior, layout, rng)
 
 
 def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
-    """E[T | θ], times the cases of each configuration, (size,)."""
+    """E[T | θ] times the cases of each configuration, (size,)."""
     return cases * _joined(Likelihood.mean_statistics, theta, layout)
 
 
 def cases(N: FloatArray, layout: Layout) -> FloatArray:
-    """How many cases of its configuration statistics stand for, at every position."""
-    found = _joined(Likelihood.cases, N, layout)
-    # A configuration of which something is known is in several segments.
-    return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
+    """Number of cases of its configuration, at every position."""
+    number = _joined(Likelihood.cases, N, layout)
+    # A configuration with known cells is in several segments.
+    return number if layout.given is None else np.where(layout.in_tables, layout.totals(N), number)
 
 
 def longest_move(layout: Layout, *, edge: bool) -> float:
-    """How far a coordinate may move in one step."""
+    """The longest step of a coordinate."""
     return min(s.family.longest_moves[edge] for s in layout.segments)
 
 
 def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
-    """Positions of the free coordinates, and of what makes up for each."""
+    """Positions of the free coordinates and of their references."""
     parts = []
     for s in layout.segments:
         positions = np.arange(layout.size)[s.where]
         parts.append([positions[x] for x in s.family.free(theta[s.where], s)])
-    own, reference = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return own, reference
+    positions, references = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return positions, references
 
 
 def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """Carry changes of φ, (size, m), to the scale that intervals are symmetric on."""
+    """Convert changes of φ, (size, m), to the unbounded scale of confidence intervals."""
     changes = np.empty_like(phi)
     for s in layout.segments:
         changes[s.where] = s.family.on_scale(phi[s.where], theta[s.where], s)

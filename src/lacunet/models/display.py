@@ -1,4 +1,4 @@
-"""Networks and models as text: in a line, as tables to read, and as columns of a dataframe."""
+"""Networks and models for display: one-line summaries, text tables, dataframe columns."""
 
 import itertools
 import math
@@ -14,16 +14,16 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import label
 from lacunet.tabular import Columns, Grid, measured, probability, transposed
 
-TABLES = 12  # tables shown at most, of those around hidden variables
-EVERY = 200  # tables shown at most, where all are asked for
-ROWS = 24  # parent configurations of a table that is shown
-LINES = 40  # variables that are shown
-WRITTEN = 6  # states of a variable that are written out
+TABLES = 12  # most tables shown of families with hidden variables
+EVERY = 200  # most tables shown of all families
+ROWS = 24  # most parent configurations of a table that is shown
+LINES = 40  # most variables shown
+WRITTEN = 6  # most states shown of a variable
 PARAMETER = ("variable", "given", "state", "quantity", "value")
 
 
 def known_words(network: Network) -> Iterator[str]:
-    """Say which tables are not learned, each by itself."""
+    """Describe the tables that are fixed, constrained or tied."""
     variables = [network.variables[i] for i in network.shown]
     for what, fixed in (("fixed tables", True), ("tables with zeros", False)):
         names = [v.name for v in variables if v.known is not None and v.known.fixed == fixed]
@@ -35,7 +35,7 @@ def known_words(network: Network) -> Iterator[str]:
 
 
 def network_words(network: Network) -> str:
-    """Say in a line what a network is.
+    """Summarise a network in a line.
 
     >>> from lacunet.models.latent_class import latent_class
     >>> network_words(latent_class([("smokes", ("no", "yes")), ("age", (1, 2, 3))], 2))
@@ -66,7 +66,7 @@ def network_grid(network: Network) -> Grid:
 
 
 def network_columns(network: Network) -> Columns:
-    """A row for each variable: its states, whether it is hidden, and its parents."""
+    """Columns with a row for each variable: states, hidden, parents."""
     names, shown = [v.name for v in network.variables], network.shown
     variables = [network.variables[i] for i in shown]
     return {
@@ -77,11 +77,11 @@ def network_columns(network: Network) -> Columns:
     }
 
 
-# Tables to read
+# Text tables
 
 
 def whole_grids(model: Model) -> list[Grid]:
-    """Describe a model, with the tables around what is hidden, or else all that are small."""
+    """Describe a model, with the tables of hidden variables or, without these, all small ones."""
     network = model.network
     by = f", predicted by {', '.join(model.predictors.names)}" if model.predictors else ""
     first = Grid(f"{network_words(network)}{by}, {model.dimension:,} parameters")
@@ -93,14 +93,14 @@ def whole_grids(model: Model) -> list[Grid]:
 
 
 def model_grids(model: Model) -> list[Grid]:
-    """Show what was learned of hidden variables; nothing if there are none."""
+    """Show the tables of hidden variables; none without them."""
     return [profile_grid(model)] if is_latent_class(model.network) else hidden_grids(model)
 
 
 def profile_grid(model: Model) -> Grid:
     """One column per class: its size, then p(state | class) of every variable.
 
-    Of a variable with two states only the second is shown; the first has the rest.
+    For a variable with two states, only the second is shown.
     """
     network, classes = model.network, classes_of(model.network)
     sizes, root = network.layout.table(model.theta, classes.root), classes.variable
@@ -127,14 +127,14 @@ def profile_lines(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:
 
 
 def hidden_grids(model: Model) -> list[Grid]:
-    """Give the table of every family with a hidden variable, as long as they are few and small."""
+    """Show the small tables of families with hidden variables, up to a limit."""
     short, left = shown_families(model.network)
     grids = [_family_grid(model, i) for i in short]
     return [*grids, Grid("", notes=(f"{left}: --save keeps all.",))] if left else grids
 
 
 def shown_families(network: Network) -> tuple[list[int], str]:
-    """Give the families with a hidden variable that are few and small; say what is left out."""
+    """The families with hidden variables to show, and a note on omitted ones."""
     families = network.layout.families
     around = [i for i in network.shown if set(families[i]) & set(network.hidden)]
     short = _small(network, around)[:TABLES]
@@ -144,7 +144,7 @@ def shown_families(network: Network) -> tuple[list[int], str]:
 
 
 def table_grids(model: Model) -> tuple[list[Grid], str]:
-    """Give the table of every family, as long as they are few and small; say what is left out."""
+    """The small tables of all families, up to a limit, and a note on omitted ones."""
     network = model.network
     short = _small(network, network.shown)[:EVERY]
     left = len(network.variables) - len(short)
@@ -165,13 +165,13 @@ def _configurations(parents: Sequence[Variable]) -> Iterator[tuple[str, ...]]:
 
 
 def _rows_of_table(model: Model, i: int) -> FloatArray:
-    """A family's table, a row for each configuration."""
+    """The table of a family, with a row for each configuration."""
     table = table_of(model.network, model.theta, i)
     return table.reshape(-1, table.shape[-1])
 
 
 def _cells(model: Model, i: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """A family's table as texts: titles of its columns, and a line for each configuration."""
+    """The table of a family as text: column titles, and a line for each configuration."""
     v, table = model.network.variables[i], _rows_of_table(model, i)
     if v.family.tabular:
         return v.labels, [tuple(map(probability, row)) for row in table.tolist()]
@@ -196,7 +196,7 @@ def _family_grid(model: Model, i: int) -> Grid:
 
 
 def table_lines(model: Model, i: int, rows: int = 12, states: int = 6) -> list[tuple[str, ...]]:
-    """Give p(variable | parents) in a few lines, for a tip: title, states, then rows."""
+    """Format p(variable | parents) in a few lines, for a tooltip: title, states, then rows."""
     v, parents = model.network.variables[i], _parents(model.network, i)
     given = f" | {', '.join(p.name for p in parents)}" if parents else ""
     header, table = _cells(model, i)
@@ -211,7 +211,7 @@ def table_lines(model: Model, i: int, rows: int = 12, states: int = 6) -> list[t
 
 
 def predictors_grid(model: Model) -> Grid:
-    """Log odds of classes, by what predicts them."""
+    """Show the log odds of classes by covariate."""
     name, labels, log_odds = _log_odds(model)
     rows = tuple((text, title, measured(x), measured(np.exp(x))) for text, title, x in log_odds)
     title = f"Log odds of each {name} against {name} {labels[0]}"
@@ -219,7 +219,7 @@ def predictors_grid(model: Model) -> Grid:
 
 
 def _log_odds(model: Model) -> tuple[str, tuple[str, ...], list[tuple[str, str, float]]]:
-    """Name and states of the classes that covariates predict; class, column and coefficient."""
+    """Name and labels of the predicted class variable; class, column and coefficient."""
     assert model.predictors is not None
     name, titles = model.predictors.variable, model.predictors.titles
     labels = model.network.variables[model.network.index(name)].labels
@@ -232,7 +232,7 @@ def _log_odds(model: Model) -> tuple[str, tuple[str, ...], list[tuple[str, str, 
 
 
 def parameter_columns(model: Model) -> Columns:
-    """A row for each parameter."""
+    """Columns with a row for each parameter."""
     rows = list(parameter_rows(model))
     if model.predictors is not None:
         name, _, log_odds = _log_odds(model)
@@ -241,7 +241,7 @@ def parameter_columns(model: Model) -> Columns:
 
 
 def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
-    """Variable, configuration of its parents, state, quantity and value, one after the other."""
+    """Yield variable, parent configuration, state, quantity and value of each parameter."""
     network = model.network
     for i in network.shown:
         v, parents, table = network.variables[i], _parents(network, i), _rows_of_table(model, i)
@@ -260,20 +260,20 @@ def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
 
 
 def profile_columns(model: Model) -> Columns:
-    """A row for each state of a column in each class, and for each class of a number.
+    """Columns with a row for each state in each class, and for each number in each class.
 
-    Categories have a probability; numbers have their summaries, as mean and sd.
+    Categories have a probability; numbers have their summaries, such as mean and sd.
     """
     classes, network = classes_of(model.network), model.network
     leaves = [i for i in network.shown if i in classes.leaves]
     each = [(network.variables[i], table_of(network, model.theta, i)) for i in leaves]
     numbers = {v.name: v.summary(table) for v, table in each if not v.family.tabular}
-    titles = list(dict.fromkeys(title for own in numbers.values() for title in own))
+    titles = list(dict.fromkeys(title for summary in numbers.values() for title in summary))
     rows: list[tuple[Any, ...]] = []
     for v, table in each:
         for c, state in enumerate(classes.variable.states):
-            if own := numbers.get(v.name):
-                values = (float(own[t][c]) if t in own else None for t in titles)
+            if summary := numbers.get(v.name):
+                values = (float(summary[t][c]) if t in summary else None for t in titles)
                 rows.append((v.name, None, state, None, *values))
                 continue
             cells = zip(v.labels, table[c].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Several models of the same columns, mixed; and the models that results hold."""
+"""Mixtures of models of the same columns; access to the models that results hold."""
 
 import os
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.states import by_name, kept
 from lacunet.tabular import Columns, Framed, transposed
 
-SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written
+SLACK = 1e-9  # tolerance of the sum of weights, for rounding in files
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A model, and its share."""
+    """A model with its weight."""
 
     name: str
     weight: float
@@ -30,15 +30,14 @@ class Member:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble(Framed):
-    """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair.
+    """A mixture, p(row) = Σ weight · p(row | member); members may have different hidden variables.
 
-    Each member predicts what a row does not show with the share that it has of p(row); or, where
-    shares are fixed, with its weight.
+    Predictions of missing values weight each member by its share of p(row), or by its fixed weight.
     """
 
     members: tuple[Member, ...]
-    fixed: bool = False
-    seen: str = ""  # digest of the rows that members were learned from: see `rows_digest`
+    fixed: bool = False  # whether weights do not depend on the row
+    seen: str = ""  # digest of the training rows: see `rows_digest`
 
     def __post_init__(self) -> None:
         weights = self.weights
@@ -53,42 +52,42 @@ class Ensemble(Framed):
 
     @property
     def weights(self) -> FloatArray:
-        """(members,) they sum to 1."""
+        """(members,) mixture weights, which sum to 1."""
         return np.array([member.weight for member in self.members])
 
     def brief(self) -> str:
-        """Say how many models speak, and of what."""
+        """Count the models and the columns."""
         return f"{len(self.members)} models of {len(self.variables)} columns"
 
     def tidy(self) -> Columns:
-        """Give a row for each model."""
+        """Return a row for each model."""
         rows = ((member.name, member.weight) for member in self.members)
         return transposed(("model", "weight"), rows)
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The columns, in their order."""
+        """The observed variables, in order."""
         return shown(self.members[0].model.network)
 
     @cached_property
     def network(self) -> Network:
-        """The columns without any edge: all that is true of every member."""
+        """The network of the columns without edges."""
         return Network.build(self.variables, [()] * len(self.variables))
 
 
 def shown(network: Network) -> tuple[Variable, ...]:
-    """Give the variables of a network that data can show, without what is known of tables."""
-    found = (network.variables[i] for i in network.observed)
+    """The observed variables of a network, without constraints on tables."""
+    observed = (network.variables[i] for i in network.observed)
     return tuple(
         replace(v, family=v.family.by_itself, hidden=False, known=None, tied_to=None, prior=())
-        for v in found
+        for v in observed
     )
 
 
 def sample_rows(
     speaker: Model | Ensemble, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
 ) -> Drawn:
-    """Draw rows of what can be seen; of an ensemble, first the member."""
+    """Draw rows of the observed variables; of an ensemble, draw the member first."""
     if isinstance(speaker, Model):
         return coded(shown(speaker.network), sample_shown(speaker, rows, rng, missing_rate))
     check_rows(rows)
@@ -96,12 +95,12 @@ def sample_rows(
     which = rng.choice(len(weights), size=rows, p=weights / weights.sum())
     cells = np.empty((rows, len(speaker.variables)))
     for k in np.unique(which).tolist():
-        own = np.flatnonzero(which == k)
-        cells[own] = sample_shown(speaker.members[k].model, len(own), rng, missing_rate)
+        drawn = np.flatnonzero(which == k)
+        cells[drawn] = sample_shown(speaker.members[k].model, len(drawn), rng, missing_rate)
     return coded(speaker.variables, cells)
 
 
-# Models and networks, and what holds one: a fit, a selection, a fitted estimator
+# Models and networks, and objects that hold one: a fit, a selection, a fitted estimator
 
 
 class HoldsModel(Protocol):
@@ -138,7 +137,7 @@ class HoldsFittedEnsemble(Protocol):
 
 HeldModel: TypeAlias = Model | HoldsModel | HoldsFitted
 HeldEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
-Speaker: TypeAlias = Model | Ensemble  # what answers questions about rows
+Speaker: TypeAlias = Model | Ensemble  # a predictive model
 ModelLike: TypeAlias = HeldModel | StrPath
 SpeakerLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
 NetworkLike: TypeAlias = Network | ModelLike
@@ -153,30 +152,30 @@ T = TypeVar("T")
 
 
 def model_in(given: HeldModel) -> Model:
-    """Give the model of whatever holds one."""
+    """The model that an object is or holds."""
     return cast("Model", _held(given, f"no model. Give {A_MODEL}.", Model))
 
 
 def ensemble_in(given: HeldEnsemble) -> Ensemble:
-    """Give the ensemble of whatever holds one."""
+    """The ensemble that an object is or holds."""
     refusal = "no stack. Give what stack() returned, or its ensemble."
     return cast("Ensemble", _held(given, refusal, Ensemble))
 
 
 def model_or_path(given: ModelLike) -> Model | StrPath:
-    """Give the model, or the path that it is read from."""
+    """The model of an object, or the path to read it from."""
     refusal = f"no model. Give {A_MODEL}, or the path of a file."
     return given if _is_path(given) else cast("Model", _held(given, refusal, Model))
 
 
 def speaker_or_path(given: SpeakerLike) -> Speaker | StrPath:
-    """Give the model or the ensemble, or the path that it is read from."""
+    """The model or ensemble of an object, or the path to read it from."""
     refusal = f"no model. Give {A_MODEL}, a stack, or the path of a file."
     return given if _is_path(given) else cast("Speaker", _held(given, refusal, Model, Ensemble))
 
 
 def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
-    """Give the network, or a model that has it, or the path that it is read from."""
+    """The network or model of an object, or the path to read it from."""
     refusal = "no network. Give a network, a model or what has one, or the path of a file."
     if _is_path(given):
         return given
@@ -184,7 +183,7 @@ def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
 
 
 def check_kind(given: object, kind: type[T], what: str, how: str) -> T:
-    """Refuse what is of another kind; `what` it should be, and `how` one gets it."""
+    """Raise OptionError for a value of another type; the message uses `what` and `how`."""
     if not isinstance(given, kind):
         raise OptionError(f"{_named(given)} is no {what}. Give {how}.")
     return given
@@ -195,7 +194,7 @@ def _is_path(given: object) -> TypeGuard[StrPath]:
 
 
 def _held(given: object, refusal: str, *wanted: type) -> object:
-    """Give what is of a kind that is wanted: the value itself, or an attribute that holds one."""
+    """The object itself, or the attribute of it, that has a wanted type."""
     names = (name for kind in wanted for name in HOLDERS[kind])
     for value in (given, *(getattr(given, name, None) for name in names)):
         if isinstance(value, wanted):
@@ -207,11 +206,11 @@ def _named(given: object) -> str:
     return "None" if given is None else f"a value of the type {type(given).__name__}"
 
 
-# A network or a model with its variables in another order: that of work, or that of people
+# Variables in canonical order, or in display order
 
 
 def work_order(network: Network) -> list[int]:
-    """Hidden variables, then the others, each by name: as the columns of a table that is worked on.
+    """The canonical order: hidden variables, then the others, each sorted by name.
 
     >>> from lacunet.models.network import Variable
     >>> leaves = [Variable("b", (0, 1)), Variable("a", (0, 1))]
@@ -223,18 +222,18 @@ def work_order(network: Network) -> list[int]:
 
 
 def in_work_order(network: Network) -> Network:
-    """Give a network its order of work; each variable keeps the place that it had."""
+    """The network in canonical order; variables keep their display positions."""
     order = work_order(network)
     return network if order == sorted(order) else _reordered(_placed(network), order)
 
 
 def model_in_work_order(model: Model) -> Model:
-    """Do the same for a model; parents of a variable stay in their order, so do its numbers."""
+    """The model in canonical order; the parents of each variable keep their order."""
     return _in_order(replace(model, network=_placed(model.network)), work_order(model.network))
 
 
 def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
-    """Do the same for all members of an ensemble."""
+    """The model, or all members of an ensemble, in canonical order."""
     if isinstance(speaker, Model):
         return model_in_work_order(speaker)
     members = (replace(m, model=model_in_work_order(m.model)) for m in speaker.members)
@@ -242,12 +241,12 @@ def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
 
 
 def model_as_shown(model: Model) -> Model:
-    """Give a model the order in which people see its variables."""
+    """The model in display order."""
     return _in_order(model, model.network.shown)
 
 
 def _placed(network: Network) -> Network:
-    """Write down where each variable stands, unless that was done."""
+    """Record the display position of each variable, unless it is recorded."""
     places = kept([v.place for v in network.variables])
     variables = (replace(v, place=i) for v, i in zip(network.variables, places, strict=True))
     return replace(network, variables=tuple(variables))

@@ -1,8 +1,8 @@
 """Graphs with the same independences, as one partially directed graph (CPDAG); d-separation.
 
-Data tell graphs without hidden variables apart only as far as this goes (Verma & Pearl 1990).
-Background knowledge orients more edges: the graph is then the maximally oriented one (Meek 1995).
-A graph may also be a short text, without tables: ``class[3] -> A B C; A -> B``.
+Data cannot distinguish graphs of one class if no variable is hidden (Verma & Pearl 1990).
+Background knowledge orients more edges, up to the maximally oriented graph (Meek 1995).
+This module also reads graphs written as text, without tables: ``class[3] -> A B C; A -> B``.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Edge: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, repr=False)
 class EquivalenceClass(Framed):
-    """All graphs with the same independences that keep to what is known: a CPDAG, or MPDAG."""
+    """All graphs with the same independences and background knowledge: a CPDAG, or MPDAG."""
 
     names: tuple[str, ...]  # its variables
-    compelled: tuple[Edge, ...]  # parent, child: edges that all of the graphs have
-    reversible: tuple[Edge, ...]  # edges that point one way in some of them, the other in others
+    compelled: tuple[Edge, ...]  # parent, child: edges with one direction in all graphs
+    reversible: tuple[Edge, ...]  # edges with either direction
 
     def brief(self) -> str:
-        """Say how many edges there are."""
+        """Count the edges."""
         return f"{len(self.compelled)} directed edges, {len(self.reversible)} either way"
 
     def tidy(self) -> Columns:
-        """Give a row for each edge."""
-        sure = [(*edge, True) for edge in self.compelled]
-        rows = [*sure, *((*edge, False) for edge in self.reversible)]
+        """Return a row for each edge."""
+        compelled = [(*edge, True) for edge in self.compelled]
+        rows = [*compelled, *((*edge, False) for edge in self.reversible)]
         return transposed(("parent", "child", "compelled"), rows)
 
     def __str__(self) -> str:
-        """Give its edges, one a line.
+        """Return the edges, one a line.
 
         >>> print(EquivalenceClass(("a", "b", "c"), (("a", "b"),), (("b", "c"),)))
         a → b
@@ -53,16 +53,16 @@ class EquivalenceClass(Framed):
 
 
 def equivalence_class(network: Network, turnable: BoolArray | None = None) -> EquivalenceClass:
-    """Tell the edges that every graph with the same independences has from the others.
+    """The Markov equivalence class of a network.
 
-    `turnable` is background knowledge, (n, n): whether graphs may have the reverse of u → v, at
-    [u, v]. Only graphs that keep to it count.
+    `turnable` is background knowledge, (n, n): at [u, v], whether u → v may be reversed. Graphs
+    that violate it are excluded.
     """
     names = tuple(v.name for v in network.variables)
     edge = np.zeros((len(names), len(names)), dtype=bool)  # [parent, child]
     for v, parents in enumerate(network.parents):
         edge[list(parents), v] = True
-    numbers = np.array([not v.family.tabular for v in network.variables])  # have no children
+    numbers = np.array([not v.family.tabular for v in network.variables])  # cannot have children
     free = np.ones_like(edge) if turnable is None else turnable
     compelled = find_compelled(edge, free & ~numbers[None, :])
     loose = edge & ~compelled
@@ -74,10 +74,10 @@ def equivalence_class(network: Network, turnable: BoolArray | None = None) -> Eq
 
 
 def find_compelled(edge: BoolArray, turnable: BoolArray | None = None) -> BoolArray:
-    """Say of each edge [parent, child] whether it is compelled: v-structures, and what they force.
+    """Which edges [parent, child] are compelled, by v-structures and Meek's rules.
 
-    An edge is compelled where its reverse is not `turnable`, would make a new v-structure or a
-    cycle, or would force one of these elsewhere: rules 1 to 4 of Meek (1995), which are complete.
+    An edge is compelled if its reverse is not `turnable`, makes a new v-structure or a cycle, or
+    forces one elsewhere: rules 1 to 4 of Meek (1995), which are complete.
     """
     joined = edge | edge.T
     apart = ~joined
@@ -105,15 +105,15 @@ def find_compelled(edge: BoolArray, turnable: BoolArray | None = None) -> BoolAr
 
 
 def structural_hamming_distance(one: EquivalenceClass, other: EquivalenceClass) -> int:
-    """Count the pairs of variables between which the two differ: no edge, →, ←, or —."""
+    """Count the pairs of variables whose edges differ: none, →, ←, or —."""
     first, second = _by_pair(one, other)
     return sum(first.get(pair) != second.get(pair) for pair in {*first, *second})
 
 
 def edge_f1(found: EquivalenceClass, true: EquivalenceClass) -> float:
-    """F1 of the edges found: the harmonic mean of precision and recall; 1 where both have none.
+    """F1 score of the edges: the harmonic mean of precision and recall; 1 if both have none.
 
-    An edge is found if it is there, and is the same: →, ← or —.
+    An edge counts as found only if its mark, →, ← or —, is the same.
     """
     first, second = _by_pair(found, true)
     hits = sum(first.get(pair) == edge for pair, edge in second.items())
@@ -121,7 +121,7 @@ def edge_f1(found: EquivalenceClass, true: EquivalenceClass) -> float:
 
 
 def _by_pair(*graphs: EquivalenceClass) -> list[dict[frozenset[str], str]]:
-    """Say which way the edge between two variables points, in graphs over the same variables."""
+    """The mark of each edge, by pair of variables, of graphs over the same variables."""
     different = sorted({*graphs[0].names} ^ {*graphs[1].names})
     if different:
         raise ModelError(
@@ -138,7 +138,7 @@ def _by_pair(*graphs: EquivalenceClass) -> list[dict[frozenset[str], str]]:
 def d_separated(
     network: Network, a: Collection[int], b: Collection[int], given: Collection[int] = ()
 ) -> bool:
-    """Whether every path between two sets of variables is blocked by what is given.
+    """Whether the given variables block every path between two sets of variables.
 
     >>> from lacunet.models.network import Variable
     >>> x, y, both = (Variable(name, (0, 1)) for name in ("x", "y", "both"))
@@ -150,10 +150,9 @@ def d_separated(
 
 
 def connected(network: Network, start: Iterable[int], given: Collection[int]) -> set[int]:
-    """Variables that some path joins to the start, which what is given leaves open (Bayes ball).
+    """Variables with an open path to the start, given some variables (Bayes ball).
 
-    A path goes on through a variable that is not given, unless two arrows meet there; where they
-    meet it goes on if the variable, or a descendant of it, is given.
+    A non-collider is open if it is not given; a collider, if it or a descendant is given.
     """
     parents = network.parents
     children = [[i for i, pa in enumerate(parents) if v in pa] for v in range(len(parents))]
@@ -163,7 +162,7 @@ def connected(network: Network, start: Iterable[int], given: Collection[int]) ->
         if v not in opening:
             opening.add(v)
             ancestors += parents[v]
-    todo = [(v, True) for v in start]  # a variable, and whether it was come to from a child
+    todo = [(v, True) for v in start]  # variable, and whether the path arrives from a child
     seen: set[tuple[int, bool]] = set()
     while todo:
         step = v, upwards = todo.pop()
@@ -188,11 +187,11 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 
 @dataclass(frozen=True)
 class GraphSketch:
-    """Names and arrows; what is no column of the data is hidden."""
+    """Names and arrows of a graph; variables that are not columns of the data are hidden."""
 
     names: tuple[str, ...]  # in the order in which they occur
     edges: tuple[Edge, ...]  # parent and child, each once
-    sizes: Mapping[str, int] = field(default_factory=dict)  # states, where they are told
+    sizes: Mapping[str, int] = field(default_factory=dict)  # numbers of states, if given
 
     def parents_of(self, name: str) -> list[str]:
         """The parents of a variable."""
@@ -200,17 +199,17 @@ class GraphSketch:
 
 
 def is_sketch(text: str) -> bool:
-    """Whether a text is a graph, not the name of a file."""
+    """Whether a text is a graph instead of a file name."""
     return any(arrow in text for arrow in ARROWS)
 
 
 def read_sketch(text: str) -> GraphSketch:
-    """Read a graph.
+    """Parse a graph.
 
-    >>> found = read_sketch("class[3] -> A 'mood today'; A -> B -> C")
-    >>> found.names, dict(found.sizes)
+    >>> sketch = read_sketch("class[3] -> A 'mood today'; A -> B -> C")
+    >>> sketch.names, dict(sketch.sizes)
     (('class', 'A', 'mood today', 'B', 'C'), {'class': 3})
-    >>> found.edges
+    >>> sketch.edges
     (('class', 'A'), ('class', 'mood today'), ('A', 'B'), ('B', 'C'))
     """
     text = _COMMENT.sub("", text)
@@ -219,7 +218,7 @@ def read_sketch(text: str) -> GraphSketch:
         return ModelError(f"graph '{' '.join(text.split())[:80]}': {what}. {EXAMPLE}")
 
     names, edges, sizes = dict[str, None](), dict[Edge, None](), dict[str, int]()
-    groups: list[list[str]] = [[]]  # of one statement, with an arrow between
+    groups: list[list[str]] = [[]]  # names of one statement, split at arrows
     for token in _sketch_tokens(text, wrong):
         last = groups[-1]
         if name := token["double"] or token["single"] or token["plain"]:
@@ -244,7 +243,7 @@ def read_sketch(text: str) -> GraphSketch:
 
 
 def _sketch_tokens(text: str, wrong: Callable[[str], ModelError]) -> Iterator[re.Match[str]]:
-    """The tokens of a text, which ends its last statement."""
+    """Tokens of a text; its end closes the last statement."""
     text, at = text + "\n", 0
     while rest := text[at:].lstrip(" \t\r,"):
         at = len(text) - len(rest)
@@ -256,11 +255,11 @@ def _sketch_tokens(text: str, wrong: Callable[[str], ModelError]) -> Iterator[re
 
 
 def _statement(groups: list[list[str]], wrong: Callable[[str], ModelError]) -> Iterator[Edge]:
-    """The edges of a statement: from each name before an arrow to each behind it."""
+    """Edges of a statement: from each name before an arrow to each name after it."""
     if len(groups) > 1 and not all(groups):
         raise wrong("an arrow has no name on one of its sides")
-    for before, behind in pairwise(groups):
-        for u, v in product(before, behind):
+    for before, after in pairwise(groups):
+        for u, v in product(before, after):
             if u == v:
                 raise wrong(f"an arrow leads from '{u}' to itself")
             yield u, v

@@ -1,7 +1,4 @@
-"""What is known of a table whatever the data say: its numbers, or that some of them are zero.
-
-Other names for the same: variables that change places, and states that are renumbered.
-"""
+"""Known tables, fixed or with structural zeros; relabellings of states and variables."""
 
 from __future__ import annotations
 
@@ -30,11 +27,11 @@ class KnownTable:
     """Numbers of a family's table that are not learned."""
 
     shape: tuple[int, ...]  # states of each parent in their order, then of the child
-    cells: tuple[float | None, ...]  # the child's states run fastest; None: it is learned
+    cells: tuple[float | None, ...]  # the child's states vary fastest; None: learned
 
     @classmethod
     def of(cls, table: FloatArray) -> Self:
-        """Take a table that is NaN where it is learned."""
+        """Make from a table that is NaN where it is learned."""
         cells = (None if np.isnan(x) else float(x) for x in table.reshape(-1))
         return cls(table.shape, tuple(cells))
 
@@ -45,19 +42,19 @@ class KnownTable:
 
     @property
     def fixed(self) -> bool:
-        """Whether all its numbers are known, not only zeros."""
+        """Whether all numbers are known, not only zeros."""
         return None not in self.cells and any(self.cells)
 
     @cached_property
     def settled(self) -> FloatArray:
-        """The same, with 1 where zeros leave one state only."""
+        """The table with 1 for states that zeros leave as the only possible one."""
         rows = self.values.reshape(-1, self.shape[-1]).copy()
         learned = np.isnan(rows)
         rows[learned & (learned.sum(axis=1) == 1)[:, None]] = 1.0
         return rows.reshape(self.shape)
 
     def check(self, name: str, shape: tuple[int, ...]) -> None:
-        """Refuse what is no table of a child with so many states, given such parents."""
+        """Raise ModelError unless this is a table of the given shape."""
         if self.shape != shape:
             raise ModelError(
                 f"what is known of the table of '{name}' has shape {self.shape}, but its parents "
@@ -84,7 +81,7 @@ class KnownTable:
 
 
 def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
-    """Refuse a table that cannot be that of another variable; both have shapes."""
+    """Raise ModelError if a variable cannot share the leader's table; both have shapes."""
     if v is leader or leader.tied_to is not None:
         raise ModelError(
             f"'{v.name}' is tied to '{leader.name}', which has no table of its own. Tie it to "
@@ -105,13 +102,13 @@ def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """Which old variable, and which old state of it, each new one is; what is not named stays."""
+    """A permutation of variables and of their states; those not named stay."""
 
     layout: Layout
     places: Mapping[int, int] = field(default_factory=dict)  # new variable v is the old places[v]
     orders: Mapping[int, Sequence[int]] = field(default_factory=dict)  # its state k is orders[v][k]
-    # Only where these variables have these states. None of them moves, and all stand in each family
-    # in which anything does.
+    # Applies only where these variables have these states. They do not move, and every family that
+    # changes contains all of them.
     within: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -120,26 +117,29 @@ class Relabelling:
 
     @property
     def trivial(self) -> bool:
-        """Whether everything stays as it is."""
+        """Whether this is the identity."""
         orders = self.orders.values()
         return self._keeps_places and all(list(order) == sorted(order) for order in orders)
 
     @cached_property
     def positions(self) -> IntArray:
-        """(size,) where each number of a flat vector stood before."""
+        """(size,) the previous position of each number of a flat vector."""
         positions = np.arange(self.layout.size)
         if self.within or not self._keeps_places:
             families = range(len(self.layout.families))
             moved = [self._moved(positions.astype(np.float64), i) for i in families]
             return self.layout.flat(moved).astype(np.int64)
-        for v, order in self.orders.items():  # a state moves by so many strides in each family
+        for (
+            v,
+            order,
+        ) in self.orders.items():  # a state moves by a multiple of the stride in each family
             state, stride = self.layout.along(v)
             steps = np.asarray(order) - np.arange(len(order))
             positions += np.where(stride > 0, steps[state], 0) * stride
         return positions
 
     def _moved(self, before: FloatArray, i: int) -> FloatArray:
-        """One family of a flat vector, relabelled."""
+        """The relabelled table of one family."""
         layout, places, family = self.layout, self.places, self.layout.families[i]
         old = places.get(i, i)
         axes = [layout.families[old].index(places.get(v, v)) for v in family]
@@ -149,10 +149,10 @@ class Relabelling:
                 table = np.take(table, self.orders[v], axis=axis)
         if not self.within or not set(self.within) <= set(family):
             return table
-        stays = layout.table(before, i).copy()
+        partial = layout.table(before, i).copy()
         where = tuple(self.within.get(v, slice(None)) for v in family)
-        stays[where] = table[where]
-        return stays
+        partial[where] = table[where]
+        return partial
 
     def apply(self, x: FloatArray) -> FloatArray:
         """Relabel flat vectors, (…, size)."""
@@ -160,7 +160,7 @@ class Relabelling:
 
     @cached_property
     def keeps_ties(self) -> bool:
-        """Whether tables that are one stay one."""
+        """Whether tied tables stay tied."""
         if not self.layout.leaders:
             return True
         slots = self.layout.slots
@@ -168,20 +168,20 @@ class Relabelling:
         return len(pairs.T) == len(np.unique(slots))
 
     def keeps(self, alpha: FloatArray) -> bool:
-        """Whether a prior, and what is known of tables, stay as they are."""
+        """Whether the prior and the known tables are invariant."""
         marks = self.layout.marks(alpha)
         return self.keeps_ties and bool((self.apply(marks) == marks).all())
 
 
 @dataclass(frozen=True)
 class Relabellings:
-    """Relabellings one after the other; no two of them undo each other."""
+    """A sequence of relabellings; no two are inverse to each other."""
 
     steps: tuple[Relabelling, ...]
 
     @property
     def trivial(self) -> bool:
-        """Whether everything stays as it is."""
+        """Whether all steps are the identity."""
         return all(step.trivial for step in self.steps)
 
     def apply(self, x: FloatArray) -> FloatArray:
@@ -192,7 +192,7 @@ class Relabellings:
 
 
 def relabelled_network(network: Network, by: Relabelling) -> Network:
-    """Renumber what is known of tables; names, states and edges stay."""
+    """Relabel known tables; names, states and edges stay."""
     if network.plain:
         return network
     if not by.keeps_ties:
@@ -207,7 +207,7 @@ def relabelled_network(network: Network, by: Relabelling) -> Network:
         np.full(layout.shape(i), np.nan) if v.known is None else v.known.values
         for i, v in enumerate(network.variables)
     ]
-    moved = by.apply(layout.flat(given))  # as it was given: without what follows from zeros
+    moved = by.apply(layout.flat(given))  # without the ones that follow from zeros
     variables = [
         v if v.known is None else replace(v, known=KnownTable.of(layout.table(moved, i)))
         for i, v in enumerate(network.variables)

@@ -1,4 +1,4 @@
-"""What is known of the tables of a network, as people and files say it: fixed, tied, with zeros.
+"""Known tables of a network as users and files describe them: fixed, tied, with zeros.
 
 ::
 
@@ -6,9 +6,9 @@
      "tied": [["first", "second"]],
      "zeros": [{"child": "pregnant", "state": "yes", "given": {"sex": "male"}}]}
 
-A table is nested by the states of its parents, in their order, then by those of the child: in
-lists, in the order of the states, or by their names, {"no": {"negative": 0.95, "positive": 0.05},
-…}. A zero holds for all states of the parents that it does not name.
+A table is nested by the states of its parents, in their order, then by those of the child. Each
+level is a list in the order of the states, or an object by state name, {"no": {"negative": 0.95,
+"positive": 0.05}, …}. A zero holds for all states of the parents that it does not name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Zero = Mapping[str, Any]  # child, state, and the states of some parents as "giv
 
 @dataclass(frozen=True)
 class KnownTables:
-    """What is known of some tables, by the names of variables."""
+    """Constraints on tables, by the names of variables."""
 
     fixed: Sequence[Mapping[str, Any]] = ()  # child, its parents, and its table
     tied: Sequence[Sequence[str]] = ()  # groups of children that share a table
@@ -63,23 +63,23 @@ class KnownTables:
 
     @property
     def names(self) -> Iterator[str]:
-        """Every variable that is spoken of."""
+        """Names of all variables in the constraints."""
         for entry in (*self.fixed, *self.zeros):
             yield from (entry["child"], *entry.get("parents", ()), *entry.get("given", {}))
         yield from (name for group in self.tied for name in group)
 
     def of(self, network: Network) -> Network:
-        """Tell a network what is known of its tables."""
+        """The network with these constraints on its tables."""
         if self == NOTHING:
             return network
         variables = list(network.variables)
         for entry in self.fixed:
             i = network.index(entry["child"])
             variables[i] = replace(variables[i], known=_fixed(network, i, entry))
-        for name, own in self._zeros_by_child.items():
+        for name, zeros in self._zeros_by_child.items():
             i = network.index(name)
             parents = [network.variables[p] for p in network.parents[i]]
-            variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, own))
+            variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, zeros))
         for first, *others in self.tied:
             network.index(first)
             for name in others:
@@ -101,7 +101,7 @@ def _check_entry(what: str, entry: Any, keys: Sequence[str]) -> None:
 
 
 def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]) -> KnownTable:
-    """Find the cells of a table that some zeros speak of."""
+    """The table with these zeros."""
     names = [p.name for p in parents]
     table = np.full([len(v.states) for v in (*parents, child)], np.nan)
     for zero in zeros:
@@ -119,7 +119,7 @@ def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]
 
 
 def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) -> list[Zero]:
-    """Say the zeros of a table one by one."""
+    """List the zeros of a table."""
     return [
         {
             "state": child.states[k],
@@ -130,7 +130,7 @@ def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) ->
 
 
 def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
-    """Read a fixed table, and put its axes in the order of the network's parents."""
+    """Parse a fixed table, with axes in the order of the network's parents."""
     child, names = network.variables[i], [network.variables[p].name for p in network.parents[i]]
     given = list(entry.get("parents", ()))
     if sorted(given) != sorted(names):
@@ -150,7 +150,7 @@ def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
 
 
 def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
-    """Read a table that is nested by states, in lists or by name."""
+    """Parse a table that is nested by states, in lists or by name."""
     where = f"the fixed table of '{variables[-1].name}'"
     ordered = _ordered(table, variables, where)
     try:
@@ -163,7 +163,7 @@ def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
 
 
 def _ordered(table: Any, variables: Sequence[Variable], where: str) -> Any:
-    """Turn names of states into their order, level by level."""
+    """Replace objects by state name with lists in the order of states, level by level."""
     if variables and isinstance(table, Mapping):
         first = variables[0]
         by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}

@@ -1,6 +1,6 @@
-"""The latent class model: one hidden root, every observed variable its child.
+"""The latent class model: one hidden root with every observed variable as its child.
 
-Or in several groups: the group is seen, and classes have sizes of their own in each.
+With an observed group, class sizes differ between groups.
 """
 
 import math
@@ -14,21 +14,21 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State
 
-LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
+LARGEST_TABLE = 1 << 26  # most numbers of one family: half a GiB
 
 
 def check_table_sizes(
     names: Sequence[str], cards: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> None:
-    """Refuse tables that would not fit into memory, before anything of their size is made."""
+    """Raise ModelError for tables that do not fit into memory, before allocating them."""
     for i, pa in enumerate(parents):
         size = math.prod([cards[i], *(cards[p] for p in pa)])
         if size > LARGEST_TABLE:
-            who = ", ".join(f"'{names[v]}' ({cards[v]:,})" for v in (i, *pa))
+            factors = ", ".join(f"'{names[v]}' ({cards[v]:,})" for v in (i, *pa))
             raise ModelError(
                 f"the table of '{names[i]}' would have {size:,} numbers, one for each combination "
-                f"of states of {who}; at most {LARGEST_TABLE:,} are allowed. Give hidden variables "
-                "fewer states."
+                f"of states of {factors}; at most {LARGEST_TABLE:,} are allowed. Give hidden "
+                "variables fewer states."
             )
 
 
@@ -58,7 +58,7 @@ def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
 
 
 def named_apart(model: Model, columns: Collection[str]) -> Model:
-    """Give a hidden variable another name, where a column that is no item has the same."""
+    """Rename hidden variables that have the name of a column that is not an item."""
     variables, predictors = list(model.network.variables), model.predictors
     new = _free_name({*columns, *(v.name for v in variables)})
     named = [h for h in model.network.hidden if variables[h].name in columns]
@@ -73,14 +73,14 @@ def named_apart(model: Model, columns: Collection[str]) -> Model:
 
 
 def _free_name(taken: Collection[str]) -> str:
-    """Name a hidden variable as no column is named."""
+    """A name for a hidden variable that no column has."""
     more = (f"{HIDDEN_NAMES[0]}_{i}" for i in range(len(taken) + 1))
     return next(name for name in (*HIDDEN_NAMES, *more) if name not in taken)
 
 
 @dataclass(frozen=True)
 class LatentClasses:
-    """Where a latent class model has its classes: the root may stand anywhere among the variables.
+    """Indices of the root and the leaves of a latent class model.
 
     The first axis of every table is the class.
     """
@@ -91,12 +91,12 @@ class LatentClasses:
 
     @property
     def number(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.variable.states)
 
 
 def find_classes(network: Network) -> LatentClasses | None:
-    """Find the classes of a network of one hidden root with observed leaves; None of any other.
+    """The classes of a network with one hidden root and observed leaves; None for others.
 
     >>> leaf, root = Variable("smokes", ("no", "yes")), Variable("class", (1, 2, 3), hidden=True)
     >>> find_classes(Network.build([leaf, root], [(1,), ()])).root
@@ -111,15 +111,15 @@ def find_classes(network: Network) -> LatentClasses | None:
 
 
 def classes_of(network: Network) -> LatentClasses:
-    """Give the classes of what must be a latent class model."""
-    found = find_classes(network)
-    if found is None:
+    """The classes of a latent class model; raise ValueError for other networks."""
+    classes = find_classes(network)
+    if classes is None:
         raise ValueError("only latent class models have classes")
-    return found
+    return classes
 
 
 def with_edges(network: Network, edges: Sequence[tuple[str, str]]) -> Network:
-    """Let answers listen to each other beside their class: edges by name, parent first.
+    """Add local dependences between items: edges by name, parent first.
 
     >>> network = latent_class([("smokes", ("no", "yes")), ("drinks", ("no", "yes"))], 2)
     >>> with_edges(network, [("smokes", "drinks")]).dimension  # 1 + 2 + 4
@@ -146,22 +146,22 @@ def with_edges(network: Network, edges: Sequence[tuple[str, str]]) -> Network:
 
 
 def read_edges(edges: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
-    """Read edges between answers: PARENT:CHILD, or pairs.
+    """Parse edges between items: PARENT:CHILD, or pairs.
 
     >>> read_edges(["smokes:drinks", ("a", "b")])
     [('smokes', 'drinks'), ('a', 'b')]
     """
-    found = []
+    pairs = []
     for edge in [edges] if isinstance(edges, str) else edges:
         parts = tuple(part.strip() for part in edge.split(":")) if isinstance(edge, str) else edge
         if len(parts) != 2 or not all(parts):
             raise OptionError(f"edge '{edge}' is no edge. Give PARENT:CHILD, as in A:B.")
-        found.append((parts[0], parts[1]))
-    return found
+        pairs.append((parts[0], parts[1]))
+    return pairs
 
 
 def counted(number: int, network: Network) -> str:
-    """Say how many states a hidden variable has: classes, where it is that of a latent class model.
+    """The number of hidden states in words; a latent class model has classes.
 
     >>> network = latent_class([("smokes", ("no", "yes"))], 3)
     >>> counted(3, network), counted(1, network)
@@ -171,49 +171,49 @@ def counted(number: int, network: Network) -> str:
 
 
 def unit(network: Network, *, several: bool = True) -> str:
-    """What states of the hidden variable are called: classes, of a latent class model."""
+    """The noun for hidden states: classes in a latent class model, otherwise states."""
     if has_classes(network):
         return "classes" if several else "class"
     return "states" if several else "state"
 
 
 def has_classes(network: Network) -> bool:
-    """Whether one hidden root stands behind every answer; these may listen to each other too."""
+    """Whether one hidden root is a parent of every item; items may also depend on each other."""
     if len(network.hidden) != 1 or network.parents[network.hidden[0]]:
         return False
     return all(network.hidden[0] in network.parents[i] for i in network.observed)
 
 
 def is_latent_class(network: Network) -> bool:
-    """Whether the network is one hidden root with observed leaves."""
+    """Whether the network has one hidden root and observed leaves."""
     return find_classes(network) is not None
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A network of classes in groups, and where its group is."""
+    """A latent class network with an observed group."""
 
     network: Network
     group: int  # index of the group
 
     @property
     def root(self) -> int:
-        """Index of the classes."""
+        """Index of the class variable."""
         return self.network.hidden[0]
 
     @property
     def variable(self) -> Variable:
-        """The group itself."""
+        """The group variable."""
         return self.network.variables[self.group]
 
     @property
     def items(self) -> tuple[int, ...]:
-        """Indices of the answers, in the order in which people see them."""
+        """Indices of the items, in display order."""
         return tuple(i for i in self.network.shown if i not in (self.group, self.root))
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Names of the answers that differ between groups."""
+        """Names of the items whose tables differ between groups."""
         return tuple(
             self.network.variables[i].name
             for i in self.items
@@ -222,19 +222,19 @@ class Grouped:
 
     @property
     def alone(self) -> Network:
-        """The latent class model of one group by itself."""
+        """The latent class model of a single group."""
         variables = self.network.variables
         leaves = [variables[i] for i in self._in_alone[1:]]
         return over_leaves(leaves, len(variables[self.root].states))
 
     @property
     def _in_alone(self) -> list[int]:
-        """The variables of `alone`, in its order."""
+        """Indices of the variables of `alone`, in its order."""
         every = range(len(self.network.variables))
         return [self.root, *(i for i in every if i not in (self.group, self.root))]
 
     def of_group(self, x: FloatArray, g: int) -> FloatArray:
-        """The part of a flat vector that is about one group, in the layout of `alone`."""
+        """The part of a flat vector for one group, in the layout of `alone`."""
         layout, tables = self.network.layout, []
         for i in self._in_alone:
             table, family = layout.table(x, i), layout.families[i]
@@ -244,9 +244,9 @@ class Grouped:
         return self.alone.layout.flat(tables)
 
     def joined(self, parts: Sequence[FloatArray], like: FloatArray) -> FloatArray:
-        """Put a flat vector of each group, in the layout of `alone`, together.
+        """Join flat vectors of all groups, in the layout of `alone`.
 
-        Families without the group are as in `like`.
+        Families without the group are copied from `like`.
         """
         layout, alone, tables = self.network.layout, self.alone.layout, []
         place = {i: j for j, i in enumerate(self._in_alone)}
@@ -260,10 +260,10 @@ class Grouped:
 
 
 def grouped_classes(leaves: Sequence[Variable], group: str, states: int) -> Grouped:
-    """Make the network in which answers are the same in all groups, and class sizes are not.
+    """Make the network with equal item tables in all groups, and class sizes by group.
 
     >>> leaves = [Variable("smokes", ("no", "yes")), Variable("sex", ("f", "m"))]
-    >>> grouped_classes(leaves, "sex", 2).network.dimension  # the group 1, classes 2, answers 2
+    >>> grouped_classes(leaves, "sex", 2).network.dimension  # the group 1, classes 2, items 2
     5
     """
     plain = over_leaves(leaves, states)

@@ -1,9 +1,9 @@
-"""Where variable i, parent configuration j, place k is in a flat vector: concatenated typed blocks.
+"""Flat vectors of parameters: positions of variable i, parent configuration j, place k.
 
-Parameters θ, statistics N and hyperparameters α all share one layout, so that the M step, the
-prior, BD and the gradient are one-line array expressions over the blocks of one kind (a `Segment`).
-Inside a block the hidden variables come last: the inner loops of the kernels run over hidden
-states, and so over contiguous memory. Plans see cells, which follow linearly from parameters.
+Parameters θ, statistics N and hyperparameters α share one layout. The M step, the prior, BD and the
+gradient are therefore array expressions over the blocks of one likelihood (a `Segment`). In a block
+hidden variables come last, so that the kernels loop over contiguous memory. Inference plans use
+cells, which are linear in natural parameters.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Layout:
     cards: tuple[int, ...]  # r_i, number of states of each variable
     families: tuple[tuple[int, ...], ...]  # (parents in their order..., child) of each family
     axes: tuple[tuple[int, ...], ...]  # the same variables in storage order: hidden ones last
-    kinds: tuple[Likelihood, ...]  # what each child's block means
-    widths: tuple[int, ...]  # places of each child's block, for one parent configuration
-    given: FloatArray | None = None  # (size,) θ that is not learned, NaN elsewhere; None: no such θ
-    leaders: tuple[int, ...] = ()  # the family whose table each has; (): each its own
+    kinds: tuple[Likelihood, ...]  # the likelihood of each child
+    widths: tuple[int, ...]  # places of each child, for one parent configuration
+    given: FloatArray | None = None  # (size,) θ that is not learned, NaN elsewhere; None: none
+    leaders: tuple[int, ...] = ()  # the family whose table each family uses; (): its own
 
     @classmethod
     def build(
@@ -50,15 +50,15 @@ class Layout:
     ) -> Layout:
         """Lay out one block per variable; `parents[i]` are indices of variables.
 
-        Without kinds and widths it is that of cells: a place for every state of every child.
+        Without kinds and widths the layout is that of cells: one place a state.
         """
         families = tuple((*pa, i) for i, pa in enumerate(parents))
         axes = tuple(tuple(sorted(f, key=lambda v: (hidden[v], f.index(v)))) for f in families)
-        own = tuple(kinds) or (CATEGORICAL,) * len(families)
-        return cls(tuple(cards), families, axes, own, tuple(widths) or tuple(cards))
+        likelihoods = tuple(kinds) or (CATEGORICAL,) * len(families)
+        return cls(tuple(cards), families, axes, likelihoods, tuple(widths) or tuple(cards))
 
     def shape(self, i: int, axes: Sequence[int] | None = None) -> list[int]:
-        """Extents of block i: along its family's parents and child, or along some axes."""
+        """Shape of block i: parents and child, or the given axes."""
         along = self.families[i] if axes is None else axes
         return [self.widths[i] if v == i else self.cards[v] for v in along]
 
@@ -70,22 +70,22 @@ class Layout:
 
     @cached_property
     def tabular(self) -> bool:
-        """Whether every cell has a position of its own."""
+        """Whether all variables are categorical: cells are positions."""
         return all(kind.tabular for kind in self.kinds)
 
     @property
     def discrete(self) -> bool:
-        """Whether what is seen has probabilities, not densities: no log evidence is above 0."""
+        """Whether data have probabilities, not densities: log evidence is at most 0."""
         return all(kind.tabular or kind.whole for kind in self.kinds)
 
     @property
     def untied(self) -> bool:
-        """Whether every cell has a position of its own, and no other has its parameter."""
+        """Whether all variables are categorical, and none shares a table."""
         return self.tabular and not self.leaders
 
     @property
     def plain(self) -> bool:
-        """Whether every position has a parameter of its own, to be learned."""
+        """Whether every position has a separate learned parameter."""
         return self.given is None and not self.leaders
 
     @cached_property
@@ -95,7 +95,7 @@ class Layout:
 
     @cached_property
     def slots(self) -> IntArray:
-        """(size,) the position whose parameter each position has: its own, or its leader's."""
+        """(size,) the position that represents each parameter: its own, or its leader's."""
         positions, slots = np.arange(self.size), np.arange(self.size)
         for i, leader in enumerate(self.leaders):
             self.table(slots, i)[...] = self.table(positions, leader)
@@ -108,60 +108,61 @@ class Layout:
 
     @cached_property
     def in_simplex(self) -> BoolArray:
-        """(size,) whether a position has one of several probabilities that sum to 1."""
+        """(size,) whether a position is a probability of a simplex."""
         return np.array([kind.simplex for kind in self.kinds])[self.owner]
 
     @cached_property
     def learned(self) -> BoolArray:
-        """(size,) whether data tell a position's parameter; if not, it is known."""
+        """(size,) whether a position's parameter is learned, not known."""
         return np.isnan(self.given) if self.given is not None else np.ones(self.size, dtype=bool)
 
     def pooled(self, x: FloatArray) -> FloatArray:
-        """Give every position what all that share its parameter have together, (size,)."""
+        """Sum over the positions that share a parameter, at each of them, (size,)."""
         if not self.leaders:
             return x
         return np.asarray(np.bincount(self.slots, x, self.size), dtype=np.float64)[self.slots]
 
     def prior(self, alpha: FloatArray) -> FloatArray:
-        """Hyperparameters of each position where those of whole tables are α: (size,).
+        """Hyperparameters of each position from those of whole tables, (size,).
 
-        Known numbers have none; what families share is shared out to them evenly.
+        Known numbers have 0; tied families divide α evenly.
         """
         if self.plain:
             return alpha
         return np.where(self.learned, alpha / self.pooled(np.ones(self.size)), 0.0)
 
     def marks(self, alpha: FloatArray) -> FloatArray:
-        """What tells positions apart before the data do: hyperparameters, and known numbers."""
+        """Marks that distinguish positions a priori: hyperparameters, negated known numbers."""
         return alpha if self.given is None else np.where(self.learned, alpha, -self.given)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The blocks of each kind, one after the other; what is known or shared by itself."""
+        """One segment a likelihood, and one each for known and for tied positions."""
         if self.plain and all(kind == self.kinds[0] for kind in self.kinds):
             return (self._segment(self.kinds[0], slice(None)),)
         learned, shared = self.learned, self.learned & (self.pooled(np.ones(self.size)) > 1)
         kinds = list(dict.fromkeys(self.kinds))
-        kind = np.array([kinds.index(own) for own in self.kinds])[self.owner]
-        found: list[tuple[Likelihood, IntArray]] = [
-            (own, np.flatnonzero(learned & ~shared & (kind == k))) for k, own in enumerate(kinds)
+        number = np.array([kinds.index(kind) for kind in self.kinds])[self.owner]
+        parts: list[tuple[Likelihood, IntArray]] = [
+            (kind, np.flatnonzero(learned & ~shared & (number == k)))
+            for k, kind in enumerate(kinds)
         ]
         if self.given is not None:
-            found.append((Fixed(self.given[~learned]), np.flatnonzero(~learned)))
+            parts.append((Fixed(self.given[~learned]), np.flatnonzero(~learned)))
         if shared.any():
             where = np.flatnonzero(shared)
             lead = np.flatnonzero(self.slots[where] == where)
             slot = np.searchsorted(where[lead], self.slots[where])
-            found.append((Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where))
-        return tuple(self._segment(own, where) for own, where in found if len(where))
+            parts.append((Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where))
+        return tuple(self._segment(kind, where) for kind, where in parts if len(where))
 
     @cached_property
     def only(self) -> Segment | None:
-        """The one segment, if all blocks are of one kind."""
+        """The only segment, if there is just one."""
         return self.segments[0] if self.plain and len(self.segments) == 1 else None
 
     def _segment(self, kind: Likelihood, where: slice | IntArray) -> Segment:
-        """A kind's positions, in their order."""
+        """The segment of a likelihood at some positions."""
         used, ij = np.unique(self.ij[where], return_inverse=True)
         variables, blocks = np.unique(self.owner[where], return_index=True)
         first = np.searchsorted(used, np.minimum.reduceat(self.ij[where], blocks))
@@ -175,7 +176,7 @@ class Layout:
 
     @cached_property
     def ij(self) -> IndexArray:
-        """(size,) which parent configuration, numbered over all families, a position belongs to."""
+        """(size,) the parent configuration of each position, numbered over all families."""
         tables, first = [], 0
         for i, family in enumerate(self.families):
             q_i = math.prod(self.cards[v] for v in family[:-1])
@@ -186,7 +187,7 @@ class Layout:
 
     @cached_property
     def k(self) -> IndexArray:
-        """(size,) which place of the child, of categories which state, a position stands for."""
+        """(size,) the place of the child at each position; for categories the state."""
         blocks = [
             self._to_storage(i, np.broadcast_to(np.arange(width), self.shape(i)))
             for i, width in enumerate(self.widths)
@@ -208,24 +209,24 @@ class Layout:
         return np.asarray(np.bincount(self.ij, x, self.configurations), dtype=np.float64)
 
     def totals(self, x: FloatArray) -> FloatArray:
-        """Give every position the sum over the states of its child, shape (size,)."""
+        """The sum over the states of the child at every position, shape (size,)."""
         return self.spread(self.sum_k(x))
 
     def spread(self, x_ij: FloatArray) -> FloatArray:
-        """Give every position the value of its parent configuration, shape (size,)."""
+        """The value of its parent configuration at every position, shape (size,)."""
         return x_ij[self.ij]
 
     def block(self, i: int) -> slice:
-        """Where family i is."""
+        """The slice of family i."""
         return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
 
     def stride(self, i: int, variable: int) -> int:
-        """How far apart two neighbouring states of `variable` are inside block i."""
+        """Distance of neighbouring states of `variable` in block i."""
         axes = self.axes[i]
         return math.prod(self.shape(i, axes[axes.index(variable) + 1 :]))
 
     def along(self, variable: int) -> tuple[IntArray, IntArray]:
-        """Each position's state of a variable, and how far away its next state is; else 0, 0."""
+        """State of a variable and stride to its next state at each position; 0, 0 elsewhere."""
         if variable not in self._along:
             state, stride = np.zeros((2, self.size), dtype=np.int64)
             for i, family in enumerate(self.families):
@@ -242,12 +243,12 @@ class Layout:
         return {}
 
     def table(self, x: NDArray[N], i: int) -> NDArray[N]:
-        """Give family i of a flat vector as an array: parents in their order, then child."""
+        """The array of family i: parents in their order, then child."""
         stored = x[self.block(i)].reshape(self.shape(i, self.axes[i]))
         return np.transpose(stored, [self.axes[i].index(v) for v in self.families[i]])
 
     def flat(self, tables: Sequence[FloatArray]) -> FloatArray:
-        """Put one table per family (parents in their order, then child) into a flat vector."""
+        """The flat vector of one table per family (parents in their order, then child)."""
         return np.concatenate(
             [self._to_storage(i, np.asarray(t, dtype=np.float64)) for i, t in enumerate(tables)]
         )
@@ -262,14 +263,14 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Positions of log weights, and how they follow from natural parameters."""
+    """Positions of log weights, and their linear map from natural parameters."""
 
     network: Network
-    dense: frozenset[int] = frozenset()  # variables that are seen by their statistics
+    dense: frozenset[int] = frozenset()  # variables represented by statistics, not by states
 
     @cached_property
     def layout(self) -> Layout:
-        """Where each cell is in a flat vector."""
+        """The layout of cells in a flat vector."""
         variables = self.network.variables
         widths = [
             v.family.width(v.states) if i in self.dense else len(v.states)
@@ -280,17 +281,17 @@ class Cells:
 
     @cached_property
     def identity(self) -> bool:
-        """Whether cells are parameters, one by one."""
+        """Whether cells and parameters are identical."""
         kinds = (v.family for v in self.network.variables)
         return all(kind.tabular or i in self.dense for i, kind in enumerate(kinds))
 
     @cached_property
     def _design(self) -> csr_array:
-        """(cells, size) the statistics of every cell."""
+        """(cells, size) statistics of every cell."""
         layout, cells = self.network.layout, np.arange(self.layout.size)
         positions, parts = np.arange(layout.size), []
         for i, v in enumerate(self.network.variables):
-            if not layout.widths[i]:  # its parameters stand elsewhere
+            if not layout.widths[i]:  # another variable has the parameters of its block
                 continue
             T = np.eye(layout.widths[i]) if i in self.dense else v.statistics
             value, place = np.nonzero(T)
@@ -298,7 +299,7 @@ class Cells:
             column = layout.table(positions, i).reshape(-1, T.shape[1])[:, place]
             parts.append([row, column, np.broadcast_to(T[value, place], row.shape)])
         rows, columns, values = (
-            np.concatenate([x.reshape(-1) for x in own]) for own in zip(*parts, strict=True)
+            np.concatenate([x.reshape(-1) for x in each]) for each in zip(*parts, strict=True)
         )
         return csr_array((values, (rows, columns)), (self.layout.size, layout.size))
 
@@ -311,14 +312,14 @@ class Cells:
         return natural if self.identity else np.asarray((self._design @ natural.T).T)
 
     def statistics(self, N: FloatArray) -> FloatArray:
-        """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
+        """Statistics of cell counts: (..., cells) → (..., size)."""
         return N if self.identity else np.asarray((self._back @ N.T).T)
 
 
 def with_more_parents(theta: FloatArray, narrow: Layout, wide: Layout) -> FloatArray:
-    """Give parameters to a network with more edges, in which the new parents change nothing.
+    """Parameters of a network with more edges that represent the same distribution.
 
-    Its variables are the same, and the old parents of each in the same order.
+    Variables and the order of the old parents are the same.
     """
     tables = []
     for i, (old, new) in enumerate(zip(narrow.families, wide.families, strict=True)):

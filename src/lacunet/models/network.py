@@ -1,4 +1,4 @@
-"""A Bayesian-network structure, and the same with its parameters."""
+"""Bayesian networks: `Network`, the structure, and `Model`, a structure with parameters."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from lacunet.tabular import Columns, Grid, Printable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Printable):
-    """Variables and the parents of each: the structure S. Valid by construction.
+    """The structure S: variables and the parents of each, valid by construction.
 
-    Networks are equal whatever the order of their variables.
+    Equality does not depend on the order of the variables.
     """
 
     variables: tuple[Variable, ...]
@@ -48,12 +48,12 @@ class Network(Printable):
 
     @property
     def fingerprint(self) -> str:
-        """What it is, in a few letters: the same, wherever people see its variables."""
+        """A digest of the network that does not depend on display positions."""
         return fingerprint([replace(v, place=NOWHERE) for v in self.variables], self.parents)
 
     @property
     def _by_name(self) -> dict[str, tuple[Variable, tuple[str, ...]]]:
-        """Each variable, and the names of its parents in their order."""
+        """Each variable with the names of its parents in order."""
         names = [v.name for v in self.variables]
         return {
             v.name: (v, tuple(names[p] for p in parents))
@@ -61,7 +61,7 @@ class Network(Printable):
         }
 
     def _check(self) -> None:
-        """Refuse cycles, numbers where only categories can be, and what is known wrongly."""
+        """Raise ModelError for invalid names, cycles, numeric parents and invalid known tables."""
         if not self.variables:
             raise ModelError("a network needs at least one variable.")
         names = [v.name for v in self.variables]
@@ -102,7 +102,7 @@ class Network(Printable):
                 check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))
 
     def refuse_numbers(self) -> None:
-        """Refuse variables that are numbers, where only categories are possible."""
+        """Raise an error if any variable is a number."""
         for v in self.variables:
             if not v.family.tabular:
                 raise numbers_refused(v.name)
@@ -112,7 +112,7 @@ class Network(Printable):
         return tuple(len(self.variables[v].states) for v in (*self.parents[i], i))
 
     def index(self, name: str) -> int:
-        """Find a variable by its name."""
+        """The index of a variable, found by its name."""
         names = [v.name for v in self.variables]
         if name not in names:
             raise ModelError(
@@ -128,22 +128,22 @@ class Network(Printable):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Variables in the order in which people see them: as they stood in their source."""
+        """Variables in display order, that of their source."""
         return as_shown([v.place for v in self.variables])
 
     @cached_property
     def by_value(self) -> Cells:
-        """Cells of all values, whatever the families."""
+        """Cells of all values, for all likelihoods."""
         return Cells(self)
 
     @property
     def cells(self) -> Layout:
-        """Where each joint state of a family is in a flat vector of cells."""
+        """The layout of cells: the joint states of each family."""
         return self.by_value.layout
 
     @cached_property
     def layout(self) -> Layout:
-        """Where each parameter is in a flat vector; in a tabular network cells are parameters."""
+        """The layout of parameters; in a categorical network cells are parameters."""
         kinds, layout = tuple(v.family for v in self.variables), self.cells
         if not all(kind == CATEGORICAL for kind in kinds):
             widths = tuple(v.family.width(v.states) for v in self.variables)
@@ -154,30 +154,30 @@ class Network(Printable):
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is known of any table."""
+        """Whether no table is known or tied."""
         return not any(v.known or v.tied_to for v in self.variables)
 
     @property
     def _leaders(self) -> tuple[int, ...]:
-        """The family whose table each family has; nothing, if each has its own."""
+        """The family whose table each family uses; () if all are separate."""
         names = [v.name for v in self.variables]
         tied = any(v.tied_to for v in self.variables)
         return tuple(names.index(v.tied_to or v.name) for v in self.variables) if tied else ()
 
     def _given(self, layout: Layout) -> FloatArray | None:
-        """(size,) numbers that are not learned, NaN elsewhere; None, if there are none."""
+        """(size,) numbers that are not learned, NaN elsewhere; None if all are learned."""
         known = [self.variables[i].known for i in self._leaders or range(len(self.variables))]
         if not any(known):
             return None
         return layout.flat(
             [
-                np.full(layout.shape(i), np.nan) if own is None else own.settled
-                for i, own in enumerate(known)
+                np.full(layout.shape(i), np.nan) if table is None else table.settled
+                for i, table in enumerate(known)
             ]
         )
 
     def log_base(self, codes: CodeArray) -> FloatArray:
-        """Log h(x) of what each row shows, (rows,): what no parameter moves; 0 for categories."""
+        """Log h(x) of the observed values of each row, (rows,); 0 for categories."""
         total = np.zeros(len(codes))
         for column, i in enumerate(self.observed):
             v = self.variables[i]
@@ -191,22 +191,22 @@ class Network(Printable):
         return self.by_value.weights(natural)
 
     def averaged_cells(self, theta: FloatArray, hyper: FloatArray) -> FloatArray:
-        """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters.
+        """Log weight of every cell: categories at θ, numbers with θ integrated out.
 
-        These are of each configuration by itself.
+        Hyperparameters are those of each configuration (`by_configuration`).
         """
         layout, tables = self.layout, []
-        own = conjugacy.natural(theta, layout)
+        natural = conjugacy.natural(theta, layout)
         for i, v in enumerate(self.variables):
             if v.family.tabular:
-                tables.append(layout.table(own, i))
+                tables.append(layout.table(natural, i))
                 continue
             numbers = layout.table(hyper, i)[..., None, :]
             tables.append(with_prior(v.family).log_predictive(numbers, v.statistics))
         return self.cells.flat(tables)
 
     def to_statistics(self, N: FloatArray) -> FloatArray:
-        """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
+        """Statistics of cell counts: (..., cells) → (..., size)."""
         return self.by_value.statistics(N)
 
     @property
@@ -216,27 +216,27 @@ class Network(Printable):
 
     @property
     def observed(self) -> tuple[int, ...]:
-        """Indices of the variables that data can show."""
+        """Indices of the observed variables."""
         return tuple(i for i, v in enumerate(self.variables) if not v.hidden)
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Indices of the variables that no data shows."""
+        """Indices of the hidden variables."""
         return tuple(i for i, v in enumerate(self.variables) if v.hidden)
 
     @property
     def hidden_sizes(self) -> dict[str, int]:
-        """How many states each of these has, by name."""
+        """Number of states of each hidden variable, by name."""
         return {v.name: len(v.states) for v in self.variables if v.hidden}
 
     def tidy(self) -> Columns:
-        """Give a row for each variable: its states, and its parents."""
+        """Return a row for each variable: its states and its parents."""
         from lacunet.models.display import network_columns
 
         return network_columns(self)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables for `print` and notebooks."""
         from lacunet.models.display import network_grid
 
         return [network_grid(self)]
@@ -244,23 +244,23 @@ class Network(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Printable):
-    """A structure with its parameters and the prior that goes with them."""
+    """A structure with its parameters and their prior."""
 
     network: Network
-    theta: FloatArray  # (size,) θ_ijk in the network's layout: of a fitted model, the estimate
-    alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
-    posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
-    averaged: FloatArray | None = None  # (size,) those that numbers are averaged over; None: at θ
-    predictors: Predictors | None = None  # what predicts its class, if anything does
-    given: int | None = None  # variable that every row shows, and that has no probability itself
+    theta: FloatArray  # (size,) θ_ijk in the network's layout: the estimate
+    alpha: FloatArray  # (size,) hyperparameters; for categories Dirichlet exponents α_ijk
+    posterior: FloatArray | None = None  # (size,) those given data, α + E[N]; None: no data
+    averaged: FloatArray | None = None  # (size,) those of predictive distributions; None: plug-in
+    predictors: Predictors | None = None  # covariates that predict the class, if any
+    given: int | None = None  # variable that every row conditions on, without a probability
 
     @cached_property
     def predictive(self) -> Model:
-        """The posterior predictive model: all θ by their posterior, if there is one.
+        """The posterior predictive model, or the model itself without a posterior.
 
-        A row meets each parameter of a family at most once. So the mean of its probabilities under
-        all θ is that of its cells: of categories the probability under E[θ], which is the θ of the
-        answer; of numbers that of another distribution, such as Student's t.
+        A row uses each parameter of a family at most once. Its predictive probability is therefore
+        a product of cell means: E[θ] for categories, and for numbers the density of the predictive
+        distribution, such as Student's t.
         """
         if self.posterior is None:
             return self
@@ -276,7 +276,7 @@ class Model(Printable):
 
     @cached_property
     def by_configuration(self) -> FloatArray:
-        """What numbers are averaged over in each configuration by itself, or θ, (size,)."""
+        """Hyperparameters of numbers in each configuration alone, or θ, (size,)."""
         if self.averaged is None:
             return self.theta
         return conjugacy.by_configuration(self.averaged, self.network.layout)
@@ -289,7 +289,7 @@ class Model(Printable):
         return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))
 
     def moments(self, i: int) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of a number in each configuration of its parents, in its unit."""
+        """Mean and variance of a standardised number in each parent configuration."""
         v, layout = self.network.variables[i], self.network.layout
         at = i if v.family.stands_at is None else self.network.index(v.family.stands_at)
         if self.averaged is not None:
@@ -298,22 +298,22 @@ class Model(Printable):
 
     @property
     def tables(self) -> list[FloatArray]:
-        """The table of each family: parents in their order, then the child."""
+        """The tables of all families: parents in their order, then the child."""
         layout = self.network.layout
         return [layout.table(self.theta, i) for i in range(len(layout.families))]
 
     def table(self, name: str) -> FloatArray:
-        """Give p(variable | parents): parents in their order, then the variable's states."""
+        """Return p(variable | parents): parents in their order, then the variable's states."""
         return self.network.layout.table(self.theta, self.network.index(name))
 
     def tidy(self) -> Columns:
-        """Give a row for each parameter."""
+        """Return a row for each parameter."""
         from lacunet.models.display import parameter_columns
 
         return parameter_columns(self)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables for `print` and notebooks."""
         from lacunet.models.display import whole_grids
 
         return whole_grids(self)
@@ -321,12 +321,12 @@ class Model(Printable):
     def permuted(self, variable: int, order: Sequence[int]) -> Model:
         """Renumber the states of a variable: its new state k is the old state `order[k]`.
 
-        The names of the states stay where they are, so for a hidden variable this is a relabelling.
+        State names do not move; for a hidden variable this is a relabelling.
         """
         return self.relabelled(Relabelling(self.network.layout, orders={variable: order}))
 
     def relabelled(self, by: Relabelling) -> Model:
-        """Renumber states, or exchange variables, in all that the model knows."""
+        """Renumber states or exchange variables in all vectors of the model."""
         moved = self.moved(relabelled_network(self.network, by), by.apply)
         if self.predictors is None:
             return moved
@@ -335,7 +335,7 @@ class Model(Printable):
         return replace(moved, predictors=renumbered)
 
     def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
-        """Give what stands at the positions of one layout those of another."""
+        """The model in another network; `move` maps flat vectors between the layouts."""
         posterior, averaged = (
             None if x is None else move(x) for x in (self.posterior, self.averaged)
         )
@@ -344,6 +344,8 @@ class Model(Printable):
 
     @property
     def dimension(self) -> int:
-        """Number of free parameters: coefficients take the place of class sizes."""
-        own, predictors = self.network.dimension, self.predictors
-        return own if predictors is None else own + predictors.free - len(predictors.asked) + 1
+        """Number of free parameters; coefficients replace class sizes."""
+        number, predictors = self.network.dimension, self.predictors
+        if predictors is None:
+            return number
+        return number + predictors.free - len(predictors.asked) + 1

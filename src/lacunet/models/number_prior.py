@@ -1,6 +1,6 @@
-"""Which Gaussian columns vary together within a class, and whether alike in all classes.
+"""Covariance structure of Gaussian columns within classes, and priors of numbers.
 
-Priors of numbers, the same for every column and every number of classes.
+The prior is the same for every column and every number of classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ COMMON = "common"
 
 @dataclass(frozen=True)
 class Covariance:
-    """Blocks of columns with a joint distribution in each class; all others are by themselves."""
+    """Blocks of columns with a joint distribution in each class; others are independent."""
 
     full: bool = False  # whether all Gaussian columns are one block
     named: tuple[tuple[str, ...], ...] = ()  # blocks, by the names of their columns
     common: bool = False  # whether all classes have the same variances and covariances
 
     def blocks(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
-        """The blocks that Gaussian columns fall into; a column alone is none."""
+        """Blocks of two or more Gaussian columns."""
         if self.full:
             return [tuple(columns)] if len(columns) > 1 else []
         for name in (name for block in self.named for name in block):
@@ -40,7 +40,7 @@ class Covariance:
 
 
 def understand_covariance(said: str) -> Covariance:
-    """Read diagonal, full, or blocks, NAME+NAME with commas between; with common: alike in all.
+    """Parse diagonal, full, or blocks as NAME+NAME,…; `common`: equal in all classes.
 
     >>> understand_covariance("height+weight,age+income").named
     (('height', 'weight'), ('age', 'income'))
@@ -67,31 +67,31 @@ def understand_covariance(said: str) -> Covariance:
 
 AUTOCLASS = "autoclass"
 
-# That a prior of numbers may be worth: integrals are differences of logs that large.
+# Largest weight of a prior in cases: integrals are differences of logs of this size.
 MOST_CASES = 1e6
-FARTHEST = 1e8  # weight × mean² that still leaves eight digits of the scale beside it
-LARGEST_SCALE = 1e12  # beside which squares of the data still have some digits
-FAINTEST = 1e-6  # weight or scale that squares of a class, summed up, do not drown
+FARTHEST = 1e8  # largest weight × mean²/scale that keeps eight digits of the scale
+LARGEST_SCALE = 1e12  # above it squares of the data are lost in rounding
+FAINTEST = 1e-6  # below it weight and scale are lost in sums of squares of a class
 
 
 class Extent(NamedTuple):
-    """How far a column reaches, in its standard deviations."""
+    """Range and resolution of a column, in its standard deviations."""
 
     range: float  # from its lowest to its highest value
-    gap: float  # the least difference of two values
+    gap: float  # smallest difference of two values
 
 
 @dataclass(frozen=True)
 class NumberPrior:
-    """What is thought of means, variances and rates before any data."""
+    """The prior of means, variances and rates."""
 
-    mean: float = 0.0  # m: where means are expected, in standard deviations from the column's
-    weight: float = 0.1  # κ₀: cases that this is worth; by bench/number_prior.py
+    mean: float = 0.0  # m: expected mean, in standard deviations from the column's mean
+    weight: float = 0.1  # κ₀: its weight in cases; chosen by bench/number_prior.py
     degrees: float = 3.0  # ν₀: degrees of freedom of a variance
-    scale: float = 1.0  # its scale, in variances of the column, or of what other columns leave
-    shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
-    covariance: Covariance = field(default=Covariance())  # which columns vary together
-    autoclass: bool = False  # whether all but `shape` follows from how far a column reaches
+    scale: float = 1.0  # its scale, in variances of the column or in residual variances
+    shape: float = 1.01  # of the Gamma prior of a rate, whose mean is that of the column
+    covariance: Covariance = field(default=Covariance())  # blocks of columns
+    autoclass: bool = False  # whether all but `shape` follow from the column's extent
 
     def __post_init__(self) -> None:
         for name in ("weight", "degrees", "scale", "shape"):
@@ -128,21 +128,21 @@ class NumberPrior:
             )
 
     def of_gaussian(self, extent: Extent) -> tuple[float, ...]:
-        """Hyperparameters of a Gaussian whose unit is its column's standard deviation."""
+        """Hyperparameters of a standardised Gaussian column."""
         if not self.autoclass:
             return hyperparameters(self.mean, self.weight, self.degrees / 2.0, self.scale / 2.0)
         # AutoClass has σ log-uniform from a measurement error to half the range. An inverse gamma
-        # is as flat in log σ² above its scale, and falls off after 1/shape of it.
+        # approximates it: flat in log σ² above its scale, with a decay over 1/shape.
         largest = extent.range / 2.0
         smallest = min(extent.gap, largest / np.e)
         shape = 0.5 / float(np.log(largest / smallest))
         return hyperparameters(0.0, _anywhere(extent), shape, smallest**2)
 
     def of_block(self, extents: Sequence[Extent], shape: FloatArray) -> tuple[float, ...]:
-        """The same of d Gaussians together: as many degrees more as they are more.
+        """Hyperparameters of a block of d Gaussians, with one degree of freedom more for each.
 
-        `shape`, (d, d), is what the covariance of a class is expected to be in proportion to. Its
-        factor grows with the degrees, so that the expected precision does not depend on d.
+        The expected covariance of a class is proportional to `shape`, (d, d). The factor grows with
+        the degrees, so that the expected precision does not depend on d.
         """
         d = len(extents)
         if self.autoclass:
@@ -153,22 +153,24 @@ class NumberPrior:
         return joint_normal.block_hyperparameters(d, self.mean, self.weight, degrees, scale)
 
     def of_rate(self, mean: float) -> tuple[float, ...]:
-        """Hyperparameters of a rate, of a column with this mean."""
+        """Hyperparameters of a rate with this mean of the column."""
         return self.shape, self.shape / mean
 
 
 def _anywhere(extent: Extent) -> float:
-    """Cases that a prior of means is worth whose standard deviation is half the range."""
+    """Weight in cases of a prior of means whose standard deviation is half the range."""
     return (2.0 / extent.range) ** 2
 
 
 USUAL_NUMBERS = "mean=0,weight=0.1,degrees=3,scale=1,shape=1.01"
-GRAPH_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # of graphs, stacks and imputing
+GRAPH_NUMBERS = (
+    "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # for graphs, stacks and imputation
+)
 NumberPriorLike: TypeAlias = NumberPrior | str | Mapping[str, float]
 
 
 def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
-    """Read a prior: NAME=NUMBER with commas between; what is not named is as usual.
+    """Parse a prior, NAME=NUMBER,…; parameters that are not named have their defaults.
 
     >>> understand_number_prior("scale=0.25,weight=0.1").scale
     0.25
@@ -200,6 +202,6 @@ def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
     return replace(NumberPrior(), **numbers)
 
 
-# A hidden variable in a graph must be worth more than classes in a class model: with the weight of
-# these, permuted columns that are not normal have one too often.
+# Graphs need a smaller weight than class models: with 0.1, searches too often add a hidden variable
+# to permuted columns that are not normal.
 OF_GRAPHS = understand_number_prior(GRAPH_NUMBERS)

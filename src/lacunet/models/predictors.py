@@ -1,7 +1,7 @@
-"""Covariates that predict the class of a latent class model, and how a person names them.
+"""Covariates that predict the class of a latent class model, and the syntax of `--covariates`.
 
-Rows that show their covariates have the class sizes that these give (`surgery.predicted`); the
-class sizes among the parameters are those over the rows that the model was fitted to.
+The class probabilities of a row follow from its covariates (`surgery.predicted`). The class sizes
+among the parameters are averages over the rows that the model was fitted to.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True)
 class Covariate:
-    """One covariate, and how its values become columns of numbers: one, or one for each state."""
+    """One covariate and its coding: one standardised column, or one for each state."""
 
     name: str  # of its column
-    centre: float = 0.0  # of a number, in the rows that were learned from
+    centre: float = 0.0  # mean of a number in the training rows
     scale: float = 1.0  # its standard deviation there
     states: tuple[State, ...] = ()  # of categories; (): it is a number
-    shown: tuple[int, ...] = ()  # states that these rows showed, the reference first
-    bins: Bins | None = None  # of numbers that the states stand for, if they are bins
+    shown: tuple[int, ...] = ()  # states in the training rows, the reference first
+    bins: Bins | None = None  # of numbers, if the states are bins
 
     @property
     def number(self) -> bool:
@@ -42,21 +42,21 @@ class Covariate:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Texts of the states that were shown, the reference first."""
+        """Labels of the observed states, the reference first."""
         return tuple(label(self.states[k]) for k in self.shown)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What its columns are."""
+        """Titles of its columns."""
         if self.number:
             return (self.name,)
         return tuple(f"{self.name} = {text}" for text in self.labels[1:])
 
     def columns(self, values: Sequence[State]) -> FloatArray:
-        """(values, columns) what values are as columns; NaN of a state that was never shown."""
+        """Coded values, (values, columns); NaN for a state that was not observed."""
         if self.number:
             return (np.array(values, dtype=np.float64)[:, None] - self.centre) / self.scale
-        contrasts = np.eye(len(self.shown))[:, 1:]  # of states against the first
+        contrasts = np.eye(len(self.shown))[:, 1:]  # against the first state
         each = dict(zip(self.labels, contrasts, strict=True))
         unknown = np.full(len(self.shown) - 1, np.nan)
         rows = [each.get(label(value), unknown) for value in values]
@@ -65,34 +65,34 @@ class Covariate:
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """Several covariates as columns of a design, behind that of the intercept."""
+    """Covariates as columns of a design matrix, after the intercept."""
 
     covariates: tuple[Covariate, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of a table."""
+        """Names of the columns of the table."""
         return tuple(covariate.name for covariate in self.covariates)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What the columns of the design are."""
+        """Titles of the columns of the design."""
         return (INTERCEPT, *(title for one in self.covariates for title in one.titles))
 
     @property
     def places(self) -> list[slice]:
-        """Where the columns of each covariate are."""
+        """Slice of the columns of each covariate."""
         ends = np.cumsum([1, *(len(one.titles) for one in self.covariates)]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)]
 
     @property
     def named_places(self) -> tuple[tuple[str, slice], ...]:
-        """The same, with their names."""
+        """Name and slice of each covariate."""
         return tuple(zip(self.names, self.places, strict=True))
 
     @cached_property
     def to_units(self) -> FloatArray:
-        """(p, p) from coefficients of standardised columns to those of the columns as given."""
+        """(p, p) matrix from standardised to original units of coefficients."""
         units = np.eye(len(self.titles))
         for one, place in zip(self.covariates, self.places, strict=True):
             units[place, place] /= one.scale
@@ -102,34 +102,34 @@ class Covariates:
 
 @dataclass(frozen=True, eq=False)
 class Predictors(Covariates):
-    """The log odds of classes, linear in covariates: those of the first class are 0."""
+    """Multinomial logit of classes on covariates; the first class has coefficients 0."""
 
-    variable: str  # whose states the classes are
+    variable: str  # the class variable
     coefficients: FloatArray  # (K, p) of standardised columns: the estimate
-    asked: FloatArray  # (K, p) those that rows are asked with: at the mode of all parameters
+    asked: FloatArray  # (K, p) those of predictions: at the joint mode of all parameters
     coefficient_sd: float  # of the prior: see `Settings.coefficient_sd`
 
     @property
     def predictive(self) -> Self:
-        """The same with the coefficients for posterior predictive queries."""
+        """The predictors with the coefficients of posterior predictive queries."""
         return replace(self, coefficients=self.asked)
 
     @property
     def in_units(self) -> FloatArray:
-        """(K, p) log odds for one unit of each number, and for states against their reference."""
+        """(K, p) log odds per original unit, and for states against their reference."""
         return np.asarray(self.coefficients @ self.to_units.T)
 
     @property
     def free(self) -> int:
-        """How many coefficients vary."""
+        """Number of free coefficients."""
         return (len(self.coefficients) - 1) * len(self.titles)
 
     def sizes(self, matrix: FloatArray) -> FloatArray:
-        """(patterns, K) probability of each class, by a design (patterns, p)."""
+        """Class probabilities (patterns, K) of a design (patterns, p)."""
         return np.asarray(softmax(matrix @ self.coefficients.T, axis=1))
 
     def renumbered(self, order: Sequence[int]) -> Self:
-        """Give the new class k what the old class order[k] had."""
+        """Renumber classes: the new class k is the old class order[k]."""
         each = (x[list(order)] for x in (self.coefficients, self.asked))
         coefficients, asked = (x - x[0] for x in each)
         return replace(self, coefficients=coefficients, asked=asked)
@@ -144,15 +144,15 @@ ARITHMETIC = re.compile(r"[*:^|()]|\*\*|^-|^0$")
 
 @dataclass(frozen=True)
 class CovariateTerm:
-    """One covariate."""
+    """One covariate as the user names it."""
 
     name: str  # of its column
-    categories: bool = False  # whether its values are names of states, even if they are numbers
-    reference: str | None = None  # state that the others are held against; None: the first
+    categories: bool = False  # whether its values are categories, even if they are numbers
+    reference: str | None = None  # reference state; None: the first
 
 
 def understand_terms(given: CovariatesLike, names: Sequence[str]) -> tuple[CovariateTerm, ...]:
-    """Read covariates; a text that is one of `names`, those of the columns, is taken whole.
+    """Parse covariates; a text equal to a column name in `names` is that column.
 
     >>> understand_terms("~ age + C(region, ref=North)", ["age", "region"])[1].reference
     'North'
@@ -168,7 +168,7 @@ def understand_terms(given: CovariatesLike, names: Sequence[str]) -> tuple[Covar
 
 
 def _parts(text: str, names: Sequence[str]) -> list[str]:
-    """Take a text apart, at the signs of a formula or at commas."""
+    """Split a text at the signs of a formula or at commas."""
     if text.strip() in names:
         return [text]
     formula = text.strip().startswith("~")
@@ -183,15 +183,15 @@ def _parts(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _term(text: str, names: Sequence[str]) -> CovariateTerm:
-    """Read one covariate."""
+    """Parse one covariate."""
     if text in names:
         return CovariateTerm(text)
-    if found := CATEGORIES.fullmatch(text):
-        reference = found["ref"]
-        return CovariateTerm(found["name"], True, reference and reference.strip("'\""))
+    if match := CATEGORIES.fullmatch(text):
+        reference = match["ref"]
+        return CovariateTerm(match["name"], True, reference and reference.strip("'\""))
     if ARITHMETIC.search(text):
         raise OptionError(
             f"--covariates: '{text}' is more than the name of a column. Names and C(name) are "
             "understood; for products, powers and logarithms put a column into the table."
         )
-    return CovariateTerm(text)  # the reader of the table says that it has no such column
+    return CovariateTerm(text)  # the table reader reports a missing column

@@ -1,6 +1,6 @@
 """Independent Dirichlet priors, one for each family and parent configuration. CH96 eq. 3.
 
-Priors to average over, and priors to compare the answer with: one grid for both.
+`PriorGrid` has the priors to average over, and those of the sensitivity analysis.
 """
 
 import math
@@ -23,17 +23,16 @@ AVERAGE = "average"  # over strengths of the prior: `prior_grid`
 AUTOCLASS = "autoclass"  # 1 + 1/r of r states (Hanson, Stutz & Cheeseman 1991)
 _NUMBER = r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)"
 RANGE = re.compile(rf"bdeu:{_NUMBER}-{_NUMBER}")
-LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no numbers any more
-
+LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents overflow
 
 # One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
-# 'autoclass' (1 and 1 over the number of states); 'average' (over strengths, to choose by);
-# or a table (or number) for each family, by child.
+# 'autoclass' (1 and 1 over the number of states); 'average' (over strengths, for model choice);
+# or a table or number for each family, by child.
 Alpha: TypeAlias = float | str | Mapping[str, Any]
 
 
 def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
-    """Give the exponents α_ijk that a prior means for a network.
+    """The exponents α_ijk of a prior for a network.
 
     >>> from lacunet.models.network import Variable
     >>> network = Network.build([Variable("a", (0, 1)), Variable("b", (0, 1))], [(), (0,)])
@@ -48,7 +47,7 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
         exponents = layout.prior(1.0 + 1.0 / states)
     else:
         value, is_size = understand_alpha(alpha)
-        sizes = np.diff(layout.offsets)  # 0: its parameters stand at another number of its block
+        sizes = np.diff(layout.offsets)  # 0: another variable has the parameters of its block
         shares = np.repeat(value / np.maximum(sizes, 1) if is_size else [value] * len(sizes), sizes)
         exponents = layout.prior(shares)
     for i, v in enumerate(network.variables):
@@ -62,25 +61,25 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
 
 
 def check_alpha(alpha: Alpha) -> None:
-    """Refuse what is no prior."""
+    """Raise OptionError if a value is not a prior."""
     if not isinstance(alpha, Mapping) and alpha not in (AUTOCLASS, AVERAGE):
         understand_values(alpha)
 
 
 def base_alpha(alpha: Alpha) -> Alpha:
-    """Give the prior that models are fitted with, where the answer averages over several."""
+    """The prior that models are fitted with; scores may average over several."""
     return PAPER_ALPHA if alpha == AVERAGE else alpha
 
 
 def same_whatever_the_number(alpha: Alpha) -> bool:
-    """Whether states of a hidden variable have the same prior, however many there are."""
+    """Whether the prior of hidden states does not depend on their number."""
     if isinstance(alpha, Mapping) or alpha == AUTOCLASS:
         return False
     return not understand_alpha(alpha)[1]
 
 
 def understand_alpha(alpha: float | str) -> tuple[float, bool]:
-    """Give the number, and whether it is a sample size to be spread over a family."""
+    """The number, and whether it is an equivalent sample size to spread over a family."""
     elsewhere = {
         AUTOCLASS: f"{AUTOCLASS} is the prior of latent class models with a number of states each",
         AVERAGE: f"{AVERAGE} is for choosing among candidates, as select and compare do",
@@ -111,9 +110,9 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
 
 
 def understand_values(alpha: float | str) -> tuple[tuple[float, ...], bool]:
-    """Give the numbers that the table of a family is averaged over, and whether they are sizes.
+    """The numbers to average a family's score over, and whether they are sample sizes.
 
-    From 'bdeu:LOW-HIGH' about one for each doubling; of any other prior its one number.
+    'bdeu:LOW-HIGH' has about one for each doubling; other priors have one number.
 
     >>> understand_values("bdeu:1-4"), understand_values("k2")
     (((1.0, 2.0, 4.0), True), ((1.0,), False))
@@ -126,7 +125,7 @@ def understand_values(alpha: float | str) -> tuple[tuple[float, ...], bool]:
 
 
 def _range_of(alpha: float | str) -> tuple[float, float] | None:
-    """Read 'bdeu:LOW-HIGH'; None of any other prior."""
+    """Parse 'bdeu:LOW-HIGH'; None for other priors."""
     range_ = RANGE.fullmatch(str(alpha).strip().lower())
     if range_ is None:
         return None
@@ -140,13 +139,13 @@ def _range_of(alpha: float | str) -> tuple[float, float] | None:
 
 
 def each_alpha(alpha: float | str) -> list[float | str]:
-    """Give the priors that a family is averaged over, each as it would be asked for."""
+    """The priors to average a family's score over, each in the option's syntax."""
     values, is_size = understand_values(alpha)
     return [f"bdeu:{value!r}" if is_size else value for value in values]
 
 
 def scale_alpha(alpha: float | str, factor: float) -> float | str:
-    """Give a prior with so many times the exponents.
+    """Multiply the exponents of a prior by a factor.
 
     >>> scale_alpha("bdeu:10", 0.5), scale_alpha("k2", 2.0), scale_alpha("bdeu:0.5-10", 2.0)
     ('bdeu:5', 2.0, 'bdeu:1-20')
@@ -159,7 +158,7 @@ def scale_alpha(alpha: float | str, factor: float) -> float | str:
 
 
 def describe_alpha(alpha: float | str) -> str:
-    """Say a prior in words.
+    """Describe a prior in words.
 
     >>> describe_alpha("bdeu:10"), describe_alpha("k2")
     ('BDeu, equivalent sample size 10', 'every Dirichlet exponent 1')
@@ -172,7 +171,7 @@ def describe_alpha(alpha: float | str) -> str:
 
 
 def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
-    """Exponents that are given for each family, as a number or a table."""
+    """Exponents from a number or a table for each family."""
     names = [v.name for v in network.variables]
     for name in alpha:
         if name not in names:
@@ -189,8 +188,8 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
                 f"alpha of '{name}' has shape {table.shape}; give a number, or {shape}."
             )
         tables.append(np.broadcast_to(table, shape))
-        own = tables[i][layout.table(layout.learned, i)]  # what is known needs no exponent
-        if not ((own >= LEAST) & (own <= MOST)).all():
+        learned = tables[i][layout.table(layout.learned, i)]  # known cells need no exponent
+        if not ((learned >= LEAST) & (learned <= MOST)).all():
             raise OptionError(
                 f"alpha of '{name}': every exponent must be a number above 0, and from {LEAST:g} "
                 f"to {MOST:g}."
@@ -199,23 +198,23 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
 
 
 def uniform_alpha(layout: Layout, value: float) -> FloatArray:
-    """Give every θ_ijk that is learned the same exponent."""
+    """The same exponent for every learned θ_ijk."""
     return layout.prior(np.full(layout.size, understand_alpha(value)[0]))
 
 
-SCALES = (0.25, 4.0)  # of the variances that classes are expected to have
+SCALES = (0.25, 4.0)  # factors of the expected variances within classes
 
 
 @dataclass(frozen=True)
 class PriorVariant:
-    """The usual prior with factors."""
+    """The default prior multiplied by factors."""
 
-    profiles: float = 1.0  # of the exponents of variables that columns show
-    classes: float = 1.0  # of those of hidden variables: the weights of classes
-    scale: float = 1.0  # of the variances that numbers are expected to have
+    profiles: float = 1.0  # for exponents of observed variables
+    classes: float = 1.0  # for exponents of hidden variables: class weights
+    scale: float = 1.0  # for expected variances of numbers
 
     def of(self, network: Network, alpha: FloatArray) -> FloatArray:
-        """Hyperparameters; what is known, and what has a prior of its own, stays."""
+        """Hyperparameters; known cells and explicit priors stay unchanged."""
         layout, factors = network.layout, np.ones(network.layout.size)
         for i, v in enumerate(network.variables):
             if v.family.tabular and not v.prior:
@@ -226,7 +225,7 @@ class PriorVariant:
 
 @dataclass(frozen=True)
 class Shift:
-    """The same answer with a prior that says more or less: other weights of the variants."""
+    """A sensitivity analysis: other weights of the prior variants."""
 
     what: str  # "strength" or "scale"
     factor: float
@@ -235,20 +234,20 @@ class Shift:
 
 @dataclass(frozen=True)
 class PriorGrid:
-    """Variants of a prior, and how much each counts. S variants; `PriorVariant()` is one."""
+    """S variants of a prior with weights; `PriorVariant()` is one of them."""
 
     variants: tuple[PriorVariant, ...]
-    weights: tuple[float, ...]  # (S,) in the answer, adding up to 1
+    weights: tuple[float, ...]  # (S,) of the average, with sum 1
     shifts: tuple[Shift, ...]
 
     @property
     def base(self) -> int:
-        """The place of the prior under which models are fitted and scored."""
+        """Index of the prior that models are fitted and scored with."""
         return self.variants.index(PriorVariant())
 
     @property
     def averages(self) -> bool:
-        """Whether the answer is more than that of the base."""
+        """Whether other variants than the base have weight."""
         return self.weights[self.base] < 1.0
 
     @property
@@ -262,25 +261,25 @@ class PriorGrid:
 
 
 def log_of(weights: tuple[float, ...]) -> FloatArray:
-    """Logs; −inf of 0."""
+    """Log weights; −inf for 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.array(weights)))
 
 
 def prior_grid(alpha: Alpha, network: Network) -> PriorGrid:
-    """Give the grid of a prior: averaged over two strengths, or one with all exponents as given.
+    """The grid of a prior: an average over two strengths, or one strength.
 
-    Either is compared with half and twice its strength; numbers, with other variances besides.
+    The sensitivity analysis halves and doubles the strength; numbers also get other variances.
     """
     if alpha == AVERAGE:
         strengths = [PriorVariant(profiles=s) for s in (0.25, 0.5, 1.0, 2.0)]
-        half, own, twice = ([0.5, 0.5, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.5, 0.5])
+        half, base, twice = ([0.5, 0.5, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.5, 0.5])
     else:
         strengths = [PriorVariant(s, s) for s in (0.5, 1.0, 2.0)]
-        half, own, twice = np.eye(3).tolist()
+        half, base, twice = np.eye(3).tolist()
     scales = SCALES if any(not v.family.tabular for v in network.variables) else ()
     variants = (*strengths, *(PriorVariant(scale=s) for s in scales))
     none = [0.0] * len(scales)
     shifts = [Shift("strength", 0.5, (*half, *none)), Shift("strength", 2.0, (*twice, *none))]
     shifts += [Shift("scale", s, tuple(float(v.scale == s) for v in variants)) for s in scales]
-    return PriorGrid(variants, (*own, *none), tuple(shifts))
+    return PriorGrid(variants, (*base, *none), tuple(shifts))

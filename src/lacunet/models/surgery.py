@@ -1,7 +1,6 @@
-"""Models made from a model: variables set from outside, with soft evidence, shown, or hidden.
+"""Derived models: interventions, soft evidence, changed visibility, covariates; and random data.
 
-The structure alone holds what is known of a case, so that queries need only a model and a row.
-Also blocks of numbers, whose parameters stand at the first of them, and random data.
+Evidence about a case is encoded in the structure, so that queries need only a model and a row.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,17 +18,17 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import Numbers, State
 
-COVARIATES = "covariates"  # what stands above a class that they predict
+COVARIATES = "covariates"  # name of the parent of a class that covariates predict
 
 
 def without_causes(network: Network, variables: Collection[int]) -> Network:
-    """Cut the edges into some variables: what is set from outside has no other cause."""
+    """Remove the edges into intervened variables."""
     parents = [() if i in variables else pa for i, pa in enumerate(network.parents)]
     return Network(forgotten(network.variables), tuple(parents))
 
 
 def intervened(model: Model, states: Mapping[int, int]) -> Model:
-    """Set variables from outside, do(X = x): cut off from their parents, each is in its state."""
+    """The model after the intervention do(X = x)."""
     tables = model.tables
     for i, k in states.items():
         tables[i] = np.eye(model.network.layout.cards[i])[k]
@@ -37,11 +36,10 @@ def intervened(model: Model, states: Mapping[int, int]) -> Model:
 
 
 def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
-    """Add a soft-evidence node for each variable of which something uncertain is known.
+    """Add a soft-evidence node for each variable with uncertain evidence.
 
-    It is a child that is always seen, with one state; its table is p(evidence | state of the
-    variable), not normalised (Pearl's virtual evidence). These nodes come last, in the order of
-    `likelihoods`.
+    It is an observed child with one state, and its table is p(evidence | state of the variable),
+    not normalised (Pearl's virtual evidence). The nodes come last, in the order of `likelihoods`.
     """
     names = fresh_names(model.network, "witness", len(likelihoods))
     nodes = (Variable(name, (0,)) for name in names)
@@ -53,26 +51,23 @@ def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model
 
 
 def shown(model: Model, variables: Collection[int]) -> Model:
-    """Let hidden variables be seen; the parameters stay."""
-    seen = tuple(
+    """Declare hidden variables observed; the parameters stay."""
+    changed = tuple(
         replace(v, hidden=v.hidden and i not in variables)
         for i, v in enumerate(forgotten(model.network.variables))
     )
-    return _without_prior(model, Network(seen, model.network.parents), model.tables)
+    return _without_prior(model, Network(changed, model.network.parents), model.tables)
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:
     """Declare variables of a model hidden; its parameters stay."""
     network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
-    every = range(len(old.cards))  # stored in another way: hidden variables come last
+    every = range(len(old.cards))  # the storage order changes: hidden variables come last
     return model.moved(network, lambda x: network.layout.flat([old.table(x, i) for i in every]))
 
 
 def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
-    """Declare variables hidden; a number gives them that many states, 1 to k.
-
-    Edges stay as they are. A hidden variable has no names of its own for its states.
-    """
+    """Declare variables hidden; a size k gives them the states 1 to k. Edges stay."""
     for name, size in sizes.items():
         network.index(name)
         if size is not None and size < 1:
@@ -88,7 +83,7 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
 
 
 def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
-    """Give observed variables other states, by name; hidden ones and the edges stay."""
+    """Replace the states of observed variables, by name; hidden variables and edges stay."""
     variables = [
         v if v.hidden else replace(v, states=tuple(states[v.name])) for v in network.variables
     ]
@@ -98,7 +93,7 @@ def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]
 
 
 def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
-    """Put others in the place of the observed variables, in their order; the edges stay."""
+    """Replace the observed variables, in their order; the edges stay."""
     new = dict(zip(network.observed, variables, strict=True))
     if all(v is network.variables[i] for i, v in new.items()):
         return network
@@ -106,26 +101,23 @@ def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
 
 
 def predicted(model: Model, matrix: FloatArray) -> Model:
-    """Put covariates above the class of a model that they predict: a parent that rows show.
+    """Add the covariates as an observed parent of the class that they predict.
 
-    It comes last, with a state for each row of a design, (patterns, p). It has no probability of
-    its own: all is given the covariates.
+    It comes last, with a state for each row of a design, (patterns, p), and has no probability:
+    everything is conditional on the covariates.
     """
     predictors, network, tables = model.predictors, model.network, model.tables
     assert predictors is not None
     root, above = network.index(predictors.variable), len(network.variables)
     tables[root] = predictors.sizes(matrix)
-    seen = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
+    parent = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
     parents = [(above,) if i == root else pa for i, pa in enumerate(network.parents)]
-    whole = Network.build([*forgotten(network.variables), seen], [*parents, ()])
+    whole = Network.build([*forgotten(network.variables), parent], [*parents, ()])
     return replace(_without_prior(model, whole, [*tables, np.ones(len(matrix))]), given=above)
 
 
 def at_given(model: Model, state: int) -> Model:
-    """Give the model of rows that all have this state of what is given, without that variable.
-
-    It is a variable without parents that comes last.
-    """
+    """Condition on a state of the given variable, which comes last, and remove it."""
     network, above, tables = model.network, model.given, model.tables[:-1]
     assert above == len(network.variables) - 1
     for i, parents in enumerate(network.parents[:above]):
@@ -136,42 +128,39 @@ def at_given(model: Model, state: int) -> Model:
 
 
 def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
-    """The same variables with nothing known of their tables: queries learn none."""
+    """Variables without constraints on their tables, which only learning uses."""
     return tuple(replace(v, known=None, tied_to=None) for v in variables)
 
 
 def fresh_names(network: Network, stem: str, number: int) -> list[str]:
-    """Names for new variables that no variable has."""
+    """Unused names for new variables."""
     taken = {v.name for v in network.variables}
     names = (f"{stem} {k}" for k in range(number + len(taken)))
     return [name for name in names if name not in taken][:number]
 
 
 def _without_prior(model: Model, network: Network, tables: list[FloatArray]) -> Model:
-    """Give the tables to a network; queries need no prior, and get exponents of 1.
-
-    Numbers are averaged over what they were averaged over.
-    """
+    """The model of these tables, with exponents 1; numbers keep their posterior."""
     layout, old, averaged = network.layout, model.network.layout, model.averaged
     theta = layout.flat(tables)
     if averaged is not None:
-        of_kind = enumerate(zip(tables, layout.kinds, strict=True))
+        kinds = enumerate(zip(tables, layout.kinds, strict=True))
         averaged = layout.flat(
-            [t if kind.tabular else old.table(averaged, i) for i, (t, kind) in of_kind]
+            [t if kind.tabular else old.table(averaged, i) for i, (t, kind) in kinds]
         )
     return Model(network, theta, np.ones_like(theta), averaged=averaged)
 
 
 def members(network: Network, i: int) -> list[int]:
-    """The variables whose parameters stand at one: itself, a block, or nothing of a block."""
-    name, own = network.variables[i].name, network.variables[i].family.stands_at
-    if own is None:
+    """The variables with parameters at variable i: itself, its whole block, or none."""
+    name, first = network.variables[i].name, network.variables[i].family.stands_at
+    if first is None:
         return [i]
-    return [j for j, v in enumerate(network.variables) if v.family.stands_at == own == name]
+    return [j for j, v in enumerate(network.variables) if v.family.stands_at == first == name]
 
 
 def statistics_of(network: Network, i: int, codes: Mapping[int, CodeArray]) -> FloatArray:
-    """T(x) at variable i, (rows, width), of rows that show all its members."""
+    """T(x) at variable i, (rows, width), of rows with all members observed."""
     if network.variables[i].family.stands_at is None:
         return network.variables[i].statistics_of(codes[i])
     values = [network.variables[j].values_of(codes[j]) for j in members(network, i)]
@@ -179,7 +168,7 @@ def statistics_of(network: Network, i: int, codes: Mapping[int, CodeArray]) -> F
 
 
 def table_of(network: Network, x: FloatArray, i: int) -> FloatArray:
-    """What family i has of a flat vector; of a block, what stands at its first variable."""
+    """The table of family i in a flat vector; for a block, that of its first variable."""
     shared = network.variables[i].family.stands_at
     return network.layout.table(x, i if shared is None else network.index(shared))
 
@@ -189,7 +178,7 @@ NOTHING: Mapping[int, CodeArray] = {}
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows that were drawn; of variables that are numbers, states are the values that occur."""
+    """Drawn rows; the states of numeric variables are the values that occur."""
 
     variables: tuple[Variable, ...]
     codes: CodeArray  # (rows, variables), -1 = missing
@@ -198,7 +187,7 @@ class Drawn:
 def sample_codes(
     model: Model, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
 ) -> CodeArray:
-    """Draw rows of what can be seen of categories, then make holes completely at random.
+    """Draw rows of observed categories, then delete values completely at random.
 
     Returns
     -------
@@ -230,10 +219,10 @@ def sample_cells(
     rng: np.random.Generator,
     fixed: Mapping[int, CodeArray] = NOTHING,
 ) -> FloatArray:
-    """Draw rows of all variables, hidden ones too: (rows, number of variables).
+    """Draw rows of all variables, hidden ones included: (rows, number of variables).
 
-    A category has the number of its state, from 0; a number is itself. Of some variables, which
-    have no parents, `fixed` has the state of every row, (rows,).
+    Categories are state indices, from 0. `fixed` has the states, (rows,), of variables without
+    parents that are not drawn.
     """
     check_rows(rows)
     network = model.network
@@ -243,11 +232,11 @@ def sample_cells(
         if i in fixed:
             codes[:, i] = fixed[i]
             continue
-        configuration = tuple(codes[:, list(network.parents[i])].T)  # numbers are no parents
+        configuration = tuple(codes[:, list(network.parents[i])].T)  # numbers are not parents
         if network.variables[i].family.tabular:
             p = network.layout.table(model.theta, i)[configuration]  # (rows, r_i) or (r_i,)
             codes[:, i] = draw_states(p, rows, rng)
-        elif together := members(network, i):  # a block is drawn where its first number is
+        elif together := members(network, i):  # a block is drawn at its first number
             drawn = draw_numbers(model, i, configuration, rows, rng)
             numbers |= dict(zip(together, drawn.T, strict=True))
     cells = codes.astype(np.float64)
@@ -257,9 +246,9 @@ def sample_cells(
 
 
 def draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
-    """Draw a state for each row, of probabilities (rows, states), or (states,) for all."""
+    """Draw a state for each row with probabilities (rows, states), or (states,) for all."""
     cumulative = np.cumsum(p, axis=-1)
-    # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
+    # Without scaling by the last value, rounding could draw a state beyond the last one.
     u = rng.random(rows) * cumulative[..., -1]
     return np.asarray(np.sum(u[:, None] >= cumulative, axis=-1))
 
@@ -267,35 +256,32 @@ def draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
 def draw_numbers(
     model: Model, i: int, configuration: tuple[IntArray, ...], rows: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw a number, or a block, for each row, given the states of its parents, (rows,) each.
-
-    (rows, 1), or (rows, numbers of the block).
-    """
+    """Draw a number or a block given parent states, (rows,) each: (rows, size of the block)."""
     family = model.network.variables[i].family
     table = model.network.layout.table(model.by_configuration, i)
-    own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
+    each = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
     at_theta = model.averaged is None
     draw = family.draw_values if at_theta else with_prior(family).draw_averaged
-    seen = draw(own, rng).reshape(rows, -1)
+    drawn = draw(each, rng).reshape(rows, -1)
     units = [model.network.variables[j].unit or Unit() for j in members(model.network, i)]
-    return np.stack([unit.values(x) for unit, x in zip(units, seen.T, strict=True)], axis=1)
+    return np.stack([unit.values(x) for unit, x in zip(units, drawn.T, strict=True)], axis=1)
 
 
 def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
-    """Code drawn cells (rows, variables), NaN = missing: numbers by the values that occur."""
+    """Code drawn cells (rows, variables), NaN = missing; numbers by the values that occur."""
     codes = np.where(np.isnan(cells), -1, cells)
-    shown = list(variables)
+    recoded = list(variables)
     for j, v in enumerate(variables):
         if not v.family.tabular:
-            seen = ~np.isnan(cells[:, j])
-            values, codes[seen, j] = np.unique(cells[seen, j], return_inverse=True)
+            observed = ~np.isnan(cells[:, j])
+            values, codes[observed, j] = np.unique(cells[observed, j], return_inverse=True)
             if len(values):
-                shown[j] = replace(v, states=Numbers(values))
-    return Drawn(tuple(shown), np.ascontiguousarray(codes, dtype=np.int32))
+                recoded[j] = replace(v, states=Numbers(values))
+    return Drawn(tuple(recoded), np.ascontiguousarray(codes, dtype=np.int32))
 
 
 def check_rows(rows: int) -> None:
-    """Refuse to draw nothing."""
+    """Raise OptionError unless the number of rows is a positive integer."""
     try:
         number = index(rows)
     except TypeError:

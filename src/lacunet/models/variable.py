@@ -1,4 +1,4 @@
-"""One node of a network: its name, its states or numbers, and what its values mean."""
+"""One node of a network: its name, states or numbers, and likelihood."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from lacunet.runtime.states import NOWHERE, Bins, Numbers, State, label
 
 @dataclass(frozen=True)
 class Variable:
-    """One node."""
+    """One node of a network."""
 
     name: str
-    states: Sequence[State]  # or the values that occur, of a family that is not categorical
+    states: Sequence[State]  # of a number, the values that occur
     hidden: bool = False  # never seen in any data
-    family: Likelihood = CATEGORICAL  # what its values say about its parameters
+    family: Likelihood = CATEGORICAL  # the likelihood
     known: KnownTable | None = None  # numbers of its table that are not learned
     tied_to: str | None = None  # the variable whose table it shares
-    unit: Unit | None = None  # what its values are measured in; None: its family takes its states
+    unit: Unit | None = None  # standardisation of its values; None: not standardised
     prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents α
-    bins: Bins | None = None  # of numbers that its states stand for, if they are bins
-    place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
-    title: str = field(default="", compare=False)  # what it is about, in words, if that is known
+    bins: Bins | None = None  # of numbers, if its states are bins
+    place: int = field(default=NOWHERE, compare=False)  # display position among the variables
+    title: str = field(default="", compare=False)  # description, if known
 
     @property
     def heading(self) -> str:
-        """What pictures and pages call it."""
+        """The display name: title, or name."""
         return self.title or self.name
 
     @property
     def values(self) -> Sequence[State]:
-        """What its family sees of its states."""
+        """Standardised states, the input of the likelihood."""
         return self.states if self.unit is None else self.unit.numbers(self.states)
 
     @cached_property
@@ -53,17 +53,17 @@ class Variable:
         return self.family.statistics(self.values_of(codes))
 
     def values_of(self, codes: CodeArray) -> Any:
-        """What its family sees of some states, (codes,)."""
+        """Standardised values of some states, (codes,)."""
         return np.asarray(self.values)[codes]
 
     @property
     def log_base(self) -> FloatArray:
-        """Log of what of each state's density no parameter moves, (states,)."""
+        """Log h(x) and log Jacobian of each state, (states,)."""
         slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
         return self.family.log_base(self.values) + slope
 
     def summary(self, theta: FloatArray) -> dict[str, FloatArray]:
-        """What a person reads of parameters, (configurations, width), in the unit of the data."""
+        """Parameters to display, (configurations, width), in the unit of the data."""
         return self.family.summary(theta, self.unit or Unit())
 
     def deviations(self, theta: FloatArray) -> FloatArray:
@@ -72,29 +72,29 @@ class Variable:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest number that it can be."""
+        """The lowest and the highest possible number."""
         low, high = (self.unit or Unit()).values(np.array(self.family.ends))
         return float(low), float(high)
 
     @cached_property
     def smallest_gap(self) -> float:
-        """The least difference of two values that occur, in the same unit; 0 of categories."""
+        """Smallest difference of two observed values, in the unit of the data; 0 for categories."""
         if self.unit is None:
             return 0.0
         return float(np.diff(self.values).min(initial=np.inf)) * self.unit.size
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Texts of the states."""
+        """Labels of the states."""
         return tuple(label(s) for s in self.states)
 
     @property
     def to_fill(self) -> Sequence[State]:
-        """What stands in a cell for each state: itself, or a number of its bin."""
+        """The cell value of each state: itself, or the typical number of its bin."""
         return self.states if self.bins is None else Numbers(np.array(self.bins.typical))[:]
 
     def code(self, state: State) -> int:
-        """Find a state by its text, and give its number, from 0."""
+        """The index of a state, found by its label."""
         text, labels = label(state), self.labels
         if self.bins is not None and text not in labels and (code := self.bins.find(text)) >= 0:
             return code

@@ -1,10 +1,9 @@
-"""Networks in files: one list of formats, chosen by the ending of the name.
+"""Network files: formats by file extension.
 
-A format is one module with ``read(text) -> Model`` and ``write(model) -> str``, and one line in
-`FORMATS`; a picture (DOT) is written only. Only the JSON model file holds a prior; the others are
-read with the same α everywhere. `read_model` and `write_model` are for that one format, whatever
-the name of the file.
-Structure and numbers come back exactly, states with their types (`assembly`).
+A format is a module with ``read(text) -> Model`` and ``write(model) -> str``, and an entry in
+`FORMATS`; DOT is written only. Only the JSON model file holds a prior; other formats are read with
+the same α everywhere. `read_model` and `write_model` always use JSON. Structure, numbers and types
+of states round-trip exactly (`assembly`).
 """
 
 import os
@@ -34,11 +33,11 @@ class NetworkFormat:
     """One network format."""
 
     name: str
-    endings: tuple[str, ...]  # an ending of several formats: written as the first of them
-    read: Callable[[str], Model] | None  # None: it is written only
+    endings: tuple[str, ...]  # a shared ending is written as the first of its formats
+    read: Callable[[str], Model] | None  # None: written only
     write: Callable[[Model], str]
-    looks: str  # pattern that a text of this format holds
-    prior: bool = False  # whether it holds α, and what is known of tables
+    looks: str  # pattern that identifies a text of this format
+    prior: bool = False  # whether it holds α and constraints on tables
 
 
 JSON_MODEL = NetworkFormat(
@@ -54,7 +53,7 @@ FORMATS = (
 
 
 def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
-    """Read a network with its parameters; `alpha` is the prior where the file holds none."""
+    """Read a network with its parameters; `alpha` is the prior if the file has none."""
     check_alpha(alpha)
     file_format, model = _read(path, _readable(path))
     if file_format.prior:
@@ -65,7 +64,7 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
 def write_network(model: HeldModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
     """Write a network with its parameters, atomically.
 
-    `say` is told what the format cannot hold: by default that is a warning.
+    `say` receives a message about what the format cannot hold; by default it warns.
     """
     chosen, model = _allowed(path)[0], model_as_shown(model_in(model))
     numbers = [v.name for v in model.network.variables if not v.family.tabular]
@@ -110,7 +109,7 @@ def write_stack(ensemble: HeldEnsemble, path: StrPath) -> None:
 
 
 def check_stack_file(path: StrPath) -> None:
-    """Refuse, before any work is done, a file that could not be written."""
+    """Raise an error early if a stack could not be written to this file."""
     check_file(path)
     ending = Path(path).suffix.lower()
     if ending not in JSON_MODEL.endings:
@@ -126,13 +125,13 @@ def write_model(model: HeldModel, path: StrPath) -> None:
 
 
 def check_network_file(path: StrPath) -> None:
-    """Refuse, before any work is done, a file that could not be written."""
+    """Raise an error early if a network could not be written to this file."""
     check_file(path)
     _allowed(path)
 
 
 def check_holds_numbers(path: StrPath, names: Sequence[str]) -> None:
-    """Refuse a file that could not hold variables that are numbers, if there are any."""
+    """Raise DataError if the format of a file cannot hold numeric variables."""
     chosen = _allowed(path)[0]
     if names and chosen.read is not None and not chosen.prior:
         raise DataError(
@@ -142,7 +141,7 @@ def check_holds_numbers(path: StrPath, names: Sequence[str]) -> None:
 
 
 def _allowed(path: StrPath, formats: Sequence[NetworkFormat] = FORMATS) -> list[NetworkFormat]:
-    """Give the formats that a file of this name may have; name these where there is none."""
+    """The formats with the extension of a file; the error lists `formats`."""
     if Path(path).is_dir():
         raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
     ending = Path(path).suffix.lower()
@@ -169,7 +168,7 @@ def _readable(path: StrPath) -> list[NetworkFormat]:
 
 
 def _read(path: StrPath, allowed: list[NetworkFormat]) -> tuple[NetworkFormat, Model]:
-    """Read a file in one of several formats; whatever is wrong with it, its path is named."""
+    """Read a file in one of several formats; errors name its path."""
     try:
         text = _text(path)
         file_format = _chosen(allowed, text)
@@ -181,7 +180,7 @@ def _read(path: StrPath, allowed: list[NetworkFormat]) -> tuple[NetworkFormat, M
 
 
 def _chosen(allowed: list[NetworkFormat], text: str) -> NetworkFormat:
-    """Judge by content which of several formats it is, and whether it is quite another."""
+    """Choose among formats by content; raise ModelError if it looks like another one."""
     alike = [f for f in FORMATS if f.read is not None and re.search(f.looks, text)]
     both = [f for f in allowed if f in alike]
     if alike and not both:

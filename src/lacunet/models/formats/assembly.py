@@ -1,10 +1,10 @@
-"""From named pieces to a checked model: what every network format shares.
+"""Model assembly for all network formats: structure, tables, and types of states.
 
-A format finds variables, and for each child its parents and its numbers. `connect` makes the
-structure of the names, `check_table` judges one table, and `assemble` does it all. `where` is
-always the place as the user knows it: ``family 'a'``, ``line 12: probability block 'a'``.
+A format parses variables, and parents and numbers of each child. `connect` builds the structure,
+`check_table` validates a table, and `assemble` does both. `where` is the place in the file, for
+messages: ``family 'a'``, ``line 12: probability block 'a'``.
 
-BIF, XMLBIF, XDSL and pyAgrum know states only as texts. A state is written as its label, and the
+BIF, XMLBIF, XDSL and pyAgrum have states as texts only. A state is written as its label, and the
 states of one variable are read by one rule:
 
 - all of them ``true`` or ``false``: bools;
@@ -12,11 +12,11 @@ states of one variable are read by one rule:
 - all of them canonical numbers, not all whole (``0.5``, ``2``): floats;
 - anything else: texts.
 
-Where the rule would not give the states back (the texts ``"1"``, ``"2"``; the floats 1.0, 2.0; a
-mixture), the file also says their types, as a property ``types = text`` or, one for each state,
-``types = int-text``. Hidden variables carry the property ``hidden = true``; other programs skip
-both. States that are bins of numbers have their ``edges`` and a ``typical`` number for each. pgmpy
-marks its latent variables as ``roles = {'latents'}``, and these are hidden too.
+If the rule does not restore the states (the texts ``"1"``, ``"2"``; the floats 1.0, 2.0; a
+mixture), the file also has a property ``types = text`` or, one for each state, ``types =
+int-text``. Hidden variables have the property ``hidden = true``; other programs skip both. Bins of
+numbers have ``edges``, and a ``typical`` number each. Latent variables of pgmpy, with ``roles =
+{'latents'}``, are also hidden.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,8 +33,8 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import Bins, State, label
 
 SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this
-DIGITS = 1e-6  # per state: six printed digits, the fewest that common programs write
-FLOAT_NOISE = 1e-12  # a sum this close to one is rounding of arithmetic, not of printed digits
+DIGITS = 1e-6  # tolerance per state: common programs print at least six digits
+FLOAT_NOISE = 1e-12  # sums this close to one differ by arithmetic rounding only
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Family:
     child: str
     parents: tuple[str, ...]
     where: str
-    entry: Any = None  # what holds its numbers, in the words of the format
+    entry: Any = None  # the format's element with its numbers
 
 
 def connect(
     variables: Sequence[Variable], families: Sequence[Family], kind: str
 ) -> tuple[Network, list[Family]]:
-    """Make the structure; also give the family of each variable, which the format calls `kind`."""
+    """Build the structure; also order families by variable. Messages call a family `kind`."""
     index: dict[str, int] = {}
     for i, v in enumerate(variables):
         if v.name in index:
@@ -93,18 +93,18 @@ def shape(variables: Sequence[Variable]) -> tuple[int, ...]:
 
 
 def tables(model: Model) -> list[tuple[list[Variable], FloatArray]]:
-    """List the variables of each table, and the table."""
+    """List the variables of each table with the table."""
     return list(zip(members(model.network), model.tables, strict=True))
 
 
 def check_table(
     table: FloatArray, where: str, variables: Sequence[Variable] = (), *, rounded: bool = False
 ) -> FloatArray:
-    """Refuse what is no table of conditional distributions (..., r), of these variables, if named.
+    """Raise ModelError unless a table (..., r) holds conditional distributions.
 
-    With `rounded`, for formats in which programs print few digits, a row may miss the sum 1 by
-    1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
-    sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
+    With `rounded`, for formats with few printed digits, row sums may differ from 1 by 1e-6 a state;
+    such rows are normalised. Rows that sum to 1 within 1e-12 are unchanged. Messages name states if
+    `variables` are given.
     """
 
     def place(at: list[int]) -> str:
@@ -134,13 +134,13 @@ def check_table(
 
 
 def parents_reversed(table: FloatArray) -> FloatArray:
-    """The same table with its parents in the opposite order."""
+    """The table with its parents in reverse order."""
     last = table.ndim - 1
     return np.transpose(table, [*reversed(range(last)), last])
 
 
 def check_shape(array: FloatArray, what: str, where: str, needed: tuple[int, ...]) -> FloatArray:
-    """Refuse numbers that are not as many as parents and states ask for."""
+    """Raise ModelError unless an array has the shape of parents and states."""
     if array.shape != needed:
         raise ModelError(
             f"{where}: its {what} has shape {array.shape}, but its parents and states "
@@ -150,7 +150,7 @@ def check_shape(array: FloatArray, what: str, where: str, needed: tuple[int, ...
 
 
 def check_exponents(given: FloatArray, where: str, what: str = "alpha") -> FloatArray:
-    """Refuse what is no prior, or posterior, of a family."""
+    """Raise ModelError unless all exponents of a prior or posterior are positive."""
     if not (np.isfinite(given).all() and (given > 0).all()):
         raise ModelError(f"{where}: every {what} must be a number above 0.")
     return given
@@ -163,21 +163,18 @@ def assemble(
     read: Callable[[Family, Sequence[Variable]], FloatArray],
     alpha: float = PAPER_ALPHA,
 ) -> Model:
-    """Connect the families, and `read` and check the table of each, as printed, by its variables.
-
-    The model has the same α everywhere.
-    """
+    """Build a model with the same α everywhere; `read` parses the table of each family."""
     network, ordered = connect(variables, families, kind)
     cards = [len(v.states) for v in network.variables]
     check_table_sizes([v.name for v in network.variables], cards, network.parents)
     both = list(zip(ordered, members(network), strict=True))
     given = [read(family, its) for family, its in both]
-    # All rows at once: only tables with a row that is not a distribution as it is are judged
+    # All rows at once, for speed: `check_table` runs only for tables with a bad or rounded row.
     flat = np.concatenate([table.reshape(-1) for table in given])
     rows = [table.size // table.shape[-1] for table in given]
     widths = np.repeat([table.shape[-1] for table in given], rows)
     starts = np.cumsum(widths) - widths
-    with np.errstate(invalid="ignore"):  # NaN and infinity have no sum near 1
+    with np.errstate(invalid="ignore"):  # sums of NaN and infinity are bad rows
         sums = np.add.reduceat(flat, starts)
     bad = ~(np.abs(sums - 1.0) <= FLOAT_NOISE) | (np.minimum.reduceat(flat, starts) < 0.0)
     for k in np.unique(np.repeat(np.arange(len(given)), rows)[bad]).tolist():
@@ -188,7 +185,7 @@ def assemble(
 
 
 def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> FloatArray:
-    """Read printed numbers into the table of some variables; their count must be right."""
+    """Parse printed numbers into a table of the given variables."""
     values = [number(word, where) for word in words]
     sizes = shape(variables)
     needed = int(np.prod(sizes, dtype=np.int64))
@@ -204,7 +201,7 @@ def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> 
 
 
 def number(word: str, where: str) -> float:
-    """Read one printed number."""
+    """Parse one printed number."""
     try:
         return float(word)
     except ValueError:
@@ -213,7 +210,7 @@ def number(word: str, where: str) -> float:
         ) from None
 
 
-# States as texts, and back with their types
+# States as texts, and their types
 
 HIDDEN, TYPES = "hidden", "types"
 EDGES, TYPICAL = "edges", "typical"
@@ -221,34 +218,34 @@ PGMPY_LATENT = "'latents'"
 
 
 def to_properties(variable: Variable) -> dict[str, str]:
-    """Properties of a variable that a file must hold beside its name and labels."""
-    own = {HIDDEN: "true"} if variable.hidden else {}
+    """Properties of a variable in a file, besides its name and labels."""
+    extra = {HIDDEN: "true"} if variable.hidden else {}
     kinds = [_kind(s) for s in variable.states]
     if kinds != [_kind(s) for s in guess(variable.labels)]:
-        own[TYPES] = kinds[0] if len(set(kinds)) == 1 else "-".join(kinds)
+        extra[TYPES] = kinds[0] if len(set(kinds)) == 1 else "-".join(kinds)
     if variable.bins is not None:
-        own[EDGES] = ":".join(map(repr, variable.bins.edges))
-        own[TYPICAL] = ":".join(map(repr, variable.bins.typical))
-    return own
+        extra[EDGES] = ":".join(map(repr, variable.bins.edges))
+        extra[TYPICAL] = ":".join(map(repr, variable.bins.typical))
+    return extra
 
 
 def properties(texts: Iterable[str]) -> dict[str, str]:
-    """Read properties that are written as ``key = value``."""
+    """Parse properties written as ``key = value``."""
     pairs = [text.partition("=") for text in texts]
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def variable(name: str, labels: Sequence[str], own: Mapping[str, str], where: str) -> Variable:
-    """Make the variable of a file, with its own properties; those of other programs are skipped."""
-    hidden = own.get(HIDDEN, "true" if PGMPY_LATENT in own.get("roles", "") else "false")
+def variable(name: str, labels: Sequence[str], extra: Mapping[str, str], where: str) -> Variable:
+    """Make a variable from labels and properties; properties of other programs are ignored."""
+    hidden = extra.get(HIDDEN, "true" if PGMPY_LATENT in extra.get("roles", "") else "false")
     if hidden not in ("true", "false"):
         raise ModelError(f"{where}: its property hidden is '{hidden}'. It must be true or false.")
-    states = _typed(labels, own[TYPES], where) if TYPES in own else guess(labels)
+    states = _typed(labels, extra[TYPES], where) if TYPES in extra else guess(labels)
     bins = None
-    if EDGES in own:
+    if EDGES in extra:
         try:
             bins = Bins(
-                *(tuple(map(float, own.get(key, "").split(":"))) for key in (EDGES, TYPICAL))
+                *(tuple(map(float, extra.get(key, "").split(":"))) for key in (EDGES, TYPICAL))
             )
         except (ValueError, OptionError):
             raise ModelError(
@@ -259,14 +256,14 @@ def variable(name: str, labels: Sequence[str], own: Mapping[str, str], where: st
 
 
 def guess(labels: Sequence[str]) -> tuple[State, ...]:
-    """Give states their types by the rule above.
+    """Infer the types of states by the rule above.
 
     >>> guess(["1", "2"]), guess(["1", "2.5"]), guess(["true", "false"]), guess(["1", "two"])
     ((1, 2), (1.0, 2.5), (True, False), ('1', 'two'))
     """
     if labels and set(labels) <= {"true", "false"}:
         return tuple(text == "true" for text in labels)
-    if not labels or not labels[0][-1:].isdigit():  # a number that is written out ends in a digit
+    if not labels or not labels[0][-1:].isdigit():  # a printed number ends in a digit
         return tuple(labels)
     for kind in (int, float):
         try:
@@ -287,7 +284,7 @@ def _kind(state: State) -> str:
 
 
 def _typed(labels: Sequence[str], types: str, where: str) -> tuple[State, ...]:
-    """Give states the types that a file names."""
+    """Convert labels to the types in a file."""
     read: dict[str, Callable[[str], State]] = {
         "text": str, "bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float
     }  # fmt: skip

@@ -6,17 +6,16 @@ r"""The Interchange Format (BIF), as JavaBayes, bnlearn, pgmpy and pyAgrum write
     variable rain { type discrete [ 2 ] { no, yes }; property hidden = true ; }
     probability ( wet | rain, sprinkler ) { ( no, on ) 0.1, 0.9; ... }
 
-Read: ``//`` and ``/* */`` comments, commas or not, ``table`` (the child varies slowest, the last
-parent fastest: the format's rule, and that of pgmpy and pyAgrum), rows by parent states,
-``default`` for the rows not given, properties. Rows may miss the sum 1 by rounded digits only
-(see `check_table`).
+The reader accepts ``//`` and ``/* */`` comments, optional commas, ``table`` (the child varies
+slowest, the last parent fastest, as in pgmpy and pyAgrum), rows by parent states, ``default`` for
+other rows, and properties. Row sums may differ from 1 by rounded digits (see `check_table`).
 
-Names are bare words. One with spaces, quotes, brackets, commas or ``;`` is written in double
-quotes with ``\\``, ``\"``, ``\n``, ``\r`` and ``\t`` escaped; we read that back, pgmpy and pyAgrum
-do not. pgmpy writes such names bare, with commas between them; we read that too.
+Names are bare words. A name with spaces, quotes, brackets, commas or ``;`` is written in double
+quotes with ``\\``, ``\"``, ``\n``, ``\r`` and ``\t`` escaped. Lacunet reads these; pgmpy and
+pyAgrum do not. Lacunet also reads such names bare, with commas between them, as pgmpy writes them.
 
-Rows of a block that are written as programs write them are one token, and read at once: this makes
-large files quick to read. All else, mistakes included, is read word by word.
+For speed, all rows of a block in the common form are one token, and parsed at once. All other
+blocks, invalid ones included, are parsed word by word.
 """
 
 import math
@@ -56,18 +55,18 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 UNESCAPE = {escaped[1]: char for char, escaped in ESCAPES.items()}
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 KIND = "probability block"
-# Atomic: what was taken for space or a comment is not taken apart again, however long it is.
+# Atomic groups prevent backtracking into long spaces and comments.
 LOOKS = r"\A(?>\s+|//[^\n]*+|/\*(?s:.*?)\*/)*+(network|variable)\b"
 
 
 def write(model: Model) -> str:
-    """Give the text of a BIF file."""
+    """The text of a BIF file."""
     blocks = ["network lacunet {\n}\n"]
     for v in model.network.variables:
-        own = "".join(f"  property {k} = {value} ;\n" for k, value in to_properties(v).items())
+        lines = "".join(f"  property {k} = {value} ;\n" for k, value in to_properties(v).items())
         states = ", ".join(map(_quote, v.labels))
         kind = f"  type discrete [ {len(v.states)} ] {{ {states} }};\n"
-        blocks.append(f"variable {_quote(v.name)} {{\n{kind}{own}}}\n")
+        blocks.append(f"variable {_quote(v.name)} {{\n{kind}{lines}}}\n")
     for (*parents, child), table in tables(model):
         given = f" | {', '.join(_quote(p.name) for p in parents)}" if parents else ""
         labels = product(*(map(_quote, p.labels) for p in parents))
@@ -111,21 +110,21 @@ def _refuse(token: Token, what: str) -> NoReturn:
 
 
 def _text(token: Token) -> str:
-    """The text that is meant: of a quoted one without its quotes."""
+    """The text of a token, without quotes and escapes."""
     if token.lastgroup != "quoted":
         return token[0]
     return ESCAPED.sub(lambda e: UNESCAPE.get(e[1], e[0]), token["quoted"])
 
 
 def _name(tokens: Sequence[Token]) -> str:
-    """One token, or several that a program left bare: then as they stand in the file."""
+    """The text of one token, or of several bare ones as in the file."""
     if len(tokens) < 2:
         return _text(tokens[0]) if tokens else ""
     return tokens[0].string[tokens[0].start() : tokens[-1].end()]
 
 
 def _items(tokens: Sequence[Token], fits: Callable[[list[str]], bool]) -> list[str]:
-    """Names between commas if that fits, else every word by itself."""
+    """Names between commas if these fit, otherwise single words."""
     groups: list[list[Token]] = [[]]
     for token in tokens:
         if token[0] == ",":
@@ -215,8 +214,8 @@ def _variable(block: _Block) -> Variable:
             )
     if labels is None:
         raise ModelError(f"{where} has no type. Add: type discrete [ 2 ] {{ no, yes }};")
-    own = properties(_name(entry[1:]) for entry in block.entries if entry[0][0] == "property")
-    return variable(name, labels, own, where)
+    extra = properties(_name(entry[1:]) for entry in block.entries if entry[0][0] == "property")
+    return variable(name, labels, extra, where)
 
 
 def _states(entry: list[Token], where: str) -> list[str]:
@@ -333,7 +332,7 @@ def _configuration(
 
 
 def _table_at_once(rows: Sequence[str], variables: Sequence[Variable]) -> FloatArray | None:
-    """Read one table, or rows by parent states; None if they are not in the common form."""
+    """Parse a table or rows by parent states at once; None if not in the common form."""
     parents, (*sizes, states) = variables[:-1], shape(variables)
     try:
         if rows[0].startswith("table"):
@@ -348,8 +347,7 @@ def _table_at_once(rows: Sequence[str], variables: Sequence[Variable]) -> FloatA
         places = np.zeros(len(rows), dtype=np.int64)
         for k, parent in enumerate(parents):
             codes = {text: code for code, text in enumerate(parent.labels)}
-            own = [codes[name] for name in names[k :: len(parents)]]
-            places = places * len(codes) + own
+            places = places * len(codes) + [codes[name] for name in names[k :: len(parents)]]
         if not parents or not np.array_equal(np.sort(places), np.arange(math.prod(sizes))):
             return None
         return table[np.argsort(places)].reshape(*sizes, states)

@@ -1,4 +1,4 @@
-"""Networks of other packages: networkx, pgmpy and pyAgrum; and DOT, a picture for Graphviz."""
+"""Conversion to and from networkx, pgmpy and pyAgrum; DOT files for Graphviz."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,29 +26,29 @@ from lacunet.runtime.arrays import FloatArray
 
 
 def warn(words: str) -> None:
-    """Give a warning of Python."""
+    """Issue a Python warning."""
     warnings.warn(words, UserWarning, stacklevel=4)
 
 
 def predictors_lost(name: str, predictors: Predictors) -> str:
-    """Say what a format loses that knows no covariates."""
-    who = ", ".join(f"'{one}'" for one in predictors.names) or "covariates"
+    """The message about a format without covariates."""
+    names = ", ".join(f"'{one}'" for one in predictors.names) or "covariates"
     return (
-        f"{name} holds the classes with their sizes over all rows, but not that {who} predict "
+        f"{name} holds the classes with their sizes over all rows, but not that {names} predict "
         "them. A .json file does."
     )
 
 
 def to_hand_over(model: HeldModel, name: str) -> Model:
-    """Give a model to another package, in the order that people see; say what that cannot hold."""
-    found = model_as_shown(model_in(model))
-    if found.predictors is not None:
-        warn(predictors_lost(name, found.predictors))
-    return found
+    """The model in display order for another package; warn that it loses covariates."""
+    exported = model_as_shown(model_in(model))
+    if exported.predictors is not None:
+        warn(predictors_lost(name, exported.predictors))
+    return exported
 
 
 def to_networkx(model: HeldModel) -> Any:
-    """Give the model as a networkx.DiGraph."""
+    """Convert the model to a networkx.DiGraph."""
     model = to_hand_over(model, "networkx")
     graph = require("networkx", error=ModelError).DiGraph()
     for i, ((*parents, child), table) in enumerate(assembly.tables(model)):
@@ -66,11 +66,10 @@ def to_networkx(model: HeldModel) -> Any:
 
 
 def from_networkx(graph: Any, alpha: float = PAPER_ALPHA) -> Model:
-    """Read a networkx.DiGraph with ``states`` and ``table`` at each node.
+    """Convert a networkx.DiGraph with ``states`` and ``table`` at each node.
 
-    Without ``parents``, the order of the edges into a node is that of its table's axes; without
-    ``hidden`` a variable is observed; without ``alpha`` its prior is `alpha`, one number or an
-    array.
+    Without ``parents``, the axes of a table follow the order of the edges into the node. Without
+    ``hidden`` a variable is observed; without ``alpha`` its prior is `alpha`.
     """
     require("networkx", error=ModelError)
     check_alpha(alpha)
@@ -126,7 +125,7 @@ def _alpha(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
 
 
 def to_pgmpy(model: HeldModel) -> Any:
-    """Give the model as a pgmpy DiscreteBayesianNetwork."""
+    """Convert the model to a pgmpy DiscreteBayesianNetwork."""
     model = to_hand_over(model, "pgmpy")
     network = model.network
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
@@ -150,7 +149,7 @@ def to_pgmpy(model: HeldModel) -> Any:
 
 
 def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
-    """Read a pgmpy DiscreteBayesianNetwork, with the same exponent `alpha` everywhere."""
+    """Convert a pgmpy DiscreteBayesianNetwork, with the same exponent `alpha` everywhere."""
     require("pgmpy", error=ModelError)
     if not (hasattr(other, "get_cpds") and hasattr(other, "latents")):
         raise ModelError(f"{other!r} is not a pgmpy DiscreteBayesianNetwork. Give one.")
@@ -174,7 +173,7 @@ def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
 
 
 def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
-    """Give the table in the order of states of the network: a CPD may order its parents' anew."""
+    """The table with the network's order of states; a CPD may order parent states differently."""
     cpd, (*parents, child) = family.entry, variables
     table = np.asarray(cpd.values, dtype=np.float64)  # child first, then parents
     for axis, ours in enumerate((child, *parents)):
@@ -224,11 +223,11 @@ def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     return assemble(variables, families, "node", lambda family, _: family.entry, alpha)
 
 
-ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})  # all else stands for itself
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})  # other characters need no escape
 
 
 def write(model: Model) -> str:
-    """Give the text of a DOT file; hidden variables have dashed borders."""
+    """The text of a DOT file; hidden variables have dashed borders."""
     variables, parents = model.network.variables, model.network.parents
     names = [_quote(v.name) for v in variables]
     lines = ["digraph lacunet {", '  node [shape=box, style="rounded"];']

@@ -9,17 +9,16 @@
                    "alpha": same shape or one number, "posterior": same shape,
                    "fixed": true, "tied_to": another child, "zeros": [{"state", "given"}]}, ...]}
 
-States that are bins of numbers have the edges between them, and a number that stands for each.
-A fixed table is never learned, and has no prior. A tied one is that of another child. A zero is a
-state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
-A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
-their means; "table" is the estimate. Numbers are written with all their digits, so that a file
-reads back exactly. `lacunet-model/2` also has variables that are numbers, whose tables, priors and
-posteriors are nested by parents, then by the places of the likelihood; `lacunet-model/3` has
-classes that covariates predict (`json_variables`).
+Bins of numbers have the edges between them, and a typical number each. A fixed table is not learned
+and has no prior. A tied table is that of another child. A zero is an impossible state, given the
+states of some parents by name ("given": {"sex": "male"}). A fitted model has "posterior", the
+exponents given the data; predictions use their means, and "table" is the estimate. Numbers have all
+digits, so that files round-trip exactly. `lacunet-model/2` also has numeric variables, whose
+tables, priors and posteriors are nested by parents, then by the places of the likelihood.
+`lacunet-model/3` has classes that covariates predict (`json_variables`).
 
-A stack, `lacunet-stack/1`, holds models of the same columns, and their weights. It is written
-without any space. A member with numbers has the posterior that they are averaged over.
+A stack, `lacunet-stack/1`, holds weighted models of the same columns, without white space. A member
+with numbers has the posterior of its predictive distributions.
 
 ::
 
@@ -64,27 +63,27 @@ STACK = "lacunet-stack/1"
 
 
 def write(model: Model) -> str:
-    """Give the text of a model file."""
+    """The text of a model file."""
     return json.dumps(document_of(model), indent=1, ensure_ascii=False) + "\n"
 
 
 def document_of(model: Model) -> dict[str, Any]:
-    """Give what a model file holds."""
+    """The document of a model file."""
     network, layout = model.network, model.network.layout
-    known = model.averaged if model.posterior is None else model.posterior
+    posterior = model.averaged if model.posterior is None else model.posterior
     alpha, families = layout.pooled(model.alpha), []
     for i, (*parents, child) in enumerate(assembly.members(network)):
-        own, learned = layout.table(alpha, i), layout.table(layout.learned, i)
+        exponents, learned = layout.table(alpha, i), layout.table(layout.learned, i)
         entry: dict[str, Any] = {
             "child": child.name,
             "parents": [p.name for p in parents],
             "table": layout.table(model.theta, i).tolist(),
         }
-        if learned.any():  # one exponent, if all are the same
-            first = float(own[learned][0])
-            entry["alpha"] = first if np.all(own[learned] == first) else own.tolist()
-        if known is not None:
-            entry["posterior"] = layout.table(known, i).tolist()
+        if learned.any():  # one exponent if all are equal
+            first = float(exponents[learned][0])
+            entry["alpha"] = first if np.all(exponents[learned] == first) else exponents.tolist()
+        if posterior is not None:
+            entry["posterior"] = layout.table(posterior, i).tolist()
         families.append({**entry, **_known_entry(child, parents)})
     document = {
         "format": FORMAT if layout.tabular else WITH_NUMBERS,
@@ -97,7 +96,7 @@ def document_of(model: Model) -> dict[str, Any]:
 
 
 def _known_entry(child: Variable, parents: Sequence[Variable]) -> dict[str, Any]:
-    """What is known of a table whatever the data say."""
+    """The constraints on a table."""
     entry: dict[str, Any] = {} if child.tied_to is None else {"tied_to": child.tied_to}
     if child.known is None:
         return entry
@@ -112,7 +111,7 @@ def read(text: str) -> Model:
 
 
 def read_json(text: str) -> Any:
-    """Read JSON; where it is none, say what may be the matter."""
+    """Parse JSON; errors name a likely cause."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -120,14 +119,14 @@ def read_json(text: str) -> Any:
             f"line {error.lineno}: this is not valid JSON ({error.msg}). "
             "The file may be cut off, or be another format."
         ) from None
-    except (RecursionError, ValueError) as error:  # nested too deep, or a number with no end
+    except (RecursionError, ValueError) as error:  # nested too deep, or a huge number
         raise ModelError(
             f"this is not a model file: it cannot be read as JSON ({error})."
         ) from None
 
 
 def model_of(document: Any) -> Model:
-    """Give the model that a file holds."""
+    """The model of a document."""
     file_format = document.get("format") if isinstance(document, dict) else None
     if file_format == STACK:
         raise ModelError(
@@ -176,19 +175,19 @@ def _numbers(family: Family, what: str, shape: tuple[int, ...]) -> FloatArray:
         if not all_numbers(value):
             raise TypeError
         return np.array(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
+    except (TypeError, ValueError, OverflowError):  # texts, ragged lists, huge integers
         raise ModelError(
             f"{family.where}: its {what} is not a nested list of numbers of shape {shape}."
         ) from None
 
 
 def _table(family: Family, shape: tuple[int, ...], kind: Likelihood) -> FloatArray:
-    """Read a table of θ, and refuse numbers that are no parameters."""
+    """Read a table of θ, and check its parameters."""
     where = family.where
     table = assembly.check_shape(_numbers(family, "table", shape), "table", where, shape)
     if kind.tabular:
         return assembly.check_table(table, where)
-    if not table.size:  # its parameters stand elsewhere
+    if not table.size:  # another variable has the parameters of its block
         return table
     theta, at = table.reshape(-1), Segment.of_table(kind, table.size // shape[-1], shape[-1])
     valid = np.isfinite(theta).all() and kind.allows(theta, at)
@@ -198,7 +197,7 @@ def _table(family: Family, shape: tuple[int, ...], kind: Likelihood) -> FloatArr
 
 
 def _exponents(network: Network, families: Sequence[Family], what: str) -> FloatArray:
-    """Read the prior, or the posterior, of what is learned; (size,)."""
+    """Read the prior or the posterior of learned parameters, (size,)."""
     layout, tables = network.layout, []
     for i, family in enumerate(families):
         shape, learned = tuple(layout.shape(i)), layout.table(layout.learned, i)
@@ -220,7 +219,7 @@ def _exponents(network: Network, families: Sequence[Family], what: str) -> Float
 
 
 def _check_prior(table: FloatArray, kind: Likelihood, where: str, what: str) -> None:
-    """Refuse hyperparameters that no distribution has, (..., width)."""
+    """Raise ModelError unless hyperparameters (..., width) are those of a proper prior."""
     at = Segment.of_table(kind, table.size // table.shape[-1], table.shape[-1])
     with np.errstate(all="ignore"):
         integral = with_prior(kind).log_integral(table.reshape(1, -1), at)
@@ -231,7 +230,7 @@ def _check_prior(table: FloatArray, kind: Likelihood, where: str, what: str) -> 
 def _with_known(
     network: Network, families: Sequence[Family], tables: Sequence[FloatArray]
 ) -> Network:
-    """Give a network what its families say of their tables: fixed, tied to another, with zeros."""
+    """The network with the constraints in its families' entries: fixed, tied, with zeros."""
     variables = []
     for family, (*parents, child), table in zip(
         families, assembly.members(network), tables, strict=True
@@ -266,7 +265,7 @@ def _is_zero(zero: Any) -> bool:
 
 
 def _check_known_kept(network: Network, theta: FloatArray) -> None:
-    """Refuse parameters that are not as is known: zeros that are none, tied tables that differ."""
+    """Raise ModelError if parameters violate zeros, fixed tables or ties."""
     layout = network.layout
     given = theta if layout.given is None else layout.given
     kept = np.where(layout.learned, theta == theta[layout.slots], theta == given)
@@ -279,7 +278,7 @@ def _check_known_kept(network: Network, theta: FloatArray) -> None:
 
 
 def write_stack(ensemble: Ensemble) -> str:
-    """Give the text of the file of a stack."""
+    """The text of the file of a stack."""
     members = [
         {"name": m.name, "weight": m.weight, "model": document_of(model_as_shown(m.model))}
         for m in ensemble.members
@@ -294,12 +293,12 @@ def write_stack(ensemble: Ensemble) -> str:
 
 
 def is_stack(document: Any) -> bool:
-    """Tell a stack from a model."""
+    """Whether a document is a stack."""
     return isinstance(document, dict) and document.get("format") == STACK
 
 
 def ensemble_of(document: Any) -> Ensemble:
-    """Give the stack that a file holds; every mistake is a ModelError that names the place."""
+    """The stack of a document; every mistake is a ModelError that names the place."""
     entries = get_list(document, "members", "the file")
     if not entries:
         raise ModelError('"members" of the file is empty. A stack has one member at least.')

@@ -1,4 +1,4 @@
-"""Variables and covariates of a JSON model file, to and from what it says of them.
+"""Variables and covariates of a JSON model file.
 
 ::
 
@@ -12,14 +12,14 @@
         "coefficients": (classes, columns), "asked": the same shape,
         "coefficient_sd": of the prior}
 
-Of a number, "range" are the lowest and the highest value that the data showed, without decimal
-points if all values were whole; binomial scores also have "most", blocks "members", and Gaussians
-whose covariance all configurations share "common": true.
+For a number, "range" is the lowest and the highest observed value, without decimal points if all
+values were whole. Binomial scores also have "most", and blocks have "members". Gaussians with one
+covariance for all configurations have "common": true.
 
-The log odds of a class against the first are its coefficients times (1, columns of the covariates):
-of a number (x − centre)/scale; of categories one column for each state that was shown but the
-reference, 1 where a row has it. "coefficients" are the estimate, "asked" those at the mode of all
-parameters, which rows are asked with.
+The log odds of a class against the first are its coefficients times (1, columns of the covariates).
+A number has the column (x − centre)/scale; categories have an indicator column for each observed
+state except the reference. "coefficients" are the estimate; "asked" are the coefficients for
+predictions, at the joint mode of all parameters.
 """
 
 import math
@@ -42,14 +42,14 @@ FAMILIES: dict[str, Likelihood] = {f.name: f for f in (GAUSSIAN, POISSON)}
 
 
 def get(entry: Any, key: str, where: str) -> Any:
-    """Give what an entry has to have."""
+    """The value of a required key."""
     if not isinstance(entry, dict) or key not in entry:
         raise ModelError(f'{where} has no "{key}".')
     return entry[key]
 
 
 def get_list(entry: Any, key: str, where: str) -> list[Any]:
-    """Give a list that an entry has to have."""
+    """The value of a required key, which must be a list."""
     value = get(entry, key, where)
     if not isinstance(value, list):
         raise ModelError(f'"{key}" of {where} must be a list.')
@@ -57,7 +57,7 @@ def get_list(entry: Any, key: str, where: str) -> list[Any]:
 
 
 def get_flag(entry: dict[str, Any], key: str, where: str) -> bool:
-    """Give true or false, which is false where nothing is said; `where` ends in its sign."""
+    """The value of an optional key, true or false; `where` includes its punctuation."""
     value = entry.get(key, False)
     if not isinstance(value, bool):
         raise ModelError(f'{where} "{key}" is {value!r}. It must be true or false.')
@@ -65,7 +65,7 @@ def get_flag(entry: dict[str, Any], key: str, where: str) -> bool:
 
 
 def all_numbers(value: Any) -> bool:
-    """Whether nested lists hold nothing but numbers."""
+    """Whether nested lists contain only numbers."""
     if isinstance(value, list):
         return all(map(all_numbers, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -80,7 +80,7 @@ def _check_states(states: Iterable[Any], where: str) -> None:
 
 
 def _read_bins(entry: Any, name: str) -> Bins | None:
-    """Read the edges that numbers are cut at, and what stands for each bin."""
+    """Read the edges and typical numbers of bins."""
     if "bins" not in entry:
         return None
     where = f"\"bins\" of variable '{name}'"
@@ -98,18 +98,18 @@ def _bins_entry(bins: Bins | None) -> dict[str, Any]:
 
 
 def write_variable(v: Variable) -> dict[str, Any]:
-    """Give the entry of a variable."""
+    """The entry of a variable."""
     title = {"title": v.title} if v.title else {}
     if v.family.tabular:
         entry = {"name": v.name, "states": list(v.states), "hidden": v.hidden, **title}
         return {**entry, **_bins_entry(v.bins)}
-    own = {key: getattr(v.family, key, None) for key in ("most", "members", "common")}
-    own["members"] = own["members"] and list(own["members"])
+    extra = {key: getattr(v.family, key, None) for key in ("most", "members", "common")}
+    extra["members"] = extra["members"] and list(extra["members"])
     return {
         "name": v.name,
         "hidden": v.hidden,
         "family": v.family.name,
-        **{key: value for key, value in own.items() if value},
+        **{key: value for key, value in extra.items() if value},
         "range": [v.states[0], v.states[-1]],
         "unit": asdict(v.unit or Unit()),
         **title,
@@ -151,7 +151,7 @@ def _read_number(entry: dict[str, Any], name: str, where: str) -> Variable:
     finite = np.isfinite([low, high, unit.origin, unit.size]).all()
     if not (finite and unit.size > 0 and low < high):
         raise ModelError(f"{where}: its range must go up, and its unit have a size above 0.")
-    whole = isinstance(first, int) and isinstance(last, int)  # written so if all values are
+    whole = isinstance(first, int) and isinstance(last, int)  # as written if all values are whole
     ends = (first, last) if whole else (low, high)
     return Variable(name, ends, family=family, unit=unit)
 
@@ -175,7 +175,7 @@ def _read_family(entry: dict[str, Any], name: str, where: str) -> Likelihood:
 
 
 def write_predictors(predictors: Predictors) -> dict[str, Any]:
-    """Give the entry of covariates that predict classes."""
+    """The entry of covariates that predict classes."""
     entry = {
         "class": predictors.variable,
         "covariates": [_covariate_entry(one) for one in predictors.covariates],
@@ -240,11 +240,11 @@ def _read_covariate(entry: Any) -> Covariate:
 
 
 def _read_coefficients(entry: Any, what: str, where: str, shape: tuple[int, int]) -> FloatArray:
-    """Read coefficients, those of the first class 0."""
+    """Read coefficients; those of the first class must be 0."""
     given = get_list(entry, what, where)
     try:
         x = np.array(given, dtype=np.float64) if all_numbers(given) else None
-    except (ValueError, OverflowError):  # ragged lists, endless integers
+    except (ValueError, OverflowError):  # ragged lists, huge integers
         x = None
     if x is None or x.shape != shape or not np.isfinite(x).all() or x[0].any():
         raise ModelError(

@@ -1,14 +1,12 @@
-"""The kinds of XDSL nodes that are read, each expanded to its full table.
+"""XDSL, the format of GeNIe and SMILE, which pgmpy and pyAgrum also write.
 
-``<cpt>`` holds its numbers. ``<deterministic>`` names the state of the node for every combination
-of its parents' states (``<resultingstates>``). ``<noisymax>`` holds, for each parent alone, what
-each of its states would do to the node, and after these what does so without any of them, the leak
-(``<parameters>``). The node takes the strongest of all these effects, and its first state is the
-strongest. ``<strengths>`` lists the states of each parent from the strongest to the one without any
-effect, and the columns stand in that order; where only the order of the states puts the column
-``0 … 0 1`` at the state without effect, they stand in this one.
-
-XDSL, the format of GeNIe and SMILE; pgmpy and pyAgrum write it too.
+The reader expands three kinds of nodes to full tables. ``<cpt>`` holds its numbers.
+``<deterministic>`` names the state of the node for every combination of parent states
+(``<resultingstates>``). ``<noisymax>`` (``<parameters>``) holds a column of effects for each state
+of each parent, then optionally one of the leak. The node takes the strongest of all effects; its
+first state is the strongest. ``<strengths>`` lists the states of each parent from the strongest to
+the one without effect, and columns follow that order. If only the order of the states puts the
+column ``0 … 0 1`` at the state without effect, columns follow the states instead.
 """
 
 import math
@@ -36,12 +34,12 @@ from lacunet.runtime.arrays import FloatArray
 
 
 def cpt(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
-    """Read a table, the child fastest."""
+    """Read a table in which the child varies fastest."""
     return numbers(only(node, "probabilities", where).split(), variables, where)
 
 
 def deterministic(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
-    """Give probability 1 to the state that the node has."""
+    """The table with probability 1 for the resulting states."""
     *sizes, states = _expanded(variables, where)
     words = only(node, "resultingstates", where).split()
     rows, labels = math.prod(sizes), variables[-1].labels
@@ -60,7 +58,7 @@ def deterministic(node: Element, variables: Sequence[Variable], where: str) -> F
 
 
 def noisy_max(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
-    """Multiply, over parents and leak, the probabilities that each leaves the node that weak."""
+    """The table of a noisy-MAX: a product over causes of cumulative probabilities."""
     parents = variables[:-1]
     *sizes, states = _expanded(variables, where)
     words = only(node, "parameters", where).split()
@@ -73,15 +71,15 @@ def noisy_max(node: Element, variables: Sequence[Variable], where: str) -> Float
         )
     effects = check_table(given.reshape(-1, states), where, rounded=True)
     orders = _strengths(node, parents, where)
-    # weaker[..., k]: that the node ends in its state k or in a weaker one, which come later.
+    # weaker[..., k]: probability of state k or a weaker one; weaker states come later.
     weaker = np.ones((*sizes, states))
     if len(effects) > columns:
         weaker = weaker * _tails(effects[-1])
     for axis, order in enumerate(orders):
-        effects, own = effects[len(order) :], effects[: len(order)]
+        effects, columns_of_parent = effects[len(order) :], effects[: len(order)]
         along = [1] * len(parents)
         along[axis] = len(order)
-        weaker = weaker * _tails(_by_state(own, order)).reshape(*along, states)
+        weaker = weaker * _tails(_by_state(columns_of_parent, order)).reshape(*along, states)
     return -np.diff(weaker, axis=-1, append=0.0)
 
 
@@ -93,7 +91,7 @@ READERS: dict[str, Callable[[Element, Sequence[Variable], str], FloatArray]] = {
 
 
 def _expanded(variables: Sequence[Variable], where: str) -> tuple[int, ...]:
-    """Give the shape of the table that a few numbers stand for, unless it is too large."""
+    """The shape of the full table; raise ModelError if it is too large."""
     sizes = shape(variables)
     if math.prod(sizes) > LARGEST_TABLE:
         raise ModelError(
@@ -107,12 +105,12 @@ def _expanded(variables: Sequence[Variable], where: str) -> tuple[int, ...]:
 def _tails(columns: FloatArray) -> FloatArray:
     """Sum probabilities from each state to the last: (..., states)."""
     tails: FloatArray = np.cumsum(columns[..., ::-1], axis=-1)[..., ::-1]
-    tails[..., 0] = 1.0  # whatever the rounding of the others
+    tails[..., 0] = 1.0  # exact, without rounding
     return tails
 
 
 def _by_state(columns: FloatArray, order: Sequence[int]) -> FloatArray:
-    """Put the columns of a parent, (its states, the node's), into the order of its states."""
+    """Sort the columns of a parent, (its states, the node's), by its states."""
     none = np.eye(columns.shape[1])[-1]
     weakest = order[-1]
     if (columns[weakest] == none).all() and not (columns[-1] == none).all():
@@ -121,30 +119,30 @@ def _by_state(columns: FloatArray, order: Sequence[int]) -> FloatArray:
 
 
 def _strengths(node: Element, parents: Sequence[Variable], where: str) -> list[list[int]]:
-    """Give the states of each parent from the strongest to the weakest."""
+    """The states of each parent from the strongest to the weakest."""
     words = " ".join(content(s) for s in node.findall("strengths")).split()
     if not words:
         return [list(range(len(p.states))) for p in parents]
     orders, place = [], 0
     for parent in parents:
-        own = words[place : place + len(parent.states)]
+        ranks = words[place : place + len(parent.states)]
         place += len(parent.states)
-        if sorted(own) != sorted(map(str, range(len(parent.states)))):
+        if sorted(ranks) != sorted(map(str, range(len(parent.states)))):
             raise ModelError(
-                f"{where}: its strengths for the parent '{parent.name}' are '{' '.join(own)}'. "
+                f"{where}: its strengths for the parent '{parent.name}' are '{' '.join(ranks)}'. "
                 f"They must be the numbers 0 to {len(parent.states) - 1} in some order."
             )
-        orders.append([int(word) for word in own])
+        orders.append([int(word) for word in ranks])
     if place != len(words):
         raise ModelError(f"{where} has {len(words)} strengths. Its parents have {place} states.")
     return orders
 
 
-FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
+FIRST_FASTEST = "aGrUM"  # in its files the first parent varies fastest
 
 
 def write(model: Model) -> str:
-    """Give the text of an XDSL file."""
+    """The text of an XDSL file."""
     network = model.network
     ids = _ids([v.name for v in network.variables])
     order = _parents_first(network)
@@ -173,7 +171,7 @@ def write(model: Model) -> str:
 
 
 def _ids(names: Sequence[str]) -> list[str]:
-    """Give each name as its id; one with spaces gets underscores, and more of them if taken."""
+    """The id of each name: underscores replace spaces, and more make it unique."""
     ids: list[str] = []
     for name in names:
         new = "_".join(name.split()) or "_"
@@ -184,7 +182,7 @@ def _ids(names: Sequence[str]) -> list[str]:
 
 
 def _parents_first(network: Network) -> list[int]:
-    """Order the variables so that parents precede children, and else as they stand."""
+    """The variables in a stable order with parents before children."""
     order: dict[int, None] = {}
     left = list(range(len(network.variables)))
     while left:
@@ -207,11 +205,11 @@ def read(text: str) -> Model:
                 f"node '{element.get('id', '')}' is a <{element.tag}>. Only {known} nodes with an "
                 "id are read: in GeNIe, change its type to a general chance node."
             )
-    own = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
+    extra = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
     ids = [node.get("id", "") for node in nodes]
-    names = {i: properties.get("name", i) for i, properties in zip(ids, own, strict=True)}
+    names = {i: properties.get("name", i) for i, properties in zip(ids, extra, strict=True)}
     variables, families = [], []
-    for i, node, properties in zip(ids, nodes, own, strict=True):
+    for i, node, properties in zip(ids, nodes, extra, strict=True):
         where = f"node '{names[i]}'"
         labels = [state.get("id", "") for state in node.findall("state")]
         variables.append(variable(names[i], labels, properties, where))
@@ -227,8 +225,8 @@ def read(text: str) -> Model:
             given = parents_reversed(given.reshape(shape([*parents[::-1], child])))
         return given
 
-    # Where every node has its position, and they are 0, 1, …: that order; else the file's
-    positions = [properties.get("position", "") for properties in own]
+    # If the nodes have the positions 0, 1, …, that order applies; otherwise that of the file.
+    positions = [properties.get("position", "") for properties in extra]
     if sorted(positions) == sorted(map(str, range(len(nodes)))):
         variables = [variables[positions.index(str(k))] for k in range(len(nodes))]
     return assemble(variables, families, "node", table)

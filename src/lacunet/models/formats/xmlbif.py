@@ -1,6 +1,6 @@
-"""What the two XML formats share: parse or say why not, and write any text that XML can hold.
+"""XMLBIF 0.3, as JavaBayes, Weka, pgmpy (``.xml``) and pyAgrum (``.bifxml``) write it.
 
-XMLBIF 0.3, as JavaBayes, Weka, pgmpy (``.xml``) and pyAgrum (``.bifxml``) write it.
+The functions to parse and write XML also serve XDSL.
 """
 
 import re
@@ -23,7 +23,7 @@ from lacunet.runtime.arrays import FloatArray
 
 # XML 1.0 §2.2: no escape exists for these.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# A bare tab or line end would be read as another one (XML 1.0 §2.11, §3.3.3).
+# Parsers normalise bare tabs and line ends (XML 1.0 §2.11, §3.3.3).
 ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {c: f"&#{ord(c)};" for c in "\t\n\r"}
 )
@@ -31,7 +31,7 @@ KEEP = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def parse(text: str, root: str, name: str) -> Element:
-    """Give the root element, which must be `root`."""
+    """Parse XML; the tag of the root element must be `root`."""
     try:
         element = ET.fromstring(text)
     except ET.ParseError as error:
@@ -50,13 +50,13 @@ def parse(text: str, root: str, name: str) -> Element:
 
 
 def content(element: Element) -> str:
-    """Give the text of an element; space around it counts only under xml:space="preserve"."""
+    """The text of an element, stripped unless xml:space="preserve"."""
     text = "".join(element.itertext())
     return text if element.get(KEEP) == "preserve" else text.strip()
 
 
 def only(element: Element, name: str, where: str) -> str:
-    """Give the text of the one element with a name inside another."""
+    """The text of the only child element with a name."""
     elements = element.findall(name)
     if len(elements) != 1:
         raise ModelError(f"{where} has {len(elements)} {name} elements. It must have one.")
@@ -64,14 +64,14 @@ def only(element: Element, name: str, where: str) -> str:
 
 
 def tag(name: str, text: str, **attributes: str) -> str:
-    """Write an element that holds a text."""
+    """Write an element with a text."""
     opened = " ".join([name, *(f"{k}={attribute(value)}" for k, value in attributes.items())])
     keep = ' xml:space="preserve"' if text != text.strip() else ""
     return f"<{opened}{keep}>{_escaped(text)}</{name}>"
 
 
 def printed(table: FloatArray) -> str:
-    """Write the numbers of a table, the child fastest, with all their digits."""
+    """Write the numbers of a table with all digits; the child varies fastest."""
     return " ".join(map(repr, table.reshape(-1).tolist()))
 
 
@@ -90,7 +90,7 @@ def _escaped(text: str) -> str:
 
 
 def write(model: Model) -> str:
-    """Give the text of an XMLBIF file."""
+    """The text of an XMLBIF file."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<BIF VERSION="0.3">', "<NETWORK>"]
     lines.append("<NAME>lacunet</NAME>")
     for v in model.network.variables:
@@ -124,8 +124,8 @@ def _variable(element: Element) -> Variable:
     if kind != "nature":
         raise ModelError(f"{where} has the TYPE '{kind}'. Only nature is a random variable.")
     labels = [content(outcome) for outcome in element.findall("OUTCOME")]
-    own = properties(content(p) for p in element.findall("PROPERTY"))
-    return variable(name, labels, own, where)
+    extra = properties(content(p) for p in element.findall("PROPERTY"))
+    return variable(name, labels, extra, where)
 
 
 def _family(element: Element) -> Family:
