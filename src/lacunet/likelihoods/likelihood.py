@@ -110,7 +110,7 @@ class Likelihood(ABC):
     """
 
     name: ClassVar[str]  # as in files
-    tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
+    tabular: ClassVar[bool] = False  # whether each value has a separate parameter, T(x) = e_x
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     whole: ClassVar[bool] = False  # whether values are whole numbers
     on_a_scale: ClassVar[bool] = (
@@ -281,7 +281,7 @@ class Likelihood(ABC):
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         """Positions of free coordinates and of their references, ordered by configuration.
 
-        A coordinate without a reference is its own.
+        A coordinate without a reference refers to itself.
         """
         free = at.positions(*self.coordinate_places)
         return free, free

@@ -100,7 +100,7 @@ def sample_rows(
     return coded(speaker.variables, cells)
 
 
-# Models and networks, and objects that hold one: a fit, a selection, a fitted estimator
+# Access to models, networks and ensembles in results and estimators
 
 
 class HoldsModel(Protocol):

@@ -80,7 +80,7 @@ class KnownTable:
                 )
 
 
-def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
+def check_tie(v: Variable, leader: Variable, shape: Shape, leader_shape: Shape) -> None:
     """Raise ModelError if a variable cannot share the leader's table; both have shapes."""
     if v is leader or leader.tied_to is not None:
         raise ModelError(
@@ -92,11 +92,11 @@ def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
             f"'{v.name}' is tied to '{leader.name}': its table can be neither fixed nor have "
             f"zeros by itself. Say zeros of '{leader.name}'; give fixed tables to each variable."
         )
-    if own != its:
+    if shape != leader_shape:
         raise ModelError(
-            f"'{v.name}' is tied to '{leader.name}', but their tables have the shapes {own} and "
-            f"{its}: states of each parent in their order, then their own. Tied tables must be "
-            "alike."
+            f"'{v.name}' is tied to '{leader.name}', but their tables have the shapes {shape} "
+            f"and {leader_shape}: states of each parent in their order, then their own. Tied "
+            "tables must be alike."
         )
 
 

@@ -44,7 +44,7 @@ class Network(Printable):
         return self._by_name == other._by_name if isinstance(other, Network) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(frozenset((name, own) for name, (_, own) in self._by_name.items()))
+        return hash(frozenset((name, parents) for name, (_, parents) in self._by_name.items()))
 
     @property
     def fingerprint(self) -> str:

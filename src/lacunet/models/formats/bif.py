@@ -347,7 +347,8 @@ def _table_at_once(rows: Sequence[str], variables: Sequence[Variable]) -> FloatA
         places = np.zeros(len(rows), dtype=np.int64)
         for k, parent in enumerate(parents):
             codes = {text: code for code, text in enumerate(parent.labels)}
-            places = places * len(codes) + [codes[name] for name in names[k :: len(parents)]]
+            states_of_parent = [codes[name] for name in names[k :: len(parents)]]
+            places = places * len(codes) + states_of_parent
         if not parents or not np.array_equal(np.sort(places), np.arange(math.prod(sizes))):
             return None
         return table[np.argsort(places)].reshape(*sizes, states)

@@ -213,8 +213,8 @@ def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     for node in sorted(other.nodes()):
         v, cpt = other.variable(node), other.cpt(node)
         where = f"node '{v.name()}'"
-        own = properties(v.description().split(";"))
-        variables.append(variable(v.name(), v.labels(), own, where))
+        extra = properties(v.description().split(";"))
+        variables.append(variable(v.name(), v.labels(), extra, where))
         parents = tuple(name for name in cpt.names if name != v.name())
         axes = list(reversed(cpt.names))  # an array of pyAgrum has its last variable first
         array = np.asarray(cpt.toarray(), dtype=np.float64)
