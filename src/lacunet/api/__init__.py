@@ -1,7 +1,8 @@
-"""The Python interface: one function for each thing that the command line does, no arithmetic.
+"""The Python interface: one function for each task of the command line, without arithmetic.
 
-`data` is always a `Table`, or anything that `read_table` reads: the path of a file, a dataframe
-(pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
+Start with `select`, `fit`, `learn_structure` and `impute`. `data` is a `Table`, or anything that
+`read_table` reads: the path of a file, a dataframe (pandas, Polars, PyArrow), a NumPy array. A
+network or model may be given as the path of its file.
 """
 
 from lacunet.api.assigning import anomalies, assign, draw, log_likelihoods, random_model, simulate

@@ -1,4 +1,4 @@
-"""Rows and a model: posteriors of what they do not show, how probable they are; drawn rows."""
+"""Row-wise inference with a model: class posteriors, likelihoods, anomalies; simulation."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ def assign(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> Assignment:
-    """Give every row, in the order of the input, the posterior of what it does not show.
+    """Compute the posterior of the hidden variables of each row, in the order of the input.
 
-    It is averaged over the posterior of the parameters of a fitted model, unless `plug_in`.
+    Unless `plug_in`, it is averaged over the posterior of the parameters (posterior predictive).
 
     Parameters
     ----------
     data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
-        lacks are not observed.
+        The path of a file, a dataframe or an array: anything with an order of rows. Absent columns
+        are treated as missing.
     model, hidden
-        A model, or a stack, or the path of its file; further variables that no column shows.
+        A model, a stack, or the path of its file; further hidden variables.
     impute
-        Also every variable with missing cells. Numbers get their mean, rounded to the decimals of
-        the column and within its range.
+        Also impute every variable with missing cells. Numbers get their mean, rounded to the
+        decimals of the column and within its range.
     draw
-        Fill in a draw, all of a row together; other seeds give others (multiple imputation).
+        Fill in one joint draw for each row; each seed gives another (multiple imputation).
     anomalies
-        Also how unusual each row is: log p(row), and its tail probability (`lacunet.anomalies`).
+        Also compute log p(row) and its tail probability (see `lacunet.anomalies`).
     settings, **options
         `seed`, `plug_in`; `missing`: markers of a missing cell; `missing_as_state`.
 
@@ -119,7 +119,7 @@ def assign(
 
 
 def _supported(assignment: Assignment, *networks: Network) -> Assignment:
-    """Keep numbers to the range and the decimals of the values that a model, and rows, show."""
+    """Round imputed numbers to the decimals and the range of the observed values."""
 
     def of(n: AssignedNumber) -> AssignedNumber:
         states = [network.variables[network.index(n.name)].states for network in networks]
@@ -130,7 +130,7 @@ def _supported(assignment: Assignment, *networks: Network) -> Assignment:
 
 
 def seen_rows(speaker: Speaker, codes: CodeArray) -> str:
-    """Say that rows are those that a stack was learned from; "" if they are not."""
+    """Give a warning if a stack was learned from these very rows; else an empty text."""
     if not isinstance(speaker, Ensemble) or not speaker.seen:
         return ""
     shown = speaker.variables
@@ -139,14 +139,14 @@ def seen_rows(speaker: Speaker, codes: CodeArray) -> str:
 
 
 def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:
-    """Hidden variables, and those with missing cells if they are filled in."""
+    """List the hidden variables, and with `impute` those with missing cells."""
     holed = {v for j, v in enumerate(network.observed) if impute and (codes[:, j] < 0).any()}
     hidden = [v for v in network.shown if network.variables[v].hidden]
     return [*hidden, *(v for v in network.shown if v in holed)]
 
 
 def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
-    """Give the posterior of some variables: probabilities of categories, means of numbers."""
+    """Compute the posterior of some variables: probabilities of categories, means of numbers."""
     variables = given.network.variables
     column = {v: codes[:, j] for j, v in enumerate(given.network.observed)}
     names = [v for v in wanted if variables[v].family.tabular]
@@ -166,7 +166,7 @@ def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> As
 
 
 def _drawn(assignment: Assignment, network: Network, cells: FloatArray) -> Assignment:
-    """Put draws in the place of what is most probable, or expected."""
+    """Replace the most probable and expected values by draws."""
     columns = {v.name: cells[:, network.index(v.name)] for v in network.variables}
     states = (
         replace(v, best=np.nan_to_num(columns[v.name], nan=-1.0).astype(np.int64))
@@ -185,23 +185,23 @@ def anomalies(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> FloatArray:
-    """Give each row, in the order of the input, its tail probability: small is unusual.
+    """Compute the tail probability of each row, in the order of the input: small is unusual.
 
-    It is the probability that a row of the model, with the same cells missing, is at most as
-    probable as this one. Unlike log p(row) it can be compared between rows with different holes.
+    It is the probability that a row drawn from the model, with the same cells missing, is at most
+    as probable. Unlike log p(row), it is comparable between rows with different missing cells.
 
     Parameters
     ----------
     data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
-        lacks are not observed.
+        The path of a file, a dataframe or an array: anything with an order of rows. Absent columns
+        are treated as missing.
     model
-        A model, or a stack (its `ensemble`), or the path of its file.
+        A model, a stack (its `ensemble`), or the path of its file.
     draws
-        Rows to draw from the model and compare with, where what is shown has more configurations
-        than that; if it has fewer, the answer is exact. Nothing below 1 / (draws + 1) is told.
+        Rows to draw from the model if the observed cells have more configurations than that; else
+        the result is exact. The smallest sampled value is 1 / (draws + 1).
     settings, **options
-        `seed`; `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a
+        `seed`; `plug_in`: use the point estimate, not its posterior; `missing`: markers of a
         missing cell.
 
     Examples
@@ -227,18 +227,17 @@ def log_likelihoods(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> FloatArray:
-    """Give log p(what it shows) of every row, in the order of the input, in nats.
+    """Compute log p(observed cells) of each row, in the order of the input, in nats.
 
     Parameters
     ----------
     data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
-        lacks are not observed.
+        The path of a file, a dataframe or an array: anything with an order of rows. Absent columns
+        are treated as missing.
     model
-        A model, or a stack (its `ensemble`), or the path of its file.
+        A model, a stack (its `ensemble`), or the path of its file.
     settings, **options
-        `plug_in`: take the estimate itself, without its posterior; `missing`: markers of a missing
-        cell.
+        `plug_in`: use the point estimate, not its posterior; `missing`: markers of a missing cell.
 
     Examples
     --------
@@ -263,22 +262,22 @@ def simulate(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> Any:
-    """Draw rows from a model, as a Polars dataframe; holes completely at random.
+    """Draw rows from a model, as a Polars dataframe; cells are missing completely at random.
 
-    Categories are labels, numbers are numbers. Of a fitted model, every row is drawn from the
-    posterior of its parameters, unless `plug_in`. Where covariates predict its classes, these are
-    drawn by their sizes over the rows that it was fitted to.
+    Categories are labels, numbers are numbers. Unless `plug_in`, rows are drawn from the posterior
+    predictive distribution. A model with covariates draws classes by their sizes over the rows
+    that it was fitted to.
 
     Parameters
     ----------
     model
-        A model or a stack, or the path of its file. What a model hides is left out.
+        A model or a stack, or the path of its file. Hidden variables are left out.
     rows
-        How many.
+        Number of rows.
     missing_rate
         Share of the cells to leave empty.
     settings, **options
-        `seed`; `plug_in`: take the estimate itself, without its posterior.
+        `seed`; `plug_in`: use the point estimate, not its posterior.
     """
     from lacunet.data.write import labelled_frame
 
@@ -305,7 +304,7 @@ def random_model(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> Model:
-    """Draw a naive-Bayes model as in the paper: every parameter set from a uniform Dirichlet.
+    """Draw a naive-Bayes model as in the paper: each distribution from a uniform Dirichlet.
 
     Parameters
     ----------
@@ -314,7 +313,7 @@ def random_model(
     leaves, leaf_states
         Observed variables, and the states of each.
     settings, **options
-        `seed`; `alpha`: the prior that the model gets.
+        `seed`; `alpha`: the prior of the model.
     """
     settings, _ = divide(settings, options)
     if leaves < 1:

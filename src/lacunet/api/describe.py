@@ -1,4 +1,4 @@
-"""How precise a fit is, how well it fits, how it was found, and its tables for a paper."""
+"""Descriptions of a fit: intervals, fit statistics, EM traces, class matching, paper tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def intervals(
     listener: Listener = ignore,
     **options: Any,
 ) -> Intervals:
-    """Give every parameter of a fit its standard error and its confidence interval.
+    """Compute standard errors and confidence intervals of the parameters of a fit.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def intervals(
     fit
         A fit, or a model (or its path) at its maximum for these data.
     estimate
-        What the parameters maximise, 'map', 'ml' or 'softmax'; known of a fit.
+        What the parameters maximise: 'map', 'ml' or 'softmax'. Not needed for a fit.
     settings, listener, **options
         Settings by name, as level, bootstrap, seed, threads, strata, clusters, or as objects of
         `ReadSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
@@ -91,7 +91,7 @@ def intervals(
 def intervals_of(
     fit: Fit | ClassRegression, settings: Settings, listener: Listener = ignore
 ) -> Intervals:
-    """Do the same for the rows that a fit was made from, which it keeps."""
+    """Compute `intervals` from the rows that a fit keeps."""
     settings = replace(settings, estimate=estimate_of(fit) or settings.estimate, starts=1)
     if isinstance(fit, ClassRegression):
         return _class_intervals(fit.fit, settings, listener)
@@ -110,7 +110,7 @@ def _intervals(model: Model, problem: Problem, settings: Settings, listener: Lis
 
 
 def _class_intervals(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
-    """Do the same where covariates predict the classes."""
+    """Compute the intervals of a latent class regression."""
     search, replicates = settings.options, settings.bootstrap
     with at_work(settings, listener) as engine:
         prepare(engine.executor, fit.given.plain.network)
@@ -128,9 +128,9 @@ def fit_statistics(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> FitStatistics:
-    """Give what other programs print: AIC and its kin, entropy R², G², bivariate residuals.
+    """Compute fit statistics: AIC and its kin, entropy R², G², bivariate residuals.
 
-    The criteria follow their convention: lower is better.
+    As in other programs, lower criteria are better.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def em_traces(
     listener: Listener = ignore,
     **options: Any,
 ) -> Traces:
-    """Give the objective after every step of every start: the search of a fit, run once more.
+    """Rerun the search of a fit and record the objective after every EM step of every start.
 
     Parameters
     ----------
     data
         The data that it was fitted to: a table, or anything that `read_table` reads.
     fit
-        The fit; its options say how to search.
+        The fit, whose search options are used.
     starts
         Another number of random starts (default: as many as the fit had).
     settings, listener, **options
@@ -190,7 +190,7 @@ def em_traces(
 
 
 def information_criteria(selection: Selection) -> Criteria:
-    """Give AIC and its kin, and the entropy, of every candidate; lower is better."""
+    """Compute AIC and its kin, and the entropy, of every candidate; lower is better."""
     given = "what select() or compare() returned"
     return selection_criteria(check_kind(selection, Selection, "selection", given))
 
@@ -204,7 +204,7 @@ def match_classes(fit: Model, like: FitLike) -> Model: ...
 
 
 def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
-    """Number the hidden states of a fit or model like those that they resemble in another one.
+    """Renumber the hidden states of a fit or model like the most similar ones of another.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
 
 
 def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
-    """Give the fit of whatever holds one, for it knows how it was found; else what was given."""
+    """Give the fit inside a selection or an estimator; else the argument itself."""
     if isinstance(given, Selection):
         return given.best.fit
     held = getattr(given, "fit_", None)
@@ -227,7 +227,7 @@ def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
 
 
 def estimate_of(given: FitLike) -> Estimate | None:
-    """Say what the parameters of a fit maximise; None where that is not known."""
+    """Give the objective that a fit maximises; None for a model."""
     if isinstance(given, ClassRegression):
         return given.fit.objective.estimate
     return given.estimate if isinstance(given, Fit) else None
@@ -236,25 +236,25 @@ def estimate_of(given: FitLike) -> Estimate | None:
 def _problem(
     data: object, model: Model, settings: Settings, reading: ReadSettings
 ) -> tuple[Model, Problem]:
-    """Join a model with data, whose numbers it then knows."""
+    """Read the data for a model, and build the estimation problem."""
     table = table_with_model(data, model.network, settings, reading, numbers=True)
     known = with_values(model, table.columns)
     return known, build_problem(table, known.network, known.alpha)
 
 
 def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:
-    """Give the tables that papers about latent classes print; `write_tables` writes them.
+    """Make the tables of a paper about latent classes; `write_tables` writes them.
 
-    Of a selection: every number of classes with its log-likelihood, number of parameters, AIC, BIC,
-    SABIC, entropy R², smallest class, log evidence and probability. Of its answer, or of a fit:
-    class sizes and items by class, with standard errors in parentheses.
+    A selection gives a table of its candidates: log-likelihood, number of parameters, AIC, BIC,
+    SABIC, entropy R², smallest class, log evidence and probability. The chosen model, or a fit,
+    gives class sizes and items by class, with standard errors in parentheses.
 
     Parameters
     ----------
     found
         What `select`, `compare` or `fit` returned, or a fitted estimator.
     intervals
-        Standard errors that `intervals` gave, by the bootstrap for example (default: from the
+        Result of `intervals`, for example by the bootstrap (default: standard errors from the
         observed information).
 
     Examples

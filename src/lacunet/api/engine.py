@@ -1,6 +1,6 @@
-"""Who does the work: threads of this process, or the workers of a cluster.
+"""Compute backends: threads of this process, or the workers of a Dask cluster.
 
-What bootstrap likelihood-ratio tests ask of data and networks, said before the work.
+Also the requirements of bootstrap likelihood-ratio tests, checked before the computation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,9 +34,9 @@ from lacunet.summaries.ratio_tests import STARTS
 
 @contextmanager
 def in_cluster(settings: Settings) -> Iterator[Settings]:
-    """Be in the cluster that settings name, for the time of a block: its workers read files too.
+    """Make the cluster of the settings the current Dask client; its workers also read the files.
 
-    Gives what is left to be said: the client is the one that one works in.
+    Yields the settings without the cluster.
     """
     where = settings.cluster or settings.workers
     if where is None:
@@ -49,7 +49,7 @@ def in_cluster(settings: Settings) -> Iterator[Settings]:
 
 @contextmanager
 def at_work(settings: Settings, listener: Listener) -> Iterator[Engine]:
-    """Give who works, for the time of a block: as settings say, or the Dask client one works in."""
+    """Open the backend of the settings, or that of the current Dask client."""
     cluster = settings.cluster or settings.workers or current_client()
     if cluster is None:
         with on_threads(settings.threads, listener) as executor:
@@ -60,9 +60,9 @@ def at_work(settings: Settings, listener: Listener) -> Iterator[Engine]:
 
 
 def described(settings: Settings, table: Table, seconds: float) -> tuple[str, int]:
-    """Say who would do work with E steps so long, and how many of them side by side.
+    """Describe the backend for E steps of this length, and give its number of workers.
 
-    A cluster must be there.
+    A named cluster must be running.
     """
     if settings.device != DeviceName.CPU:
         return f"device {settings.device}: E steps run there", 1
@@ -87,7 +87,7 @@ def _rows(table: Table) -> SomeRows:
 
 
 def held_by(table: Table, engine: Engine) -> Table:
-    """Let the rows of a table be held where they are worked on, if they are so many."""
+    """Partition the rows of a large table over the workers or the disk."""
     holder = engine.holder or (None if table.memory is None else Disk(table.memory))
     wanted = holder is not None and holder.wants(_rows(table))
     return replace(table, holder=holder) if wanted else table
@@ -97,7 +97,7 @@ INSTEAD = "lacunet select compares numbers of classes by their evidence."
 
 
 def check_bounded(network: Network, instead: str = INSTEAD) -> None:
-    """Refuse a test of likelihoods that have no maximum; say what to do instead."""
+    """Refuse likelihood-ratio tests of models with unbounded likelihood."""
     for v in network.variables:
         if not v.family.bounded:
             raise OptionError(
@@ -107,7 +107,7 @@ def check_bounded(network: Network, instead: str = INSTEAD) -> None:
 
 
 def check_drawn(table: Table, proposals: Sequence[Proposal]) -> None:
-    """Refuse tests beside a selection whose data cannot be drawn anew."""
+    """Refuse bootstrap tests of data that cannot be simulated."""
     if any(not isinstance(p.label, int) for p in proposals):
         raise OptionError(
             "--blrt tests a number of states against one less, and several hidden variables vary "
@@ -132,7 +132,7 @@ def check_drawn(table: Table, proposals: Sequence[Proposal]) -> None:
 
 
 def with_one_less(numbers: Sequence[int]) -> list[int]:
-    """Give the numbers of states that tests need: those that are tried, and one less of each.
+    """Give the numbers of states that the tests need: each candidate, and one less.
 
     >>> with_one_less([2, 5])
     [1, 2, 4, 5]
@@ -141,6 +141,6 @@ def with_one_less(numbers: Sequence[int]) -> list[int]:
 
 
 def bootstrap_search(settings: Settings) -> Options:
-    """Give the search of every fit of such a test, of real and of drawn data alike."""
+    """Give the search options for the real and the simulated data of a bootstrap test."""
     starts = min(settings.starts, STARTS)
     return replace(settings.options, estimate=Estimate.ML, starts=starts, device=DeviceName.CPU)

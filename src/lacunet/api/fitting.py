@@ -1,4 +1,4 @@
-"""Fit one model, perhaps with covariates or direct effects, and score one."""
+"""Fit or score one model, optionally with covariates or direct effects."""
 
 from __future__ import annotations
 
@@ -80,13 +80,12 @@ def class_regression(
     listener: Listener = ignore,
     **options: Any,
 ) -> ClassRegression:
-    """Fit classes together with what predicts them: latent class regression, in one step.
+    """Fit a latent class regression in one step: covariates predict the classes.
 
-    The log odds of classes are linear in the covariates; items depend on the class alone, and may
-    have holes. `evidence` measures the evidence with and without each covariate; without it the
-    Bayes factors are approximations (CSL). With `bootstrap`, standard errors and intervals are
-    those of so many refits: to rows drawn from the fit with the covariates of the data, or of a
-    survey to units drawn anew.
+    The log odds of classes are linear in the covariates. Items depend on the class alone, and may
+    be missing. `evidence` measures the evidence with and without each covariate; without it the
+    Bayes factors are approximations (CSL). `bootstrap` takes standard errors and intervals from
+    refits to rows drawn from the fit, or to resampled units of a survey.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def class_regression(
     states
         Number of classes of a latent class model.
     covariates
-        Columns that predict classes, and are no items: a list of names, or a formula such as '~ age
+        Columns that predict classes and are not items: a list of names, or a formula such as '~ age
         + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, evidence, bootstrap, or as objects of
@@ -118,7 +117,7 @@ def class_regression(
     terms, table = read_covariates(data, covariates, reading)
     models = _covariate_models(table, [term.name for term in terms], k, settings)
     replicates, drawn = settings.bootstrap, None
-    if replicates:  # it comes after the work, so what stands in its way is said before
+    if replicates:  # refused before the fit
         check_replicates_of(models.plain, replicates)
     with at_work(settings, listener) as engine:
         executor = engine.executor
@@ -133,7 +132,7 @@ def class_regression(
 def _covariate_models(
     table: Table, names: Sequence[str], k: int, settings: Settings
 ) -> CovariateModels:
-    """Give all models of k classes with some of these covariates."""
+    """Build the models of k classes with subsets of these covariates."""
     table = with_covariates(table, names, MissingCovariates(settings.missing_covariates))
     items = without_covariates(table, names)
     if settings.missing_as_state:
@@ -155,7 +154,7 @@ def _covariate_models(
 def parameters_for(
     data: object, model: Model, settings: Settings, reading: ReadSettings, also: Sequence[str] = ()
 ) -> tuple[Table, ClassFit]:
-    """Join a model with predictors and data: the rows that were used, and its parameters there."""
+    """Read the data for a model with covariates; give the rows used, and its parameters."""
     known = model.predictors
     assert known is not None
     table = table_of(data, model, reading, also)
@@ -170,19 +169,19 @@ def parameters_for(
 def read_covariates(
     data: object, covariates: CovariatesLike, reading: ReadSettings
 ) -> tuple[tuple[CovariateTerm, ...], Table]:
-    """Read a table with its items and covariates, and what is said of these."""
+    """Read the terms of the covariates, and a table of items and covariates."""
     terms = understand_terms(covariates, names_in(data))
     if isinstance(data, Table):
         return terms, as_table(data, reading, numbers=True)
     columns = reading.columns
-    if columns:  # which name items
+    if columns:  # `columns` names items
         columns = list(dict.fromkeys([*columns, *(term.name for term in terms)]))
     told = replace(reading, columns=columns, kinds=covariate_kinds(reading.kinds, terms))
     return terms, as_table(data, told, numbers=True)
 
 
 def covariate_kinds(kinds: KindsLike, terms: Sequence[CovariateTerm]) -> Kinds:
-    """Say what columns of covariates are, beside what a person says."""
+    """Add the kinds of the covariate columns to those that the user gives."""
     categories = {term.name: "categorical" for term in terms if term.categories}
     told = understand_kinds(kinds)
     wanted = frozenset((*told.wanted, *(term.name for term in terms)))
@@ -217,8 +216,7 @@ def fit(
 ) -> Fit | ClassRegression:
     """Fit a latent class model with `states` classes, or a network.
 
-    With covariates, they predict the classes: see `class_regression`, which this then calls. Some
-    options are for covariates alone.
+    With covariates, this calls `class_regression`. Some options are for covariates alone.
 
     Parameters
     ----------
@@ -230,13 +228,12 @@ def fit(
         Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
         its hidden variables.
     knowledge
-        What is known of the tables: a `Knowledge`, or the path of its JSON file. Fixed tables are
-        not learned, tied ones together, zeros stay zero.
+        Constraints on the tables: a `Knowledge`, or the path of its JSON file. Fixed tables are
+        not learned, tied ones are learned together, zeros stay zero.
     edges
-        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
-        or pairs of names.
+        Direct effects between items of a latent class model: 'PARENT:CHILD', or pairs of names.
     covariates
-        Columns that predict classes, and are no items: a list of names, or a formula such as '~ age
+        Columns that predict classes and are not items: a list of names, or a formula such as '~ age
         + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, weights, kinds, or as objects of
@@ -272,7 +269,7 @@ def _fit(table: Table, structure: Network, settings: Settings, listener: Listene
 
 
 def _check_covariates_meant(options: Mapping[str, Any]) -> None:
-    """Refuse options that only covariates give a meaning."""
+    """Refuse options that need covariates."""
     elsewhere = dict.fromkeys(("level", "bootstrap"), "lacunet.intervals")
     elsewhere |= dict.fromkeys(("evidence", *SAMPLE), "lacunet.log_evidence")
     for name in options:
@@ -291,11 +288,10 @@ def add_direct_effects(
     listener: Listener = ignore,
     **options: Any,
 ) -> DirectEffects:
-    """Fit a latent class model, and add direct effects between answers as long as they pay.
+    """Fit a latent class model, and add direct effects between items while the evidence grows.
 
-    Bivariate residuals say which pairs of columns go together beyond their classes. The worst are
-    tried, and the effect by which the evidence (approximated, csl) grows most is kept; and so on,
-    until it grows by none.
+    Bivariate residuals rank the pairs of columns that the classes do not explain. Each step tries
+    the worst and keeps the effect that raises the evidence (approximated, csl) most.
 
     Parameters
     ----------
@@ -304,8 +300,7 @@ def add_direct_effects(
     states
         Number of classes of a latent class model.
     edges
-        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
-        or pairs of names.
+        Direct effects to start from: 'PARENT:CHILD', or pairs of names.
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, or as objects of `ReadSettings`,
         `SearchSettings` and `ComputeSettings`; see `select`.
@@ -341,7 +336,7 @@ def score(
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them.
 
-    Scores that are defined at a mode of their own (csl) climb to it from there; those that need
+    Scores that are defined at their own mode (csl) search for it from there; scores that need
     models with fewer classes fit them.
 
     Parameters
@@ -351,9 +346,9 @@ def score(
     model
         A model, or the path of its file.
     hidden
-        Variables that no column shows, besides those that are hidden in the model.
+        Hidden variables, besides those of the model.
     refit
-        Whether to climb to a maximum first.
+        Whether to run EM to a maximum first.
     settings, listener, **options
         Settings by name, as scores, estimate, dimension, threads, weights, or as objects of
         `ReadSettings` and `EvidenceSettings`; see `select`.

@@ -1,4 +1,4 @@
-"""What work would take, before it starts; kernels compiled ahead, by tiny work of each kind."""
+"""Forecasts of time and memory, and kernels compiled in advance by small computations."""
 
 from __future__ import annotations
 
@@ -47,12 +47,11 @@ def forecast(
     listener: Listener = ignore,
     **options: Any,
 ) -> Forecast:
-    """Say what `select`, `fit` or `compare` would take: memory, time, and who would do the work.
+    """Forecast the memory, time and backend of `select`, `fit` or `compare`.
 
-    The table is read, components are made, and a step of EM of each candidate is measured, and a
-    Hessian of some rows where several candidates are scored; nothing is fitted. Times are
-    estimates: how many steps a fit needs differs from table to table. What measuring the evidence
-    takes at most follows from the rules that decide whether it is measured.
+    The table is read, and one EM step of each candidate is timed; with several candidates also a
+    Hessian of some rows. Nothing is fitted. Times are estimates, because the number of EM steps
+    depends on the table. The bound for measured evidence follows from the rules of measuring it.
 
     Parameters
     ----------
@@ -65,11 +64,10 @@ def forecast(
     networks
         Networks to compare, as for `compare`.
     knowledge
-        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
-        Fixed tables are not learned, tied ones together, zeros stay zero.
+        Constraints on tables and edges: a `Knowledge`, or the path of its JSON file. Fixed tables
+        are not learned, tied ones are learned together, zeros stay zero.
     edges
-        Direct effects between answers of a latent class model, beside their class: 'PARENT:CHILD',
-        or pairs of names.
+        Direct effects between items of a latent class model: 'PARENT:CHILD', or pairs of names.
     settings, listener, **options
         Settings by name, as starts, threads, quick, evidence, calibrate, or as objects of
         `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
@@ -130,18 +128,18 @@ ROWS = 60
 
 
 def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
-    """Compile the kernels that common work needs, and keep them on disk.
+    """Compile the kernels of common tasks, and cache them on disk.
 
-    The first work of a kind on a machine compiles its kernels, some ten seconds long; they are kept
-    beside the package, or in the user's cache where that folder cannot be written, or in
-    ``NUMBA_CACHE_DIR``. This does it ahead, for example while a container is built.
+    The first run of a task on a machine compiles its kernels for some ten seconds. They are cached
+    beside the package, in the user's cache if that folder is read-only, or in ``NUMBA_CACHE_DIR``.
+    Call this in advance, for example while a container is built.
 
     Parameters
     ----------
     work
-        Kinds of work, some of 'fit', 'select', 'learn', 'impute' and 'classify' (default: all).
+        Tasks, some of 'fit', 'select', 'learn', 'impute' and 'classify' (default: all).
     listener
-        Called with what is done now.
+        Called with progress events.
     """
     rng = np.random.default_rng(0)
     answers, numbers = _answers(), {name: rng.normal(size=400).tolist() for name in "xy"}
@@ -170,7 +168,7 @@ def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
 
 
 def _answers() -> dict[str, list[str | None]]:
-    """Draw two classes of people who answer four questions; some answers are missing."""
+    """Draw answers of two latent classes to four items, with missing cells."""
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, ROWS)
     found: dict[str, list[str | None]] = {}

@@ -1,6 +1,6 @@
-"""Learn a graph from data, say how sure its edges are, and compare graphs.
+"""Structure learning, edge probabilities, and comparison of graphs.
 
-Learn which variables no column shows: latent trees, and hidden variables in a graph.
+Also latent trees, and hidden variables in a graph.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def learn_structure(
     listener: Listener = ignore,
     **options: Any,
 ) -> Learned:
-    """Learn the graph over the columns of a table: the most probable one, or by a bound.
+    """Learn the most probable graph over the columns of a table; with missing cells, by a bound.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def learn_structure(
     max_parents
         Most parents of a variable (default: any number).
     knowledge
-        What the graph keeps to: a `Knowledge`, or the path of its JSON file.
+        Constraints on the graph: a `Knowledge`, or the path of its JSON file.
     resume
-        A file that keeps how far the search is. If it is there, the search goes on from it.
+        Checkpoint file. If it exists, the search resumes from it.
     settings, listener, **options
         Settings by name, as alpha, seed, threads, evidence, graph_prior, exact, or as objects of
         `ReadSettings`, `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
@@ -94,17 +94,17 @@ def edge_certainty(
     listener: Listener = ignore,
     **options: Any,
 ) -> EdgeCertainty:
-    """Say how sure each edge between the columns of a table is, and each direction.
+    """Compute the posterior probability of each edge between columns, and of each direction.
 
-    Posterior probabilities: exact for complete tables of up to 12 columns; else from chains over
-    graphs and over what fills the holes, with standard errors, and a flag if the chains disagree.
+    It is exact for complete tables of up to 12 columns. Else it comes from Markov chains over
+    graphs and missing values, with standard errors, and a flag if the chains disagree.
 
     Parameters
     ----------
     data
         A table, or anything that `read_table` reads.
     resamples
-        Above 0: not the posterior, but the shares of so many resamples of the rows whose learned
+        Above 0: instead of the posterior, the share of so many bootstrap resamples whose learned
         graph has the edge.
     max_parents, knowledge
         As for `learn_structure`.
@@ -131,7 +131,7 @@ def edge_certainty(
 
 
 def check_edges(table: Table, resamples: int = 0) -> None:
-    """Refuse what nobody can say of how sure edges are, before any other work."""
+    """Refuse data for which edge probabilities are undefined, before the computation."""
     as_table(table)  # without numbers
     if resamples:
         check_replicates(table.counts, resamples)
@@ -140,15 +140,15 @@ def check_edges(table: Table, resamples: int = 0) -> None:
 
 
 def known_of(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowledge:
-    """Put together what is known of the graph."""
+    """Combine the constraints on the graph."""
     return as_knowledge(knowledge).and_also(Knowledge(max_parents=max_parents))
 
 
 def cpdag(network: NetworkLike, knowledge: KnowledgeLike | None = None) -> EquivalenceClass:
-    """Give all graphs with the independences of a network (or of its file) as one.
+    """Give the Markov equivalence class of a network (or of its file) as a CPDAG.
 
-    With `knowledge` (a `Knowledge`, or the path of its JSON file), only graphs that keep to it
-    count: edges that are then the same in all of them are directed (Meek 1995).
+    With `knowledge` (a `Knowledge`, or the path of its JSON file), only graphs that satisfy it
+    count. Edges that are the same in all of them are directed (Meek 1995).
     """
     return as_knowledge(knowledge).equivalence_class(as_network(network))
 
@@ -168,7 +168,7 @@ def graph_distances(
 ) -> GraphDistances:
     """Compare networks, by name, with a reference over the same variables: SHD and F1.
 
-    With `knowledge`, of edges that point one way by what is known no other direction is counted.
+    With `knowledge`, edges whose direction it implies are directed before the comparison.
     """
     if not isinstance(networks, Mapping):
         raise OptionError("networks must be named: give a mapping of names to networks.")
@@ -177,14 +177,14 @@ def graph_distances(
 
 
 def edge_f1(found: NetworkLike, true: NetworkLike, knowledge: KnowledgeLike | None = None) -> float:
-    """F1 of the edges of a network's CPDAG, compared with those of the true one's."""
+    """Compute the F1 of the edges of a network's CPDAG, compared with the true CPDAG."""
     known = as_knowledge(knowledge)
     return equivalence.edge_f1(cpdag(found, known), cpdag(true, known))
 
 
 TREES = Settings(number_prior=GRAPH_NUMBERS)
 
-# Decisions about hidden variables were checked with these priors.
+# Hidden-variable decisions were validated with these priors.
 BDEU = Settings(alpha="bdeu:10", number_prior=GRAPH_NUMBERS)
 
 
@@ -197,15 +197,15 @@ def learn_latent_tree(
     listener: Listener = ignore,
     **options: Any,
 ) -> LatentTree:
-    """Learn hidden variables that join the columns of a table, and their numbers of states.
+    """Learn a latent tree over the columns of a table, with the numbers of hidden states.
 
     Parameters
     ----------
     data
         A table, or anything that `read_table` reads.
     shape
-        tree: every column is a leaf, whatever joins them is hidden; forest: the same, but it may
-        fall apart; naive: one hidden variable behind all columns (a latent class model).
+        tree: every column is a leaf, and inner variables are hidden; forest: the same, perhaps
+        disconnected; naive: one hidden parent of all columns (a latent class model).
     settings, listener, **options
         Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
         `SearchSettings` and `EvidenceSettings`; see `select`.
@@ -249,20 +249,20 @@ def find_hidden(
 ) -> HiddenFound:
     """Look for hidden variables in the graph over the columns of a table.
 
-    The best graph with one is compared with the best without: by measured evidence where they are
-    close, averaged over the prior given and one that the data support more. It is kept if it has
-    more than half of the probability.
+    The best graph with a hidden variable is compared with the best without, by measured evidence
+    if they are close. The comparison averages over the given prior and one that the data support
+    more. A hidden variable is kept if its probability exceeds one half.
 
     Parameters
     ----------
     data
         A table, or anything that `read_table` reads.
     most
-        Hidden variables to look for, at most.
+        Maximum number of hidden variables.
     max_parents, knowledge
-        As for `learn_structure`: about the columns.
+        As for `learn_structure`; they apply to the columns.
     resume
-        As for `learn_structure`; a search that has ended goes on if `most` is larger then.
+        As for `learn_structure`; a finished search continues if `most` is larger.
     settings, listener, **options
         Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
         `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.

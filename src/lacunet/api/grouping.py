@@ -42,10 +42,10 @@ def compare_groups(
 ) -> GroupComparison:
     """Fit latent classes in several groups: are the classes the same? (Measurement invariance.)
 
-    Three models, in all of which class sizes differ between groups: answers of a class are equal
-    in all groups; partly equal, some items are free; or free. They are compared by their evidence,
-    by likelihood-ratio tests, AIC and BIC. Classes have the same numbers in all groups; a flag says
-    so where one has no clear match.
+    Class sizes differ between groups in all three models. Item probabilities are equal in all
+    groups, partly equal (some items are free), or free. The models are compared by evidence,
+    likelihood-ratio tests, AIC and BIC. Classes have the same numbers in all groups; a class
+    without a clear match has a flag.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def compare_groups(
     states
         Number of classes of a latent class model.
     group
-        The column of groups. Rows that do not show it are left out.
+        The column of groups. Rows without a group are left out.
     free
-        Items that are free where answers are partly equal (default: as the evidence favours).
+        Free items of the partly equal model (default: chosen by the evidence).
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, quick, or as objects of `ReadSettings`,
         `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
@@ -93,7 +93,7 @@ def compare_groups(
 
 
 def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
-    """Read a table with its items, and the column of groups as categories."""
+    """Read the items, and the column of groups as categories."""
     names = names_in(data)
     if group not in names:
         raise DataError(
@@ -110,7 +110,7 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
             "Put a copy of it into the data, under another name."
         )
     columns = reading.columns
-    if group in (columns or ()):  # which name items
+    if group in (columns or ()):  # `columns` names items
         raise OptionError(
             f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
             "the items alone."
@@ -123,13 +123,13 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
     table = as_table(data, replace(reading, columns=columns, kinds=kinds), numbers=True)
     if not said.said and not any(
         c.kind.number or c.bins is not None for c in table.columns
-    ):  # that the group is one of categories is nothing to explain
+    ):  # the audit need not explain that the group is categorical
         table = replace(table, columns=tuple(replace(c, why="") for c in table.columns))
     return with_groups(table, group)
 
 
 def _checked_free(free: Sequence[str], grouped: Grouped) -> list[str]:
-    """Refuse what is no item, and all of them."""
+    """Refuse names that are not items, and the set of all items."""
     given = [free] if isinstance(free, str) else list(free)
     items = [grouped.network.variables[i].name for i in grouped.items]
     for name in given:

@@ -1,4 +1,4 @@
-"""Imputation: models that predict hidden cells best fill in those that are missing."""
+"""Imputation by an ensemble of models, weighted by their predictions of held-out cells."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from lacunet.tabular import Columns, Grid, Printable, library_of, measured, prob
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Imputation(Printable):
-    """A table without missing cells, and the posterior of each; `to_frame` gives the latter."""
+    """A completed table, and the posterior of each imputed cell as `to_frame()`."""
 
-    all_filled: tuple[Any, ...]  # completed tables, of the kind that was given: as many as asked
-    cells: Assignment  # what is known of columns with holes, row by row
+    all_filled: tuple[Any, ...]  # completed tables, of the same type as the input
+    cells: Assignment  # posteriors of columns with missing cells, by row
     pool: Pool  # the models
 
     @property
@@ -57,7 +57,7 @@ class Imputation(Printable):
 
     @property
     def holes(self) -> int:
-        """How many there were."""
+        """Number of imputed cells."""
         open_ = [v.missing for v in self.cells.variables] + [v.missing for v in self.cells.numbers]
         return sum(int(missing.sum()) for missing in open_)
 
@@ -68,7 +68,7 @@ class Imputation(Printable):
         return tidy_cells(self.cells, self.pool.ensemble)
 
     def usual_library(self) -> str:
-        """Name the library that the rows came in."""
+        """Name the dataframe library of the input."""
         return library_of(self.filled)
 
     def grids(self) -> Sequence[Grid]:
@@ -85,7 +85,7 @@ class Imputation(Printable):
         return grid, self.pool.by_kind
 
     def sureness(self) -> dict[str, dict[str, float]]:
-        """Give for each column with missing cells how many, and how sure on average."""
+        """Count the missing cells of each column, and average their uncertainty."""
         categories = {
             v.name: {"holes": int(v.missing.sum()), "mean_probability": _sure(v)}
             for v in self.cells.variables
@@ -102,9 +102,9 @@ class Imputation(Printable):
 
 
 def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
-    """Give a row for each state of each hole: row (from 0), column, state, probability.
+    """List each state of each missing cell: row (from 0), column, state, probability.
 
-    A number has one row, without a state: mean and sd (of a lognormal: geometric mean, factor).
+    A number has one row, without a state: mean and sd (lognormal: geometric mean and factor).
     """
     names = ["row", "column", "state", "probability"]
     if any(not v.family.tabular for v in ensemble.variables):
@@ -123,12 +123,12 @@ def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
 
 
 def _sure(v: Assigned) -> float:
-    """Mean probability of what is most probable."""
+    """Mean probability of the most probable state."""
     return float(np.nanmean(v.probabilities[v.missing].max(axis=1)))
 
 
 def _spread(v: AssignedNumber) -> float:
-    """Mean standard deviation; of logarithms, mean factor."""
+    """Mean standard deviation; for a lognormal, mean factor."""
     return float(np.nanmean(v.spread[v.missing]))
 
 
@@ -140,24 +140,24 @@ class MissingCells(NamedTuple):
 
     rows: Rows
     speaker: Speaker
-    places: Sequence[int]  # where the columns of the rows stand in the table that they are from
-    learned: Network  # its numbers have the values of the rows that were learned from
+    places: Sequence[int]  # positions of the columns in the source table
+    learned: Network  # its numbers have the values of the training rows
 
     @property
     def open(self) -> BoolArray:
-        """(rows, columns) what is to be filled in: not a value that is merely unknown."""
+        """(rows, columns) cells to fill in: not values that are merely unknown."""
         found = self.rows.codes < 0
         return found if self.rows.unknown is None else found & ~self.rows.unknown
 
     @property
     def asked(self) -> Speaker:
-        """The model with the numbers that the rows show."""
+        """The model with the values of the number columns."""
         return all_with_values(self.speaker, self.rows.columns)
 
     def most_probable(self) -> Fillings:
-        """The most probable value of each hole; of numbers, what is expected.
+        """Impute each missing cell by its most probable state, or the posterior mean of a number.
 
-        An expected number is rounded to the decimals of its column, and stays in its range.
+        A mean is rounded to the decimals of its column, and stays within its range.
         """
         found: dict[int, Filling] = {}
         for j, (values, which) in fillings(self.asked, self.rows.codes).items():
@@ -171,10 +171,10 @@ class MissingCells(NamedTuple):
         return found
 
     def drawn(self, rng: np.random.Generator) -> Fillings:
-        """A draw for each hole; all of a row together.
+        """Impute each missing cell by a draw, joint over each row.
 
-        A number that is drawn is replaced by the value next to it that was learned from: draws keep
-        to the range of their column, to its decimals, and to what else its values are like.
+        A drawn number is replaced by the nearest training value, so that draws keep the range, the
+        decimals and the shape of their column.
         """
         some = np.flatnonzero(self.open.any(axis=1))
         cells = np.full(self.rows.codes.shape, np.nan)
@@ -194,24 +194,24 @@ class MissingCells(NamedTuple):
         return found
 
     def _support(self, name: str) -> Support:
-        """What values a column of numbers can have: those of the rows that were learned from."""
+        """Values that a column of numbers can have: those of the training rows."""
         return Support.of(self.learned.variables[self.learned.index(name)].states)
 
     def _numbers(self, j: int, x: FloatArray) -> Filling:
-        """Numbers for the holes of a column, (rows,), NaN = nothing."""
+        """Code the imputed numbers of a column, (rows,), NaN = none."""
         values = np.unique(x[~np.isnan(x)])
         shown = np.append(np.asarray(self.rows.columns[j].states, np.float64), np.nan)
         return Filling(values, _found(x, values), _found(shown[self.rows.codes[:, j]], values))
 
 
 def _found(x: FloatArray, values: FloatArray) -> IntArray:
-    """Which of the values, which rise, each number is; −1: none of them."""
+    """Index of each number among the sorted values; −1 if absent."""
     at = np.searchsorted(values, x)
     return np.where(np.append(values, np.nan)[at] == x, at, -1)
 
 
 def filled(X: Any, told: Fillings) -> Any:
-    """Give a table with its holes filled: the same kind, with the types that it had."""
+    """Fill the missing cells of a table, keeping its type and its column types."""
     return filled_frame(X, told) if hasattr(X, "columns") else filled_array(np.array(X), told)
 
 
@@ -229,25 +229,25 @@ def impute(
     listener: Listener = ignore,
     **options: Any,
 ) -> Imputation:
-    """Fill in the holes of a table, by models that are learned from it.
+    """Impute the missing cells of a table by an ensemble of models learned from it.
 
-    Latent class models, networks and latent trees are learned with some cells hidden from them;
-    their weights are those that make the hidden cells most probable.
+    Latent class models, networks and latent trees are learned with some cells held out. The weights
+    maximise the likelihood of the held-out cells.
 
     Parameters
     ----------
     data
-        The path of a file, a dataframe or an array: what has an order of rows. Columns that are
-        not used (`exclude`, `weights`) stay as they are.
+        The path of a file, a dataframe or an array: anything with an order of rows. Unused columns
+        (`exclude`, `weights`) stay unchanged.
     model
         'auto', or models of one kind alone: 'classes', 'network' or 'tree'.
     draw
-        Fill in a draw from what is possible, all of a row together, not what is most probable or
-        expected. A number that is drawn is replaced by the value next to it that its column shows;
-        one that is expected is rounded to the decimals of the column.
+        Fill in one joint draw for each row, instead of the most probable states and the means. A
+        drawn number is replaced by the nearest value of its column. A mean is rounded to the
+        decimals of the column.
     imputations
-        How many completed tables to draw, for multiple imputation. Each has its own draw of the
-        parameters from their posterior.
+        Number of completed tables to draw, for multiple imputation. Each has its own posterior draw
+        of the parameters.
     settings, listener, **options
         Settings by name, as seed, threads, kinds, missing, or as objects of `ReadSettings`; see
         `select`.
@@ -280,7 +280,7 @@ def impute(
 def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
-    """Learn who fills in the holes of a table."""
+    """Learn the ensemble that imputes the missing cells of a table."""
     held = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
     return learn_asked(table, model, partial(imputers, table), held, settings, listener)
 
@@ -288,14 +288,14 @@ def learn_filling(
 def drawn_tables(
     X: Any, holes: MissingCells, pool: Pool, table: Table, number: int, seed: int
 ) -> tuple[Any, ...]:
-    """Draw completed tables, each with its own draw of the parameters given the table learned."""
+    """Draw completed tables, each with its own posterior draw of the parameters."""
     rng = np.random.default_rng([seed, DRAWING])
     told = draw_parameters(pool.ensemble, table, number, rng)
     return tuple(filled(X, holes._replace(speaker=own).drawn(rng)) for own in told)
 
 
 def cells_of(holes: MissingCells) -> Assignment:
-    """Give what is known of every column with holes."""
+    """Compute the posterior of every column with missing cells."""
     asked = holes.asked
     open_ = {v for j, v in enumerate(asked.network.observed) if holes.open[:, j].any()}
     wanted = [v for v in asked.network.shown if v in open_]
@@ -303,7 +303,7 @@ def cells_of(holes: MissingCells) -> Assignment:
 
 
 def check_imputations(number: int | None) -> int | None:
-    """Refuse to draw no table at all."""
+    """Refuse fewer than one imputation."""
     if number is not None and number < 1:
         raise OptionError(f"{number} imputations: there must be at least 1.")
     return number

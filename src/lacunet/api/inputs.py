@@ -1,4 +1,4 @@
-"""Data, models and networks, however they are given."""
+"""Conversion of arguments: data, models, networks and constraints."""
 
 import os
 import shlex
@@ -47,7 +47,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
-    """Give a model as it is, or read its file; declare variables hidden."""
+    """Give a model, or read its file, and declare variables hidden."""
     held = model_or_path(model)
     given = held if isinstance(held, Model) else read_network(held)
     states = {v.name: len(v.states) for v in given.network.variables}
@@ -61,13 +61,13 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
 
 
 def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
-    """Give a model averaged over its posterior, or as it is for a plug-in."""
+    """Give the posterior predictive model, or with `plug_in` the point estimate."""
     given = as_model(model, hidden)
     return given if settings.plug_in else given.predictive
 
 
 def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
-    """Do the same for a model, or give a stack as it is: its members have posterior means."""
+    """Do the same for a model or a stack, whose members already have posterior means."""
     held = speaker_or_path(model)
     given = held if isinstance(held, Model | Ensemble) else read_model_or_stack(held)
     if isinstance(given, Model):
@@ -88,28 +88,28 @@ def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
 
 
 def as_knowledge(knowledge: KnowledgeLike | None) -> Knowledge:
-    """Give what is known of a network as it is, or read its file."""
+    """Give constraints on a network, or read their file."""
     if knowledge is None:
         return Knowledge()
     return knowledge if isinstance(knowledge, Knowledge) else read_knowledge(knowledge)
 
 
 def as_sizes(hidden: Hidden) -> dict[str, int | None]:
-    """Give hidden variables with their numbers of states; None keeps the network's."""
+    """Map hidden variables to their numbers of states; None keeps that of the network."""
     if isinstance(hidden, str):
         hidden = [hidden]
     return dict(hidden) if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
 
 
 def as_table(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
-    """Give a table, or read it, in the order of work."""
+    """Give a table, or read it, in canonical order."""
     return as_written(data, reading, numbers=numbers).in_work_order
 
 
 def as_written(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
-    """Give a table as it is, or read it.
+    """Give a table, or read it, in its original order.
 
-    Without `numbers`, those of a file are put into bins, and a table with numbers is refused.
+    Without `numbers`, numbers of a file are binned, and a table with numbers is refused.
     """
     if not isinstance(data, Table):
         if not numbers:
@@ -134,9 +134,9 @@ def table_for(
     numbers: bool = False,
     also: Sequence[str] = (),
 ) -> Table:
-    """Read the columns that a network asks for, with its states; those of numbers as they are.
+    """Read the columns of a network, with its states, and the columns named by `also`.
 
-    And others, which are no variables of it.
+    Number columns keep their values.
     """
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
@@ -156,7 +156,7 @@ def table_for(
 def table_of(
     data: object, model: Model, reading: ReadSettings = AS_USUAL, also: Sequence[str] = ()
 ) -> Table:
-    """Read the columns of a model, with numbers, its covariates, and others beside them."""
+    """Read the columns of a model, its covariates, and the columns named by `also`."""
     known = covariates_of(model)
     check_shown(known, names_in(data))
     if isinstance(data, Table) or not known.covariates:
@@ -169,12 +169,12 @@ def table_of(
 
 
 def beside_items(reading: ReadSettings) -> list[str | None]:
-    """Columns that are read, and are no items; None where nothing says what rows weigh."""
+    """List the columns of weights and survey design; None for absent weights."""
     return [reading.weights, *DesignColumns.told(reading.strata, reading.clusters).names]
 
 
 def check_columns(data: object, network: Network) -> list[str]:
-    """Refuse data without a column for every variable that can be seen; give their columns."""
+    """Give the column names; refuse data that lack an observed variable."""
     names, absent = column_names(data), not_shown(data, network)
     if absent:
         one = len(absent) == 1
@@ -190,7 +190,7 @@ def check_columns(data: object, network: Network) -> list[str]:
 
 
 def names_in(data: object) -> list[str]:
-    """Give the names of the columns of a table, or of anything that `read_table` reads."""
+    """Name the columns of a table, or of anything that `read_table` reads."""
     return [c.name for c in data.columns] if isinstance(data, Table) else column_names(data)
 
 
@@ -204,9 +204,9 @@ def check_ordered(data: object) -> None:
 
 
 def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Speaker, CodeArray]:
-    """Read every row in its order, (rows, observed variables); what no column shows is missing.
+    """Code each row in its order, (rows, observed variables); absent columns are missing.
 
-    The model that is given back knows the numbers that occur there.
+    The returned model has the values of the number columns.
     """
     network = speaker.network
     states, there = observed_states(network), column_names(data)
@@ -228,7 +228,7 @@ def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Spe
 
 
 def check_unpredicted(model: Model, what: str) -> Model:
-    """Refuse a model whose classes covariates predict; `what` it is that has no meaning there."""
+    """Refuse a model with covariates, for which `what` is undefined."""
     if (known := model.predictors) is not None:
         raise ModelError(
             f"the model predicts its classes from {listed(known.names)}: {what} are of models "
@@ -240,7 +240,7 @@ def check_unpredicted(model: Model, what: str) -> Model:
 def given_covariates(
     speaker: Speaker, codes: CodeArray, columns: Sequence[Column], covariates: CodeArray
 ) -> tuple[Speaker, CodeArray]:
-    """Give a model the covariates of rows, if it has any: as one more column of codes."""
+    """Append the covariate patterns of a model with covariates as a column of codes."""
     known = covariates_of(speaker)
     if not known.covariates:
         return speaker, codes
@@ -250,20 +250,20 @@ def given_covariates(
 
 
 def covariates_of(speaker: Speaker) -> Covariates:
-    """What predicts the classes of a model; nothing, of most."""
+    """Give the covariates of a model; most models have none."""
     found = speaker.predictors if isinstance(speaker, Model) else None
     return Covariates(()) if found is None else found
 
 
 def not_shown(data: object, network: Network) -> list[str]:
-    """Variables that data can show, and these do not."""
+    """List the observed variables of a network that the data lack."""
     there = column_names(data)
     seen = (network.variables[i] for i in network.shown if not network.variables[i].hidden)
     return [v.name for v in seen if v.name not in there]
 
 
 def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
-    """Say which variables no column shows, so that a misspelt one is seen, and what is not used."""
+    """List absent variables, perhaps misspelt, and unused columns."""
     absent, network = not_shown(data, speaker.network), speaker.network
     known = {*(v.name for v in network.variables), *covariates_of(speaker).names}
     other = [name for name in column_names(data) if name not in known]
@@ -272,9 +272,9 @@ def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
 
 
 def to_vary(network: Network, hidden: Hidden) -> list[str]:
-    """Hidden variables whose numbers of states a search tries: those named without a number.
+    """List the hidden variables whose numbers of states vary: those named without a number.
 
-    If none is named at all, they are all that the network itself has.
+    If none is named, these are all hidden variables of the network.
     """
     sizes = as_sizes(hidden)
     own = [network.variables[i].name for i in network.shown if network.variables[i].hidden]
@@ -292,7 +292,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _unused(network: Network, names: Sequence[str], left_out: Collection[str | None]) -> list[str]:
-    """Say which columns are not used, and why; what a person left out needs no word."""
+    """Note unused columns, except those that the user left out."""
     hidden = {network.variables[i].name for i in network.hidden}
     known = {v.name for v in network.variables}
     notes = [
@@ -313,7 +313,7 @@ def _unused(network: Network, names: Sequence[str], left_out: Collection[str | N
 
 
 def observed_columns(network: Network) -> list[Column]:
-    """Give the variables that data can show, as columns."""
+    """Give the observed variables of a network as columns."""
     return columns_of([network.variables[i] for i in network.observed])
 
 
@@ -326,12 +326,12 @@ def columns_of(variables: Sequence[Variable]) -> list[Column]:
 
 
 def observed_states(network: Network) -> dict[str, Sequence[Any]]:
-    """Give the states of the variables that data can show, by name."""
+    """Give the states of the observed variables of a network, by name."""
     return {column.name: column.states for column in observed_columns(network)}
 
 
 def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
-    """Rename new columns that stand in the data already: 'class' becomes 'class_2', and so on."""
+    """Rename new columns whose names are taken: 'class' becomes 'class_2', and so on."""
     renamed = {}
     for name, values in new.items():
         names = chain([name], (f"{name}_{number}" for number in count(2)))
@@ -340,7 +340,7 @@ def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
 
 
 def one_of(kind: type[E], what: str, name: str) -> E:
-    """Give the member of an enumeration that a person names."""
+    """Give the member of an enumeration by name."""
     if name not in list(kind):
         hint = did_you_mean(name, list(kind))
         raise OptionError(f"{what} '{name}' is not known.{hint} Choose from {', '.join(kind)}.")
@@ -348,7 +348,7 @@ def one_of(kind: type[E], what: str, name: str) -> E:
 
 
 def one_alpha(settings: Settings) -> float | str:
-    """Give the prior, which must not depend on a graph."""
+    """Give the prior; refuse one that depends on a graph."""
     if isinstance(settings.alpha, Mapping):
         raise OptionError("a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE.")
     return settings.alpha
