@@ -1,4 +1,4 @@
-"""How to work: every option with its meaning, its default and its check, in frozen classes."""
+"""Settings: every option with its meaning, default and check, in frozen classes."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ from lacunet.summaries.intervals import LEVEL, check_level
 from lacunet.summaries.ratio_tests import FEWEST_DRAWS
 
 DIMENSIONS = ("parameters", "rank")
-FORMER = {  # values that there are no more, and what to say of them
+FORMER = {  # removed values, and their error messages
     "mass": "schedule 'mass' is what scores of the evidence use with default and thorough. Choose "
     "thorough to look as far as it did.",
     "highest": "every schedule ends at the highest maximum now. Choose thorough to look as far as "
     "highest did.",
 }
-OF_PROBABILITY = 0.2  # error of a probability, for each nat of that of a log evidence, about
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
+OF_PROBABILITY = 0.2  # approximate error of a probability per nat of error of a log evidence
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # suffixes of times
 
 
 def _option(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
-    """Make a field with its meaning, and what only Python can add."""
+    """Make a field with its meaning, and an addition for Python alone."""
     return field(default=default, metadata={"meaning": meaning, "in_python": in_python}, **more)
 
 
 def _exponent(alpha: Alpha) -> Alpha:
-    """Refuse what is no prior, and read a number that is given as a text."""
+    """Check a prior, and read a number from a text."""
     check_alpha(alpha)
     try:
         return float(alpha) if isinstance(alpha, str) else alpha
@@ -61,7 +61,7 @@ def _exponent(alpha: Alpha) -> Alpha:
 
 
 def _seconds(time: float | str) -> float:
-    """Read a time that is given as a text.
+    """Read a time from a text.
 
     >>> _seconds("90"), _seconds("1.5m"), _seconds("1h")
     (90.0, 90.0, 3600.0)
@@ -79,7 +79,7 @@ def _seconds(time: float | str) -> float:
 
 
 class Configuration:
-    """Base class: a frozen value that prints what is not as usual."""
+    """Base class of settings; `repr` shows the fields that differ from their defaults."""
 
     def __repr__(self) -> str:
         words = ", ".join(f"{n}={getattr(v, 'value', v)!r}" for n, v in self.changed.items())
@@ -92,10 +92,10 @@ class Configuration:
         return {name: value for name, (value, usual) in values.items() if value != usual}
 
     def _put(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)  # while it is made, it is not frozen
+        object.__setattr__(self, name, value)  # the dataclass is frozen
 
     def _choose(self, name: str, kind: type[StrEnum]) -> None:
-        """Put the member of an enumeration in the place of its name."""
+        """Replace the name of an enumeration member by the member."""
         value = getattr(self, name)
         if value not in list(kind):
             raise OptionError(f"{name} '{value}' is not known. Choose from {', '.join(kind)}.")
@@ -104,7 +104,7 @@ class Configuration:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SearchSettings(Configuration):
-    """How a model is fitted: its prior, and the search for the best parameters."""
+    """Fitting of a model: its prior, and the search for the best parameters."""
 
     estimate: str = _option(
         Estimate.MAP,
@@ -114,30 +114,30 @@ class SearchSettings(Configuration):
     alpha: Alpha = _option(
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
-        "size); autoclass, 1 + 1/states; or, of select and compare, average: fits and scores have "
-        "1.01, the answer is averaged over profiles with this exponent and with half of it. The "
-        "usual one is 1.01 (CH96); of select average; of evidence 1, as in most published "
-        "evidence; of learn bdeu:0.5-10, averaged over sizes in this range; of learn --hidden auto "
-        "bdeu:10.",
+        "size); autoclass, 1 + 1/states; or, for select and compare, average: fits and scores use "
+        "1.01, and the result is averaged over profiles with this exponent and with half of it. "
+        "The default is 1.01 (CH96); for select, average; for evidence, 1, as in most published "
+        "evidence; for learn, bdeu:0.5-10, averaged over sizes in this range; for learn --hidden "
+        "auto, bdeu:10.",
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )
     number_prior: NumberPriorLike = _option(
         USUAL_NUMBERS,
-        "Prior of numbers, NAME=NUMBER with commas between. Of means: mean (from the column's, in "
-        "its standard deviations) and weight (cases that this is worth); of variances: degrees (of "
-        "freedom) and scale (in variances of the column, or of what others of its block leave); of "
-        "rates of counts: shape. Or autoclass: means anywhere in the range of a column, variances "
-        "between its precision and that range. The usual weight is 0.1, and 0.01 where a graph is "
+        "Prior of numbers, comma-separated NAME=NUMBER. Means: mean (offset from the column mean, "
+        "in its standard deviations) and weight (in cases). Variances: degrees (of freedom) and "
+        "scale (in variances of the column, or in residual variances within its block). Rates of "
+        "counts: shape. Or autoclass: means anywhere in the range of a column, variances "
+        "between its precision and that range. The default weight is 0.1, or 0.01 if a graph is "
         "learned.",
         in_python="Or a mapping of these.",
         hash=False,
     )
     covariance: str = _option(
         DIAGONAL,
-        "Gaussian columns within a class: diagonal (each by itself), full (all of them together), "
-        "or blocks that vary together, NAME+NAME with commas between. Each class has its own, or "
-        "all have the same: diagonal-common, full-common, or common after blocks.",
+        "Covariance of Gaussian columns within a class: diagonal, full, or comma-separated blocks "
+        "NAME+NAME. Each class has its own covariance, or all classes share one: diagonal-common, "
+        "full-common, or common after blocks.",
     )
     coefficient_sd: float = _option(
         COEFFICIENT_SD,
@@ -154,7 +154,7 @@ class SearchSettings(Configuration):
     missing_as_state: bool = _option(
         False,
         "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
-        in_python="Then the evidence is about other data: see `compare_missing`.",
+        in_python="The evidence is then not comparable: see `compare_missing`.",
     )
     missing_covariates: str = _option(
         MissingCovariates.REFUSE,
@@ -183,11 +183,11 @@ class SearchSettings(Configuration):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class EvidenceSettings(Configuration):
-    """How models are scored, compared and measured, and how precise answers are."""
+    """Scoring, comparison and measurement of models, and their precision."""
 
     scores: str | Sequence[str] = _option(
         "usual",
-        f"Scores, with commas between: {', '.join(s.name for s in SCORES)}; "
+        f"Scores, comma-separated: {', '.join(s.name for s in SCORES)}; "
         f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
         in_python="Or a sequence of their names.",
     )
@@ -196,46 +196,44 @@ class EvidenceSettings(Configuration):
     )
     whole_range: bool = _option(
         False,
-        "Try every number of a long range, also where the evidence has fallen far and falls still.",
+        "Try every number of a long range, even after the evidence has fallen far.",
     )
-    quick: bool = _option(
-        False, "Go by scores alone and measure nothing: soon done, but surer than it should be."
-    )
+    quick: bool = _option(False, "Use scores alone and measure nothing: fast, but overconfident.")
     evidence: bool = _option(
         False,
-        "Measure the evidence of every candidate by itself, however long that takes; it then "
-        "decides.",
+        "Measure the evidence of every candidate separately, however long that takes, and choose "
+        "by it.",
     )
     calibrate: bool = _option(
         False,
-        "Measure the evidence of the best few candidates by itself: how far is each score from it?",
+        "Measure the evidence of the best few candidates separately, to check the scores.",
     )
     method: str = _option(
         Method.AUTO,
-        "exact: sum over all completions; smc: particles that take in case after case; ais: "
-        "annealing from modes; walk: chains over partitions of the cases, of latent classes; auto: "
-        "the cheapest that does.",
+        "exact: sum over all completions; smc: sequential Monte Carlo over cases; ais: annealing "
+        "from modes; walk: chains over partitions of the cases (latent classes); auto: the "
+        "cheapest applicable method.",
     )
     target: float = _option(
         Goal.target,
-        "Standard error of a sampled evidence to reach, in nats; of a probability, a fifth of it.",
+        "Target standard error of a sampled evidence, in nats; a fifth of it for probabilities.",
     )
     budget: float | str = _option(
-        Goal.budget, "Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
+        Goal.budget, "Time after which no new sampling starts: 60s, 5m, 1h, or seconds."
     )
     blrt: int = _option(
         0,
-        "Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against "
+        "Replicates of a bootstrap likelihood-ratio test of each number of classes against "
         f"one less, {FEWEST_DRAWS} or more (99 is usual); 0: no test.",
     )
-    level: float = _option(LEVEL, "Level of confidence of --intervals.")
+    level: float = _option(LEVEL, "Confidence level of --intervals.")
     bootstrap: int = _option(
-        0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
+        0, "Replicates of a parametric bootstrap for --intervals, instead of the Hessian."
     )
     plug_in: bool = _option(
         False,
-        "Ask rows of the estimate itself, as if it were the truth, not of the posterior of the "
-        "parameters.",
+        "Use plug-in instead of posterior-predictive probabilities: the point estimate is taken "
+        "as exact.",
     )
 
     def __post_init__(self) -> None:
@@ -261,12 +259,12 @@ class EvidenceSettings(Configuration):
 
     @property
     def goal(self) -> Goal:
-        """When sampling an evidence ends."""
+        """Target precision and time budget of a sampled evidence."""
         return Goal(self.target, _seconds(self.budget))
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:
-        """The scores themselves."""
+        """The chosen scores, as objects."""
         return choose_scores(self.scores)
 
     @property
@@ -277,34 +275,34 @@ class EvidenceSettings(Configuration):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GraphSettings(Configuration):
-    """How a graph is searched for."""
+    """Search for a graph."""
 
     sweeps: int = _option(
         GraphSearch.sweeps,
-        "Shakes of a graph around every variable that must be in vain before a search ends; 0: one "
-        "climb alone.",
+        "Perturbations around every variable without improvement before a search ends; 0: a single "
+        "hill climb.",
     )
-    restarts: int = _option(GraphSearch.restarts, "Searches for a graph after the first.")
+    restarts: int = _option(GraphSearch.restarts, "Further searches for a graph, after the first.")
     probes: int = _option(
         GraphSearch.probes,
-        "With holes: changes of one edge, of each kind and each way to rank them, that are fitted "
-        "where completed rows lead to no better graph; 0: none, and edges are not judged by the "
-        "rows that show both ends.",
+        "With missing cells: single-edge changes of each kind and ranking that are fitted when "
+        "completed rows give no better graph; 0: none, and edges are not scored on the rows that "
+        "are complete in both ends.",
     )
     score: str = _option(
         GraphScore.BOUND,
-        "With holes, what decides between graphs: bound, a lower bound of the evidence of the data "
-        "as they are; or, to compare, available: of each change, the rows that show all it is "
-        "about; expected: rows completed under the graph before (structural EM).",
+        "Graph score with missing cells: bound, a lower bound of the evidence of the incomplete "
+        "data; or, for comparison, available: for each change, the rows complete in its variables; "
+        "expected: rows completed under the previous graph (structural EM).",
     )
     graph_prior: str = _option(
         GraphPrior.FAIR,
         "Prior over graphs: fair, each number of parents of a variable is equally probable; or "
-        "uniform, each graph is, so that spurious edges win by being many.",
+        "uniform, each graph is, which favours spurious edges because they are many.",
     )
     exact: bool = _option(
         False,
-        "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
+        "Find the best of all graphs, up to about 20 variables; always done for 10 or fewer.",
     )
 
     def __post_init__(self) -> None:
@@ -316,23 +314,22 @@ class GraphSettings(Configuration):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ComputeSettings(Configuration):
-    """Where the work is done; no number depends on it."""
+    """Compute backends; they change no number."""
 
     threads: int | None = _option(
-        None, "Threads, or processes (default: one per core); the numbers do not depend on it."
+        None, "Threads, or processes (default: one per core); they change no number."
     )
     cluster: str | None = _option(
         None,
-        "Address of a Dask cluster that does the work, tcp://HOST:PORT; the numbers do not depend "
-        "on it.",
-        in_python="Inside a Dask `Client`, its workers do the work without it.",
+        "Address of a Dask cluster for the computation, tcp://HOST:PORT; it changes no number.",
+        in_python="A current Dask `Client` is used without it.",
     )
     workers: int | None = _option(
-        None, "Instead: start so many Dask workers on this machine, a process each."
+        None, "Instead: start so many Dask worker processes on this machine."
     )
     device: str = _option(
         DeviceName.CPU,
-        "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
+        "Device of E steps: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
         "Samples of measured evidence are always drawn on cpu.",
     )
 
@@ -348,7 +345,7 @@ class ComputeSettings(Configuration):
             if self.cluster is not None or self.workers is not None:
                 reason = "--device cuda is for one machine."
                 raise OptionError(f"{reason} Leave out --cluster or --workers, or --device.")
-            open_device(DeviceName(self.device))  # refused before data are read if it is absent
+            open_device(DeviceName(self.device))  # refuse an absent device before reading data
 
 
 PARTS = (EvidenceSettings, SearchSettings, GraphSettings, ComputeSettings)
@@ -356,7 +353,7 @@ PARTS = (EvidenceSettings, SearchSettings, GraphSettings, ComputeSettings)
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings):
-    """How to learn, score and measure, in one value that can be given again."""
+    """All settings of learning, scoring and measuring, in one reusable value."""
 
     def __post_init__(self) -> None:
         """Check every part."""
@@ -365,19 +362,19 @@ class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings)
 
     @property
     def options(self) -> Options:
-        """How to look for a maximum."""
+        """Options of the search for a maximum."""
         how = Estimate(self.estimate), Schedule(self.schedule)
         return Options(*how, self.starts, self.seed, DeviceName(self.device))
 
     @property
     def graph_search(self) -> GraphSearch:
-        """How to look for a graph."""
+        """Options of the search for a graph."""
         how = GraphScore(self.score), GraphPrior(self.graph_prior)
         return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed, *how)
 
     @property
     def edge_sampling(self) -> EdgeSampling:
-        """How to draw graphs."""
+        """Options of sampling graphs."""
         prior = GraphPrior(self.graph_prior)
         return EdgeSampling(self.target * OF_PROBABILITY, seed=self.seed, prior=prior)
 
@@ -387,7 +384,7 @@ DEFAULTS = Settings()
 
 
 def _meanings(part: type) -> str:
-    """List the fields of a class with their meanings, which `help` then shows."""
+    """List the fields of a class with their meanings, for `help`."""
     found = ["", "", "Parameters", "----------"]
     wrap = textwrap.TextWrapper(92, "    ", "    ", break_on_hyphens=False)
     for option in fields(part):

@@ -1,4 +1,4 @@
-"""Evidence of one case, as people give it: states seen, likelihoods heard, variables set."""
+"""Evidence of one case: observed states, likelihoods (soft evidence), interventions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known of a case; variables by their indices."""
+    """Evidence of a case, by indices of variables."""
 
     network: Network
-    seen: Mapping[int, int]  # the state that each is in
-    heard: Mapping[int, FloatArray]  # (states,) how likely what was heard is in each state
-    done: Mapping[int, int]  # the state that each was set to, from outside
-    covariates: Mapping[str, str] = field(default_factory=dict)  # what predicts its class
+    seen: Mapping[int, int]  # observed states
+    heard: Mapping[int, FloatArray]  # (states,) likelihoods: soft evidence
+    done: Mapping[int, int]  # states set by interventions
+    covariates: Mapping[str, str] = field(default_factory=dict)  # values of the covariates
 
     def of(self, model: Model) -> CaseEvidence:
-        """Give the case to a model of the same network."""
+        """Enter the evidence into a model of the same network."""
         return take_evidence(model, self.seen, self.heard, self.done)
 
     def check_apart(self, asked: Sequence[int]) -> None:
-        """Refuse a question for what is known already."""
+        """Refuse a query for observed or set variables."""
         for v in asked:
             if v in self.seen or v in self.done:
                 name = self.network.variables[v].name
@@ -44,7 +44,7 @@ class Known:
                 raise OptionError(f"'{name}' is both asked for and {how}. Name it once.")
 
     def document(self) -> dict[str, Any]:
-        """Write it down by names and texts."""
+        """Give the evidence as names and labels."""
         heard = [(self.network.variables[i], weights) for i, weights in self.heard.items()]
         return {
             "given": {**self.covariates, **self._states(self.seen)},
@@ -53,7 +53,7 @@ class Known:
         }
 
     def __str__(self) -> str:
-        """Write it as the condition of a probability; nothing, if nothing is known."""
+        """Write the condition of a probability; empty without evidence."""
         told = self.document()
         words = [f"{name} = {state}" for name, state in told["given"].items()]
         for name, weights in told["soft"].items():
@@ -70,7 +70,7 @@ class Known:
 def known_case(
     model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
 ) -> tuple[Model, Known]:
-    """Give a model that knows the covariates and numbers of a case, and the case."""
+    """Give the model at the covariates and numbers of a case, and its evidence."""
     given, evidence, covariates = at_covariates(model, evidence)
     given, evidence = with_numbers_of(given, evidence, do)
     return given, replace(understand(given.network, evidence, do), covariates=covariates)
@@ -79,10 +79,10 @@ def known_case(
 def understand(
     network: Network, evidence: Mapping[str, Any] = NOTHING, do: Mapping[str, Any] = NOTHING
 ) -> Known:
-    """Read what is known of a case: {name: state}, {name: likelihoods of its states}; do: states.
+    """Read the evidence of a case: {name: state}, {name: likelihoods of its states}; do: states.
 
-    Likelihoods are a mapping of states, those left out being impossible, or a number for each. A
-    state that is None is not known.
+    Likelihoods are a number for each state, or a mapping of states, in which absent states are
+    impossible. A state None is missing.
     """
     seen, heard = {}, {}
     for name, told in evidence.items():
@@ -106,9 +106,9 @@ def understand(
 def at_covariates(
     model: Model, evidence: Mapping[str, Any]
 ) -> tuple[Model, dict[str, Any], dict[str, str]]:
-    """Give the model of a case with these covariates, the rest of the evidence, and the covariates.
+    """Give the model at the covariates of a case, the rest of the evidence, and the covariates.
 
-    Where none is known, class sizes are those over all rows that the model was fitted to.
+    Without covariates, class sizes are those over all rows that the model was fitted to.
     """
     known = model.predictors
     if known is None:
@@ -150,7 +150,7 @@ def _finite(name: str, told: Any) -> float:
 def with_numbers_of(
     model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
 ) -> tuple[Model, Mapping[str, Any]]:
-    """Give a model that knows the numbers of a case, and the evidence with these numbers."""
+    """Give a model with the numbers of a case, and the evidence with these numbers."""
     network, told = model.network, dict(evidence)
     variables = list(network.variables)
     for name in (*evidence, *do):
@@ -171,7 +171,7 @@ def with_numbers_of(
 
 
 def _number(v: Variable, told: Any) -> float:
-    """Read a number that is seen, and refuse one that the variable cannot be."""
+    """Read an observed number; refuse one outside the support."""
     try:
         x = float(told)
     except (TypeError, ValueError):
@@ -186,7 +186,7 @@ def _number(v: Variable, told: Any) -> float:
 
 
 def _likelihoods(variable: Variable, told: Any) -> FloatArray:
-    """Read a weight for each state."""
+    """Read soft evidence: a weight for each state."""
     weights = np.zeros(len(variable.states))
     if isinstance(told, Mapping):
         for state, weight in told.items():

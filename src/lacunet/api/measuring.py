@@ -1,4 +1,4 @@
-"""The evidence with its error, likelihood-ratio tests, and missing values as answers."""
+"""Measured evidence, likelihood-ratio tests, and missing values as states."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from lacunet.selection.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
 
-UNIFORM = Settings(alpha=1.0)  # the prior for which most published evidence is
+UNIFORM = Settings(alpha=1.0)  # the prior of most published evidence
 
 
 @with_options(*READ, *WORK, *NUMBERS, "alpha", "method", "device", *SAMPLE)
@@ -70,9 +70,9 @@ def log_evidence(
     listener: Listener = ignore,
     **options: Any,
 ) -> Measurement:
-    """Compute log p(D|S) itself, all labellings and empty states included, with an error bar.
+    """Compute log p(D|S), summed over all labellings and empty states, with a standard error.
 
-    The same seed gives the same numbers as long as the target is reached within the budget.
+    The same seed gives the same numbers if the target is reached within the budget.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def log_evidence(
         Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
         its hidden variables.
     knowledge
-        What is known of the tables (and of the edges): a `Knowledge`, or the path of its JSON file.
-        Fixed tables are not learned, tied ones together, zeros stay zero.
+        Constraints on tables and edges: a `Knowledge`, or the path of its JSON file. Fixed tables
+        are not learned, tied ones are learned together, zeros stay zero.
     resume
-        A file that keeps what was sampled. If it is there, the work goes on from it, with the whole
-        budget; it may be removed at the end.
+        Checkpoint file of the samples. If it exists, sampling resumes from it with the whole
+        budget. You may remove it at the end.
     settings, listener, **options
         Settings by name, as alpha, method, target, budget, seed, threads, or as objects of
         `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
@@ -125,10 +125,10 @@ def log_evidence_bounds(
     listener: Listener = ignore,
     **options: Any,
 ) -> Sandwich:
-    """Bound log p(D|S) of simulated data from both sides, given the model they came from.
+    """Bound log p(D|S) of simulated data from both sides, given the model that simulated them.
 
-    The model's parameters must have been drawn from the prior (alpha 1: `random_model` does that),
-    and the data simulated from exactly them.
+    The parameters of the model must be a draw from the prior (alpha 1: `random_model`), and the
+    data must be simulated from exactly these parameters.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def log_evidence_bounds(
     model
         A model, or the path of its file.
     hidden
-        Variables that no column shows, besides those that are hidden in the model.
+        Hidden variables, besides those of the model.
     settings, listener, **options
         Settings by name, as alpha, target, budget, seed, threads, or as objects of `ReadSettings`,
         `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
@@ -153,7 +153,7 @@ def log_evidence_bounds(
         return sandwich(problem, given.theta, goal, seed=seed, executor=engine.executor)
 
 
-# Every fit, of real and of drawn data alike, has few starts; ML fits have no prior.
+# Few starts for real and simulated data alike; ML fits have no prior.
 BOOTSTRAP = Settings(estimate="ml", starts=STARTS)
 
 
@@ -175,17 +175,16 @@ def likelihood_ratio_test(
     Parameters
     ----------
     data
-        A table, or anything that `read_table` reads. Weights must be whole numbers. Of columns of
-        numbers, counts and ordered answers can be; continuous ones have no greatest likelihood.
+        A table, or anything that `read_table` reads. Weights must be whole numbers. Columns may be
+        categories, counts or ordered answers; continuous likelihoods have no maximum.
     states
         The number k that is tested; the alternative is k + 1.
     network, hidden
-        A network and its hidden variable, whose states are in question; without it, a latent class
-        model.
+        A network and its hidden variable, whose states are tested (default: a latent class model).
     replicates
-        Data sets to draw from the fit with k states, with the holes of the real data.
+        Data sets to simulate from the fit with k states, with the missing cells of the real data.
     stop_after
-        Stop as soon as so many of them reach the statistic of the real data.
+        Stop when so many of them reach the statistic of the real data.
     settings, listener, **options
         Settings by name, as starts, seed, threads, weights, or as objects of `ReadSettings`,
         `SearchSettings` and `ComputeSettings`; see `select`.
@@ -211,7 +210,7 @@ def likelihood_ratio_test(
         name = the_one(structure, found.hidden)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
     check_bounded(small)
-    # The prior has no part in ML fits.
+    # ML fits ignore the prior.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
     with at_work(settings, listener) as engine:
         executor = engine.executor
@@ -221,7 +220,7 @@ def likelihood_ratio_test(
 
 
 def the_one(structure: Network, hidden: Hidden) -> str:
-    """Give the hidden variable that a test is about; refuse several."""
+    """Give the hidden variable that is tested; refuse several."""
     names = to_vary(structure, hidden)
     if len(names) > 1:
         raise OptionError(
@@ -231,15 +230,15 @@ def the_one(structure: Network, hidden: Hidden) -> str:
     return names[0]
 
 
-ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, and one question
+ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, one comparison
 
 
 @with_options(*READ)
 def missing_as_state(data: object, **options: Any) -> Table:
-    """Give a table in which a hole is a state of its own, '(missing)', of every column with holes.
+    """Recode missing cells as one more state, '(missing)', of every column that has some.
 
-    Its evidence cannot be compared with that of the table with holes: it is about more data, for
-    it says which cells are missing. `compare_missing` compares the two.
+    The evidence of the two tables is not comparable, because the new one includes which cells are
+    missing. `compare_missing` compares the two.
 
     Parameters
     ----------
@@ -270,21 +269,21 @@ def compare_missing(
     listener: Listener = ignore,
     **options: Any,
 ) -> MissingComparison:
-    """Missing at random, or missing as an answer? The Bayes factor, overall and by column.
+    """Compute the Bayes factor of informative missingness, overall and by column.
 
-    Both readings are models of the values *and* of which cells are missing: at random, a cell of a
-    column is missing with the same probability in every class; as an answer, with one for each.
+    Both hypotheses are models of the values *and* of the missingness. At random, a cell of a column
+    is missing with the same probability in every class; as an answer, with one for each class.
 
     Parameters
     ----------
     data
-        A table with holes, or anything that `read_table` reads.
+        A table with missing cells, or anything that `read_table` reads.
     states
         Number of classes of a latent class model, at least 2.
     network, hidden
         Instead: a network with one hidden variable.
     both_ways
-        Also compare, for each column, whether its holes go with the classes when all others do.
+        Also compare each column when the missingness of all others depends on the classes.
     settings, listener, **options
         Settings by name, as alpha, starts, seed, threads, scores, or as objects of `ReadSettings`,
         `SearchSettings` and `ComputeSettings`; see `select`.

@@ -1,4 +1,4 @@
-"""Which settings a function takes by name, under our names and scikit-learn's."""
+"""Settings as keyword arguments of functions, also under the names of scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lacunet.settings import OPTIONS, PARTS, Configuration, Settings
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SurveySettings(Configuration):
-    """What rows weigh, and how they were drawn: as for `read_table`."""
+    """Weights, strata and clusters of rows, as in `read_table`."""
 
     weights: str | None = None
     weights_as: str = WeightsAs.AUTO
@@ -30,7 +30,7 @@ class SurveySettings(Configuration):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ReadSettings(SurveySettings):
-    """How a table is read, surveys included: as for `read_table`."""
+    """Reading of a table, including the survey design, as in `read_table`."""
 
     missing: Sequence[State] = ()
     columns: Sequence[str] | None = None
@@ -41,7 +41,7 @@ class ReadSettings(SurveySettings):
     memory: str | float | None = None
 
     def __post_init__(self) -> None:
-        """One name alone is a list of one."""
+        """Make a single name a tuple."""
         for name in ("columns", "exclude"):
             if isinstance(value := getattr(self, name), str):
                 self._put(name, (value,))
@@ -51,7 +51,7 @@ SettingsLike: TypeAlias = Settings | Configuration | Sequence[Configuration]
 READING = tuple(f.name for f in fields(ReadSettings))
 AS_USUAL = ReadSettings()
 
-# Names that functions have in common.
+# Groups of option names.
 READ = ("missing", "weights", "weights_as", "columns", "exclude", "bin", "ignore_case")
 DESIGN = ("strata", "clusters")
 NUMBERS = ("kinds", "number_prior", "covariance")
@@ -66,7 +66,7 @@ REGRESSION = ("coefficient_sd", "missing_covariates", "evidence", *SAMPLE, "leve
 COMPARE = (*FIT, "scores", "dimension", "quick", "evidence", "calibrate", *SAMPLE)
 SELECT = (*COMPARE, "whole_range", "blrt")
 
-# Ours first; then scikit-learn's, and what else people call it there.
+# Synonyms: Lacunet's name first, then those of scikit-learn and similar packages.
 SAME = (
     ("starts", "n_init"),
     ("seed", "random_state"),
@@ -75,18 +75,18 @@ SAME = (
     ("missing", "missing_values"),
     ("weights", "sample_weight"),
 )
-# What is given there is something else, and must be said otherwise.
+# Options whose values differ from those of their synonyms.
 OTHER = {"weights": "and names a column", "missing": "and lists markers"}
-PATIENCE = 2.0  # seconds of work after which a notebook shows how far it is
+PATIENCE = 2.0  # seconds after which a notebook shows progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 TAKEN: dict[str, tuple[str, ...]] = {}  # the settings of each function, by its name
 
 
 def with_options(*names: str) -> Callable[[F], F]:
-    """Let a function take some settings as `**options`, and refuse any other.
+    """Let a function accept these settings as `**options`, and refuse any other.
 
-    Names of scikit-learn are understood, and `settings` may be any of the configuration classes.
+    Synonyms of scikit-learn are translated, and `settings` may be any configuration object.
     Without a listener, a notebook shows progress.
     """
 
@@ -108,11 +108,11 @@ def with_options(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-LAST = ("settings", "listener")  # where a message lists what there is
+LAST = ("settings", "listener")  # listed last in messages
 
 
 def divide(settings: SettingsLike, options: Mapping[str, Any]) -> tuple[Settings, ReadSettings]:
-    """Give the settings as some options change them, and how to read the table."""
+    """Split options into settings and reading settings."""
     assert isinstance(settings, Settings)  # the decorator has unpacked others
     changes = {name: value for name, value in options.items() if name in OPTIONS}
     reading = {name: value for name, value in options.items() if name not in OPTIONS}
@@ -121,13 +121,13 @@ def divide(settings: SettingsLike, options: Mapping[str, Any]) -> tuple[Settings
 
 
 def defaults_of(function: Callable[..., Any]) -> Settings:
-    """Give the settings that a function starts from."""
+    """Give the default settings of a function."""
     found: Settings = inspect.signature(function).parameters["settings"].default
     return found
 
 
 def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what configuration objects say one by one; what is named beside them counts first."""
+    """Unpack configuration objects; options given by name take precedence."""
     told = dict(given)
     settings = told.pop("settings", None)
     parts = [settings] if isinstance(settings, Configuration | None) else settings
@@ -144,7 +144,7 @@ def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unknown_option(who: str, name: str, names: Collection[str]) -> UnknownOptionError:
-    """Say that someone has no such argument, and which is meant, as far as that can be guessed."""
+    """Make the error for an unknown argument, with the likely intended name."""
     own = _named_here(name, names)
     if own is not None:
         words = f", {OTHER[own]}" if own in OTHER else ""
@@ -156,7 +156,7 @@ def unknown_option(who: str, name: str, names: Collection[str]) -> UnknownOption
 
 
 def _named_here(name: str, names: Collection[str]) -> str | None:
-    """Give the name by which someone has an argument that others call so; None if nobody does.
+    """Give the synonym of a name among some argument names; None if absent.
 
     >>> _named_here("random_state", ["states", "seed"]), _named_here("seed", ["n_init", "n_jobs"])
     ('seed', None)
@@ -166,7 +166,7 @@ def _named_here(name: str, names: Collection[str]) -> str | None:
 
 
 def _in_our_words(who: str, given: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Put our names in the place of scikit-learn's, with a warning; refuse what is no argument."""
+    """Translate names of scikit-learn, with a warning; refuse unknown arguments."""
     told = dict(given)
     for name in given:
         if name in names:
@@ -175,14 +175,14 @@ def _in_our_words(who: str, given: dict[str, Any], names: Collection[str]) -> di
         if own is None or own in OTHER or own in given:
             raise unknown_option(who, name, names)
         value = told.pop(name)
-        if value is not None:  # which means the usual in both worlds
+        if value is not None:  # None is the default under both names
             told[own] = _threads(value) if own == "threads" else value
         warnings.warn(f"{who}() calls '{name}' '{own}': taken as that.", UserWarning, stacklevel=3)
     return told
 
 
 def _threads(n_jobs: int) -> int | None:
-    """Count threads as joblib does: -1 is all of them, -2 all but one."""
+    """Count threads as joblib does: -1 is all cores, -2 all but one."""
     if n_jobs >= 0:
         return n_jobs
     return None if n_jobs == -1 else max(1, cores() + 1 + n_jobs)

@@ -1,4 +1,4 @@
-"""Queries of a network: posteriors, most probable states, interventions, independences."""
+"""Inference queries: posteriors, most probable states, interventions, d-separation."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def query(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> FloatArray:
-    """Give p(variables | evidence): their joint distribution, one axis each in the order given.
+    """Compute p(variables | evidence): a joint distribution, one axis for each variable in order.
 
-    It is averaged over the posterior of the parameters of a fitted model, unless `plug_in`. Where
-    the evidence is impossible, the answer is NaN. A number is asked for by itself: the answer is
-    its mean and its standard deviation (of a lognormal, geometric mean and factor).
+    Unless `plug_in`, it is averaged over the posterior of the parameters. Impossible evidence gives
+    NaN. A number must be queried alone; the result is its mean and standard deviation (lognormal:
+    geometric mean and factor).
 
     Parameters
     ----------
     model
         A model, or the path of its file.
     variables
-        What to ask for.
+        Query variables.
     evidence
-        What is known of one case: a mapping {name: state}, also of hidden variables. In place of a
-        state, likelihoods of the states, {state: weight} or one for each state, are soft evidence.
-        Covariates that predict a class: all of them or none (then for the rows of the fit).
-        Or a table with one row for each query: then the first axis of the answer is the rows.
+        Evidence of one case: a mapping {name: state}, also of hidden variables. Likelihoods in
+        place of a state, {state: weight} or one for each state, are soft evidence. Give all
+        covariates or none (then class sizes are those of the fit). Or a table with one row for
+        each query: then the first axis of the result is the rows.
     do
-        Variables that are set from outside, {name: state}: their parents have no effect.
+        Interventions, {name: state}: the parents of these variables have no effect.
     settings, **options
-        `plug_in`: take the estimate itself; `missing`: markers of a missing cell.
+        `plug_in`: use the point estimate; `missing`: markers of a missing cell.
 
     Examples
     --------
@@ -87,13 +87,13 @@ def query(
 def _answers(
     model: Model, codes: CodeArray, group: Sequence[int], number: int | None
 ) -> FloatArray:
-    """Joint posterior of some variables in each row, NaN if impossible; of a number its moments."""
+    """Joint posterior of some variables, or moments of a number, in each row; NaN if impossible."""
     if number is None:
         (joint,) = posterior(model, codes, [group])
         joint[joint.reshape(len(joint), -1).sum(axis=1) == 0] = np.nan
         return joint
     (expected,) = expected_numbers(model, codes, [number])
-    own = codes[:, model.network.observed.index(number)]  # what a row shows, it has
+    own = codes[:, model.network.observed.index(number)]  # observed values stay
     told = in_units(model.network.variables[number], expected, own)
     return np.stack([told.mean, told.spread], axis=1)
 
@@ -108,7 +108,7 @@ def answer(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> Answer | NumberAnswer:
-    """Give p(variables | evidence) of one case as a table to print; see `query`."""
+    """Compute p(variables | evidence) of one case as a printable table; see `query`."""
     settings, _ = divide(settings, options)
     given, known = known_case(asked_model(model, settings), evidence, do)
     group = _indices(given.network, variables)
@@ -131,17 +131,17 @@ def most_probable(
     settings: SettingsLike = DEFAULTS,
     **options: Any,
 ) -> MostProbable:
-    """Find the states that are most probable together, and how probable they are: exact.
+    """Find the most probable joint states and their probability, exactly.
 
-    Of all variables that are not known (the most probable explanation, MPE), or of some of them,
-    summed over the others (MAP). The states that are most probable one by one may be others.
+    By default these are the states of all unobserved variables (MPE); for some variables, the
+    others are summed out (MAP). Marginally most probable states may differ.
 
     Parameters
     ----------
     model
         A model, or the path of its file.
     variables
-        What to ask for (default: all that is not known, but numbers, which have no states).
+        Query variables (default: all unobserved ones except numbers, which have no states).
     evidence, do, settings, **options
         As for `query`, of one case.
 
@@ -178,7 +178,7 @@ def d_separated(
     *,
     do: str | Sequence[str] = (),
 ) -> bool:
-    """Say whether the graph makes two sets of variables independent, whatever its parameters are.
+    """Test whether the graph d-separates two sets of variables.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ def d_separated(
     a, b
         Variables.
     given
-        Variables that are known.
+        Observed variables.
     do
-        Variables that are set from outside: the edges into them are cut, and they are known.
+        Interventions: edges into these variables are cut, and they are observed.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def d_separated(
 def separations(
     network: NetworkLike, variables: Sequence[str], given: Sequence[str], do: Sequence[str]
 ) -> Separations:
-    """Say of each pair of some variables whether the graph makes it independent."""
+    """Test each pair of some variables for d-separation."""
     graph = as_network(network)
     if len(_indices(graph, variables)) < 2:
         raise OptionError("name two or more variables, to be separated from each other.")
@@ -222,7 +222,7 @@ def separations(
 
 
 def _number_asked(network: Network, group: Sequence[int]) -> int | None:
-    """Give the number that is asked for, if it is one; refuse it beside others."""
+    """Give the index of a queried number; refuse a number beside other variables."""
     numbers = [v for v in group if not network.variables[v].family.tabular]
     if numbers and len(group) > 1:
         name = network.variables[numbers[0]].name
@@ -244,7 +244,7 @@ def _indices(network: Network, names: Any) -> list[int]:
 def _possible_case(
     model: Model, known: Known, group: Sequence[int], refused: Iterable[int] = ()
 ) -> CaseEvidence:
-    """Give the case to the model; refuse a query for what is known, and impossible evidence."""
+    """Enter the evidence; refuse queries for observed variables, and impossible evidence."""
     known.check_apart(group)
     if any(v in refused for v in group):
         raise OptionError("numbers have no states, of which one is most probable. Ask --of.")

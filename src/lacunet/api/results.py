@@ -1,4 +1,4 @@
-"""What the functions of the Python interface return, besides fits and selections."""
+"""Results of the Python interface, besides fits and selections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lacunet.tabular import (
 from lacunet.tabular.export import csv_table
 from lacunet.tabular.frame import POLARS
 
-RARE = 0.01  # tail probability of rows that are called unusual
+RARE = 0.01  # tail probability below which a row is unusual
 MOST_UNUSUAL = 5  # rows that are shown
 
 
@@ -39,15 +39,15 @@ class Scores(Printable):
     """Every score of a model at exactly its parameters."""
 
     model: Model
-    dimension: int  # d, as the scores used it
+    dimension: int  # d of the scores
     log_likelihood: float
     log_prior: float
     evidence: Mapping[str, Evidence]  # by name
-    fit: Fit | None  # where the parameters were refitted first
+    fit: Fit | None  # only after `refit`
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the model and the data."""
+        """Warnings about the model and the data."""
         return () if self.log_likelihood > -np.inf else (Flag(Kind.IMPOSSIBLE_ROW),)
 
     def tidy(self) -> Columns:
@@ -82,23 +82,23 @@ class Scores(Printable):
 
 @dataclass(frozen=True, eq=False)
 class Assigned:
-    """One variable in every row: what it probably is, where the row does not show it."""
+    """A categorical variable in every row: its value, or its posterior where it is missing."""
 
     name: str
     states: tuple[str, ...]  # labels
     probabilities: FloatArray  # (rows, states) posterior; NaN if a row is impossible
     best: IntArray  # (rows,) index of the most probable state, or a draw; -1 if a row is impossible
-    missing: BoolArray  # (rows,) whether the row does not show it
-    values: tuple[State, ...]  # what the labels stand for
-    hidden: bool = True  # whether no row shows it
+    missing: BoolArray  # (rows,)
+    values: tuple[State, ...]  # states of the labels
+    hidden: bool = True  # whether it is never observed
 
     @property
     def assigned(self) -> BoolArray:
-        """(rows,) Rows that do not show it, and in which it can be something."""
+        """(rows,) Rows in which it is missing, and which are possible."""
         return self.missing & (self.best >= 0)
 
     def columns(self) -> Columns:
-        """Give what to write beside the rows: its state, and the probability of each."""
+        """Give the columns to append: its state, and the probability of each state."""
         values = (*self.values, None)  # an impossible row, -1, gets the last: an empty cell
         told: dict[str, Sequence[Any]] = {
             self.name if self.hidden else f"{self.name} (imputed)": [values[k] for k in self.best]
@@ -109,24 +109,24 @@ class Assigned:
 
 @dataclass(frozen=True, eq=False)
 class AssignedNumber:
-    """A number in every row: its own, or what is expected where the row does not show it."""
+    """A number in every row: its value, or its posterior mean where it is missing."""
 
     name: str
-    best: FloatArray  # (rows,) to fill in: a draw, or the mean; of whole numbers, the nearest one
-    mean: FloatArray  # (rows,) what is expected; of a logarithm, the geometric mean
-    spread: FloatArray  # (rows,) standard deviation, or the factor that is one of a logarithm
-    missing: BoolArray  # (rows,) whether the row does not show it
-    titles: tuple[str, str] = ("mean", "sd")  # what `mean` and `spread` are called
-    whole: bool = False  # whether it is a count or an ordered answer
+    best: FloatArray  # (rows,) imputed: a draw, or the mean, rounded for whole numbers
+    mean: FloatArray  # (rows,) posterior mean; for a lognormal, geometric mean
+    spread: FloatArray  # (rows,) standard deviation; for a lognormal, its factor
+    missing: BoolArray  # (rows,)
+    titles: tuple[str, str] = ("mean", "sd")  # of `mean` and `spread`
+    whole: bool = False  # a count or an ordered answer
 
     @property
     def cells(self) -> list[int | float | None]:
-        """What to write into a column: whole numbers as such, nothing if a row is impossible."""
+        """Cells of the output column: whole numbers as such, None if a row is impossible."""
         one = int if self.whole else float
         return [None if np.isnan(x) else one(x) for x in self.best.tolist()]
 
     def columns(self) -> Columns:
-        """Give what to write beside the rows: the number, what is expected and its spread."""
+        """Give the columns to append: the number, its mean and its spread."""
         told = zip(self.titles, (self.mean, self.spread), strict=True)
         return {f"{self.name} (imputed)": self.cells} | {
             f"{title}({self.name})": values.tolist() for title, values in told
@@ -135,15 +135,15 @@ class AssignedNumber:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unusual(Printable):
-    """How unusual rows are."""
+    """Log-likelihoods and tail probabilities of rows."""
 
-    log_p: FloatArray  # (rows,) log p(row): of what it shows
-    tail: FloatArray  # (rows,) p(a row with the same holes is at most as probable)
-    note: str = ""  # what to know of them
+    log_p: FloatArray  # (rows,) log p(observed cells)
+    tail: FloatArray  # (rows,) p(a row with the same missing cells is at most as probable)
+    note: str = ""  # a warning
 
     @property
     def rare(self) -> int:
-        """How many rows are unusual."""
+        """Number of unusual rows."""
         return int((self.tail < RARE).sum())
 
     def tidy(self) -> Columns:
@@ -161,13 +161,13 @@ class Unusual(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assignment(Printable):
-    """Hidden variables and holes of rows, in the order of the input."""
+    """Posteriors of hidden variables and missing cells of rows, in the order of the input."""
 
     variables: tuple[Assigned, ...]  # categories
     numbers: tuple[AssignedNumber, ...] = ()
-    library: str = POLARS  # of the dataframe that the rows came in
-    notes: tuple[str, ...] = ()  # which columns the rows lack, and which the model does not have
-    unusual: Unusual | None = None  # how unusual each row is, if that was asked for
+    library: str = POLARS  # dataframe library of the input
+    notes: tuple[str, ...] = ()  # absent and unused columns
+    unusual: Unusual | None = None  # with `anomalies`
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -186,13 +186,13 @@ class Assignment(Printable):
 
     @property
     def impossible(self) -> int:
-        """Number of rows with probability 0 under the model: nothing explains them."""
+        """Number of rows with probability 0 under the model."""
         never = [v.best < 0 for v in self.variables] + [np.isnan(v.best) for v in self.numbers]
         return int(np.any(never, axis=0).sum()) if never else 0
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         if self.unusual is not None:
             return len(self.unusual.tail)
         return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
@@ -205,11 +205,11 @@ class Assignment(Printable):
         return told if self.unusual is None else {**told, **self.unusual.tidy()}
 
     def usual_library(self) -> str:
-        """Name the library that the rows came in."""
+        """Name the dataframe library of the input."""
         return self.library
 
     def to_csv(self) -> str:
-        """Give every row as CSV, numbers with all their digits; `print` shows a summary."""
+        """Write every row as CSV, with full precision; `print` shows a summary."""
         columns = self.tidy()
         return csv_table(tuple(columns), zip(*columns.values(), strict=True))
 
@@ -246,7 +246,7 @@ class Assignment(Printable):
 
 
 def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
-    """Columns with holes, a row each: there may be many."""
+    """Summarise the imputed columns, one per row."""
     rows = []
     for v in filled:
         counts = np.bincount(v.best[v.assigned], minlength=len(v.states))
@@ -260,14 +260,14 @@ def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowLikelihoods(Printable):
-    """How probable rows are."""
+    """Log-likelihoods of rows."""
 
-    source: str  # where they are from
+    source: str  # of the rows
     each: FloatArray  # (rows,) log p(row), nats
 
     @property
     def total(self) -> float:
-        """Log p of all of them."""
+        """Log p of all rows."""
         return float(self.each.sum())
 
     def tidy(self) -> Columns:
@@ -280,12 +280,12 @@ class RowLikelihoods(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Printable):
-    """The joint distribution of some variables, given what is known of a case."""
+    """The joint distribution of some variables, given the evidence of a case."""
 
     variables: tuple[Variable, ...]
     probabilities: FloatArray  # an axis for each of the variables
     known: Known
-    log_known: float  # log p(what is known)
+    log_known: float  # log p(evidence)
 
     def tidy(self) -> Columns:
         states = product(*(alike(v.states) for v in self.variables))
@@ -305,14 +305,14 @@ class Answer(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberAnswer(Printable):
-    """What is expected of a number, given what is known of a case."""
+    """Mean and spread of a number, given the evidence of a case."""
 
     name: str
-    mean: float  # of a logarithm, the geometric mean
-    spread: float  # standard deviation, or the factor that is one of a logarithm
-    titles: tuple[str, str]  # what these two are called
+    mean: float  # for a lognormal, the geometric mean
+    spread: float  # standard deviation; for a lognormal, its factor
+    titles: tuple[str, str]  # of these two
     known: Known
-    log_known: float  # log p(what is known)
+    log_known: float  # log p(evidence)
 
     def grids(self) -> Sequence[Grid]:
         row = (self.name, measured(self.mean), measured(self.spread))
@@ -323,23 +323,23 @@ class NumberAnswer(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MostProbable(Printable):
-    """The most probable joint state of some variables, given what is known of a case."""
+    """The most probable joint state of some variables, given the evidence of a case."""
 
     states: Mapping[str, str]  # the label of each variable's state, by name
-    log_probability: float  # log p(these states | what is known)
+    log_probability: float  # log p(these states | evidence)
     known: Known
-    log_known: float  # log p(what is known)
+    log_known: float  # log p(evidence)
 
     @property
     def probability(self) -> float:
-        """p(these states together | what is known)."""
+        """p(these states together | evidence)."""
         return math.exp(self.log_probability)
 
     def tidy(self) -> Columns:
         return transposed(("variable", "state"), self.states.items())
 
     def brief(self) -> str:
-        """Say the states."""
+        """List the states."""
         return ", ".join(f"{name}={state}" for name, state in self.states.items())
 
     def grids(self) -> Sequence[Grid]:
@@ -351,7 +351,7 @@ class MostProbable(Printable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separations(Printable):
-    """Which pairs of variables the graph makes independent, whatever its parameters."""
+    """Pairs of variables, and whether the graph d-separates them."""
 
     given: tuple[str, ...]
     do: tuple[str, ...]
@@ -370,7 +370,7 @@ class Separations(Printable):
 
 
 def _about(known: Known, log_known: float) -> tuple[str, ...]:
-    """Say how probable it is that a case is so."""
+    """Write the probability of the evidence."""
     if not (known.seen or known.heard):
         return ()
     what = "what is given" if not known.heard else "what is given, likelihoods taken as they are"
@@ -379,7 +379,7 @@ def _about(known: Known, log_known: float) -> tuple[str, ...]:
 
 
 def small(log_p: float) -> Shown:
-    """Write a probability that may be very small, from its log.
+    """Write a probability, perhaps below the range of floats, from its log.
 
     >>> small(math.log(0.25)), small(-1000.0)
     ('0.25', '10^-434.3')

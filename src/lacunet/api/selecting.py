@@ -1,7 +1,4 @@
-"""Choose among candidates: numbers of hidden states, or whole structures.
-
-Tables for a paper, of a selection or of a fit.
-"""
+"""Model selection: numbers of hidden states, or whole structures."""
 
 from __future__ import annotations
 
@@ -82,7 +79,7 @@ from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.ratio_tests import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
-BOOTSTRAP_FROM = 0.2  # of the work is done before bootstrap tests begin, about
+BOOTSTRAP_FROM = 0.2  # share of the work before the bootstrap tests
 
 
 @with_options(*SELECT)
@@ -100,41 +97,42 @@ def select(
     listener: Listener = ignore,
     **options: Any,
 ) -> Selection:
-    """Find the most probable number of hidden states: of a latent class model, or of a network.
+    """Find the most probable number of hidden states of a latent class model or a network.
 
     Parameters
     ----------
     data
         A table, or anything that `read_table` reads.
     states
-        Numbers of hidden states to try; the answer is "at least" the largest if that is the best.
-        None: 1 to 8, and more (up to 32) while these have a probability above 0.05. A range of more
-        than 24 ends where the evidence has fallen far, unless `prior` has weights or `whole_range`.
+        Numbers of hidden states to try. If the largest is best, the answer is "at least" that
+        number. None: 1 to 8, and more (up to 32) while their probability is above 0.05. A range of
+        more than 24 ends where the evidence has fallen far, unless `prior` has weights or
+        `whole_range`.
     alpha, starts, seed, threads, weights, missing
-        Prior, random starts of EM, seed, threads (default: one per core; no number depends on
-        them); column of row weights, and values that stand for a missing cell.
+        Prior, random starts of EM, seed, threads (default: one per core; they change no number);
+        column of row weights, and markers of a missing cell.
     scores, quick, evidence, target, budget
-        Scores to compute; go by scores alone; measure the evidence of every candidate, to this
+        Scores to compute; use scores alone; measure the evidence of every candidate, to this
         standard error in nats, at most for this time.
     network, hidden
         A network (or the path of its file, or a graph as a text) and its hidden variables. Those
-        without a number of states are tried with all of `states`, several in every combination.
+        without a number of states get all of `states`, several in every combination.
     prior
-        Weights of the candidates, by label (default: all the same); or the name of a prior of the
+        Weights of the candidates, by label (default: equal); or the name of a prior of the
         number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one), geometric:0.1.
     knowledge
-        What is known of the tables: a `Knowledge`, or the path of its JSON file.
+        Constraints on the tables: a `Knowledge`, or the path of its JSON file.
     edges
-        Direct effects between answers of a latent class model: 'PARENT:CHILD', or pairs of names.
+        Direct effects between items of a latent class model: 'PARENT:CHILD', or pairs of names.
     resume
-        A file that keeps what is done; if it is there, the work goes on from it.
+        Checkpoint file. If it exists, the run resumes from it.
     settings, **options
         All other settings by name: the fields of `ReadSettings`, `SearchSettings`,
-        `EvidenceSettings` and `ComputeSettings`, whose `help` lists them (scikit-learn's names,
-        as n_init, are understood). Or as `settings`: an object of one of these classes, a list of
-        several, or a `Settings` with everything; what is named beside it counts first.
+        `EvidenceSettings` and `ComputeSettings`, whose `help` lists them. Names of scikit-learn,
+        as n_init, are accepted. Or as `settings`: an object of one of these classes, a list of
+        several, or a `Settings` with everything; options given by name take precedence.
     listener
-        Gets progress events. Without one, notebooks show them after two seconds of work.
+        Receives progress events. Without one, notebooks show progress after two seconds.
     """
     settings, reading = divide(settings, options)
     with in_cluster(settings) as settings:
@@ -146,12 +144,12 @@ def select(
 
 
 class Candidates(NamedTuple):
-    """What a selection tries."""
+    """Candidates of a selection."""
 
     table: Table
     tried: list[Proposal]
-    below: list[Proposal]  # networks that only tests of one class less need
-    open_ended: bool  # whether larger numbers follow while they are probable
+    below: list[Proposal]  # networks for bootstrap tests alone
+    open_ended: bool  # whether larger numbers are tried while they are probable
 
 
 def _candidates(
@@ -191,7 +189,7 @@ def compare(
     listener: Listener = ignore,
     **options: Any,
 ) -> Selection:
-    """Rank whole structures by each score; all learn anew.
+    """Rank whole structures by each score; all parameters are learned from the data.
 
     Parameters
     ----------
@@ -199,12 +197,11 @@ def compare(
         A table, or anything that `read_table` reads.
     networks
         Networks or the paths of their files, perhaps by name. All must have the same observed
-        variables: evidence of different data cannot be compared.
+        variables, because evidence of different data is not comparable.
     hidden
-        Hidden variables, perhaps with numbers of states; those that a network does not have are
-        left alone.
+        Hidden variables, perhaps with numbers of states. A network without one of them ignores it.
     prior
-        Weights of the candidates, by label (default: all the same).
+        Weights of the candidates, by label (default: equal).
     knowledge, resume, settings, listener, **options
         As for `select`.
     """
@@ -224,7 +221,7 @@ def proposed(
     reading: ReadSettings,
     prior: NumberPrior,
 ) -> tuple[Table, list[Proposal]]:
-    """Read the table, and give a candidate for each number of states."""
+    """Read the table, and build a candidate for each number of states."""
     if network is None:
         if as_sizes(hidden):
             raise OptionError("hidden variables are named, but no network. Give the network too.")
@@ -239,7 +236,7 @@ def proposed(
 def with_knowledge(
     proposals: Sequence[Proposal], knowledge: KnowledgeLike | None
 ) -> list[Proposal]:
-    """Give every candidate what is known of its tables."""
+    """Apply the constraints on tables to every candidate."""
     known = as_knowledge(knowledge)
     return [replace(p, network=known.of(p.network)) for p in proposals]
 
@@ -254,9 +251,9 @@ def _evaluate(
     below: Sequence[Proposal] = (),
     open_ended: bool = False,
 ) -> Selection:
-    """Fit, score and measure; `below` are networks for tests alone.
+    """Fit, score and measure the candidates; `below` are networks for bootstrap tests alone.
 
-    An open-ended range is followed while more are probable.
+    An open-ended range grows while larger numbers are probable.
     """
     named = understood_prior(prior, [p.sizes for p in proposals])
     if settings.missing_as_state:
@@ -312,7 +309,7 @@ def _tests(
     executor: Executor,
     kept: Kept,
 ) -> dict[int, RatioTest]:
-    """Test each number of states against one less, if `blrt` asks for it."""
+    """Test each number of states against one less, with `blrt` replicates."""
     if not settings.blrt:
         return {}
     models = {p.label: p.network for p in proposals if isinstance(p.label, int)}
@@ -328,7 +325,7 @@ def _about(
     prior: PriorLike,
     open_ended: bool,
 ) -> dict[str, str]:
-    """Say which work it is: no other may go on from its file."""
+    """Identify the computation that a checkpoint belongs to."""
     usual = {n: getattr(DEFAULTS, n) for n in ("budget", "threads", "cluster", "workers")}
     return {
         "data": table.fingerprint,
@@ -342,7 +339,7 @@ def _about(
 def as_sure_as_asked(
     found: Selection, settings: Settings, executor: Executor, kept: Kept
 ) -> Selection:
-    """Say how sure the choice is: as far as that is asked for, measured."""
+    """Measure the evidence of the candidates as far as the settings demand."""
     labels = [c.label for c in found.candidates]
     goal = settings.goal
     if settings.evidence:

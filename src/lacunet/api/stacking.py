@@ -1,4 +1,4 @@
-"""Ensembles of models, weighed by what they predict: held-out rows, hidden cells, or a column."""
+"""Ensembles of models, weighted by held-out log-likelihood of rows, cells, or a column."""
 
 from __future__ import annotations
 
@@ -46,27 +46,26 @@ def stack(
     listener: Listener = ignore,
     **options: Any,
 ) -> Stack:
-    """Learn graphs and latent class models that together say best what other rows are like.
+    """Stack graphs and latent class models: the weights maximise held-out log-likelihood.
 
-    Each kind is learned with one block of rows held out, for every block; the weights are those
-    that make the held-out rows most probable. The answer is for predictions, for holes to be filled
-    in and for rows to be judged: it says nothing of which graph is right. Rows of the data
-    themselves are judged by `found.own`: each by models that had not seen it.
+    Each model is learned with every block of rows held out in turn. Use a stack for predictions,
+    imputation and anomalies; it does not estimate the graph. `found.own` scores each row of the
+    data by models learned without it.
 
     Parameters
     ----------
     data
         A table, or anything that `read_table` reads.
     folds
-        Blocks to hold out: rows that follow each other, where the data have an order; cases at
-        random, if they are a `Table`, or if each row has a weight.
+        Number of blocks to hold out. They are consecutive rows if the data have an order; a
+        `Table`, or weighted rows, give random cases.
     only
         'graphs' or 'classes': models of one kind alone.
     rows, own
-        Of a `Table`: codes of the rows in their order, if they have one; codes of the rows that
-        `found.own` is about.
+        With a `Table`: codes of the ordered rows, if any; codes of the rows that `found.own`
+        scores.
     resume
-        A file that keeps which models are learned; if it is there, the work goes on from it.
+        Checkpoint file of the learned models. If it exists, the run resumes from it.
     settings, listener, **options
         By name, as seed, threads, weights, kinds, or as `ReadSettings`; see `select`.
 
@@ -97,24 +96,24 @@ def stack(
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:
-    """Give the codes of the rows in their order, where that may mean something."""
+    """Give the codes of the rows in their order; None if the order is meaningless."""
     if isinstance(data, Table) or table.weights is not None:
         return None
     return own_rows(data, table, reading)
 
 
 def own_rows(data: object, table: Table, reading: ReadSettings) -> CodeArray:
-    """Give the codes of the rows that a table was read from, in their order."""
+    """Code the rows that a table was read from, in their order."""
     states = {column.name: column.states for column in table.columns}
     return read_rows(data, states, missing=reading.missing, kinds=table.kinds).codes
 
 
-# Cells of distinct rows: a table with fewer is learned before other processes have started.
+# Cells of distinct rows below which starting processes costs more than learning.
 ALONE = 2_000
 
 
 class ModelChoice(StrEnum):
-    """Models of all kinds together, or of one."""
+    """Model kinds of an ensemble: all of them, or one."""
 
     AUTO = "auto"
     CLASSES = ImputerKind.CLASSES.value
@@ -131,7 +130,7 @@ def learn_asked(
     listener: Listener,
     what: str = HIDDEN_CELLS,
 ) -> Pool:
-    """Learn the models that were asked for, and weigh them by what is held out."""
+    """Learn the chosen kinds of models, and weight them by held-out log-likelihood."""
     asked = one_of(ModelChoice, "model", model)
     recipes = recipes_of(None if asked is ModelChoice.AUTO else ImputerKind(asked))
     if not recipes:
@@ -148,7 +147,7 @@ COLUMN_FOLDS = 4  # of rows, each held out once
 def learn_class(
     table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
-    """Learn models that predict the states of a column from the others."""
+    """Learn an ensemble that predicts a column from the others."""
     place = [column.name for column in table.columns].index(target)
     held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
     recipes_of = partial(classifiers, table, target)
@@ -156,7 +155,7 @@ def learn_class(
 
 
 def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
-    """p(class | what a row shows), (rows, classes); `place` of the class among the columns."""
+    """p(class | observed cells), (rows, classes); `place` of the class among the columns."""
     codes: CodeArray = np.insert(rows.codes, place, -1, axis=1)
     asked = all_with_values(pool.ensemble, rows.columns)
     (found,) = posterior_of(asked, codes, [(asked.network.observed[place],)])
@@ -164,9 +163,9 @@ def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
 
 
 def with_prior(p: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
-    """Give probabilities (rows, classes) as they are where classes are as frequent as `new` says.
+    """Shift class probabilities (rows, classes) from the class prior `old` to `new`.
 
-    What rows look like within a class stays the same: p(row | class).
+    The likelihoods p(row | class) stay the same.
 
     >>> with_prior(np.array([[0.5, 0.5]]), np.array([0.8, 0.2]), np.array([0.5, 0.5])).tolist()
     [[0.2, 0.8]]

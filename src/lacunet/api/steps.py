@@ -1,4 +1,4 @@
-"""What goes with classes that were fitted before: outcomes, and covariates, in three steps."""
+"""Three-step analysis: outcomes and covariates of classes that were fitted before."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _coefficients(
     level: float,
     first: FirstStep | None,
 ) -> Coefficients:
-    """Predict classes from covariates, by the rows that show them."""
+    """Regress classes on covariates, over the rows with complete covariates."""
     shown = shows_all(table, [term.name for term in terms])
     return predict_classes(rows, build_design(complete, terms), shown, by, level, first)
 
@@ -132,9 +132,9 @@ def _first_steps(
     reading: ReadSettings,
     also: Sequence[str],
 ) -> tuple[Table, AssignedRows, FirstStep | None]:
-    """Read rows and assign them; what is known of the first step, if the model is their maximum.
+    """Read and assign rows; give the first step if the model is at its maximum for them.
 
-    Which estimate a model is, is not known: it is the one that it is a maximum of.
+    A model does not record its estimate, so each kind is tried.
     """
     first: FirstStep | None = None
     if model.predictors is not None:
@@ -155,7 +155,7 @@ def _first_steps(
 def _understood(
     data: object, model: Model, outcomes: str | Sequence[str], covariates: CovariatesLike
 ) -> tuple[tuple[CovariateTerm, ...], list[str]]:
-    """Check what classes are to be related to: covariates, and the names of outcomes."""
+    """Check the covariates and the names of outcomes."""
     network, predictors = model.network, covariates_of(model).names
     if len(network.hidden) != 1:
         raise ModelError(

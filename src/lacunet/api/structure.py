@@ -1,4 +1,4 @@
-"""A table and the network that it is read for: of a file, a text, or a latent class model."""
+"""A table and its network: from a file, a text graph, or a latent class model."""
 
 import os
 import shlex
@@ -36,22 +36,22 @@ from lacunet.selection.evaluating import latent_classes
 from lacunet.settings import Settings
 from lacunet.structure.knowledge import edges_of
 
-ENDINGS = (".txt", ".graph")  # of files that hold a sketch
-OPEN = 2  # states of a hidden variable until somebody says how many
+ENDINGS = (".txt", ".graph")  # of text graph files
+OPEN = 2  # placeholder for an unknown number of hidden states
 
 
 @dataclass(frozen=True)
 class Structured:
-    """A table, and a network for it."""
+    """A table, and a network over its columns."""
 
     table: Table
     network: Network
-    hidden: dict[str, int | None]  # states of hidden variables as they were told; None: not told
-    open: tuple[str, ...] = ()  # hidden variables of a sketch whose states nobody has told
+    hidden: dict[str, int | None]  # numbers of states; None: unknown
+    open: tuple[str, ...] = ()  # hidden variables with unknown numbers of states
     columns: tuple[str, ...] = ()  # of the data
 
     def settled(self, states: int | None) -> Network:
-        """Give the network with all states told: the one that is open may have `states`."""
+        """Give the network with all numbers of states; one unknown number becomes `states`."""
         if states is not None and len(self.open) != 1:
             raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
         if states is not None:
@@ -72,7 +72,7 @@ def structured(
     reading: ReadSettings | None = None,
     numbers: NumberPrior | None = None,
 ) -> Structured:
-    """Read a table and give the network for it; without a prior, numbers are refused."""
+    """Read a table and its network; without a number prior, numbers are refused."""
     options = reading or AS_USUAL
     sketch, may = as_sketch(network), numbers is not None
     prior = numbers or NumberPrior()
@@ -88,7 +88,7 @@ def structured(
 def sketched(
     table: Table, sketch: GraphSketch, hidden: Hidden, numbers: NumberPrior, columns: Sequence[str]
 ) -> Structured:
-    """Make a network of a sketch, with the states that a table has."""
+    """Build the network of a text graph, with the states of a table."""
     told: dict[str, int | None] = {**sketch.sizes, **as_sizes(hidden)}
     for name in as_sizes(hidden):
         if name not in sketch.names:
@@ -113,7 +113,7 @@ def sketched(
 
 
 def as_sketch(network: NetworkLike | GraphSketch) -> GraphSketch | None:
-    """Read the graph that a text, or a file of text, is; None of anything else."""
+    """Read a text graph, or its file; None for anything else."""
     if isinstance(network, GraphSketch):
         return network
     if not isinstance(network, str | os.PathLike):
@@ -131,7 +131,7 @@ def as_sketch(network: NetworkLike | GraphSketch) -> GraphSketch | None:
 
 
 def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
-    """Give the edges of a network, or of a sketch, by name."""
+    """List the edges of a network or a text graph, by name."""
     sketch = as_sketch(network)
     return edges_of(as_network(network)) if sketch is None else list(sketch.edges)
 
@@ -139,7 +139,7 @@ def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
 def _read(
     data: object, sketch: GraphSketch, hidden: Hidden, reading: ReadSettings, numbers: bool
 ) -> Table:
-    """Read the columns that a sketch names."""
+    """Read the columns of a text graph."""
     there = names_in(data)
     shown = [n for n in sketch.names if n in there and n not in as_sizes(hidden)]
     if not shown:
@@ -165,7 +165,7 @@ def structures(
     reading: ReadSettings,
     numbers: NumberPrior,
 ) -> tuple[Table, list[Proposal]]:
-    """Name the structures, read the table for them, and check that they are about the same data."""
+    """Read named structures and their table; check that their observed variables agree."""
     if isinstance(networks, str) or not isinstance(networks, Mapping | Sequence):
         raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
     if not networks:
@@ -180,7 +180,7 @@ def structures(
         if not any(variable in own for own in names.values()):
             raise ModelError(f"'{variable}' is not a variable of any of the networks.")
     own = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
-    # One with tables says which states there are; a graph alone takes those of the data.
+    # A network brings its states; a text graph takes those of the data.
     first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
     table = structured(data, plain[first], own[first], reading, numbers).table
     found = [
@@ -203,7 +203,7 @@ def structures(
 def _named(
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
 ) -> dict[str, NetworkLike]:
-    """Give structures their names: those of their files, or the graph itself."""
+    """Name structures by their files or their text graphs."""
     if isinstance(networks, Mapping):
         return dict(networks)
     names = []
@@ -227,9 +227,9 @@ def table_and_structure(
     numbers: NumberPrior | None = None,
     edges: EdgesLike = (),
 ) -> tuple[Table, Network]:
-    """Read the table, and give the latent class model of it, or the network that it is read for.
+    """Read the table, and give its latent class model or the network.
 
-    Without a prior of numbers, columns of numbers are refused.
+    Without a number prior, columns of numbers are refused.
     """
     if network is not None:
         check_no_edges(edges)
@@ -253,7 +253,7 @@ def check_no_edges(edges: EdgesLike) -> None:
 
 
 def one_number(states: int | Iterable[int]) -> int:
-    """Give a number of states where there can be only one."""
+    """Give the number of states; refuse several."""
     numbers = whole_numbers(states)
     if len(numbers) != 1:
         raise OptionError(f"states {states!r}: one number of states is wanted here. Give one.")
@@ -275,7 +275,7 @@ def whole_numbers(states: int | Iterable[int]) -> list[int]:
 
 
 def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]]:
-    """Make holes states, in a table and in the networks that are to be fitted to it."""
+    """Recode missing cells as states, in a table and in its networks."""
     answered = missing_as_state(table)
     states = {c.name: c.states for c in answered.columns}
     return answered, [with_observed_states(network, states) for network in networks]
@@ -289,7 +289,7 @@ def table_with_model(
     *,
     numbers: bool = False,
 ) -> Table:
-    """Read a table for a fitted network; holes are what they were when it was fitted."""
+    """Read a table for a fitted network; code missing cells as in its fit."""
     if not settings.missing_as_state:
         return table_for(data, network, reading, numbers=numbers)
     if isinstance(data, Table):

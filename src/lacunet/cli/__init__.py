@@ -1,4 +1,4 @@
-"""The command line: the only place that prints."""
+"""The command line: the only package that prints. Start at `app.py`; each command has its file."""
 
 import ctypes
 import io
@@ -14,14 +14,14 @@ SWITCHES = ("--debug", "--safe-csv")  # of the program itself
 
 
 class _Output(io.FileIO):
-    """A standard stream that may lose its reader: what nobody can read is dropped."""
+    """A standard stream that drops output after its reader has closed."""
 
     def __init__(self, number: int, lost: type[OSError]) -> None:
         super().__init__(number, "w", closefd=False)
         self._lost = lost
 
     def write(self, data: Any) -> int:
-        """Write; where the reader is gone, do as if it were written. An error comes once."""
+        """Write; after the reader has closed, pretend success. Other errors are raised once."""
         try:
             return super().write(data) or 0
         except self._lost:
@@ -32,16 +32,15 @@ class _Output(io.FileIO):
 
 
 def open_streams() -> None:
-    """Make sure that the three standard streams can be used, whatever the caller did to them.
+    """Make the three standard streams usable, even if the caller closed them.
 
-    A stream that the caller closed leads nowhere; otherwise the next file that is opened would take
-    its number, and be written over. A result that its reader leaves early (`| head`) is no error,
-    and neither is a remark that cannot be written.
+    A closed stream is redirected to the null device, because the next opened file would otherwise
+    take its number. A reader that closes early (`| head`) and a lost remark are not errors.
     """
     for number in range(3):
         try:
             os.fstat(number)
-        except OSError:  # the lowest number that is free, so this one
+        except OSError:  # gets this number, the lowest free one
             os.open(os.devnull, os.O_RDWR)
     streams: list[tuple[str, int, type[OSError]]] = [
         ("stdout", 1, BrokenPipeError),
@@ -49,9 +48,9 @@ def open_streams() -> None:
     ]
     for name, number, lost in streams:
         if getattr(sys, name) is not getattr(sys, f"__{name}__"):
-            continue  # somebody else's, as in a test
+            continue  # replaced, as in a test
         raw = _Output(number, lost)
-        # Files and pipes get UTF-8 everywhere; an old terminal gets a mark for what it cannot show.
+        # Files and pipes get UTF-8; a terminal replaces characters that it cannot show.
         encoding = None if raw.isatty() else "utf-8"
         line = number == 2 or raw.isatty()
         buffered = io.BufferedWriter(raw)
@@ -62,7 +61,7 @@ def open_streams() -> None:
 
 
 def main() -> None:
-    """Run the `lacunet` command; whatever happens, it ends with a sentence and an exit code."""
+    """Run the `lacunet` command; every failure ends with a sentence and an exit code."""
     open_streams()
     try:
         if sys.argv[1:] == ["--version"]:  # without loading anything
@@ -78,23 +77,23 @@ def main() -> None:
         from lacunet.cli.console import end_as_interrupted
 
         end_as_interrupted()
-        switches = [word for word in sys.argv[1:] if word in SWITCHES]  # wherever they stand
+        switches = [word for word in sys.argv[1:] if word in SWITCHES]  # at any position
         sys.argv[1:] = [*switches, *(word for word in sys.argv[1:] if word not in SWITCHES)]
         app()
-    except OSError as error:  # of --help and --version; commands say it themselves
+    except OSError as error:  # of --help and --version; commands handle their own
         sys.stderr.write(f"error: the result cannot be printed: {error.strerror or error}.\n")
         sys.exit(2)
-    except KeyboardInterrupt:  # while packages were loaded: there is nothing to clean up
+    except KeyboardInterrupt:  # during imports: nothing to clean up
         sys.stderr.write("interrupted\n")
         sys.stderr.flush()
         os._exit(130)
 
 
-# Where address space is limited (`ulimit -v`): an answer or a sentence, never a crash.
-LEAST = 850_000_000  # bytes that the libraries take before any data is read, and some to work with
-OUT_OF_SPACE = 2  # exit code: that of what cannot be done as it was asked for
+# With limited address space (`ulimit -v`): a result or an error message, never a crash.
+LEAST = 850_000_000  # bytes for the libraries, and some working memory
+OUT_OF_SPACE = 2  # exit code of an invalid request
 CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGSEGV, signal.SIGTRAP})
-PARENT_DIES = 1  # of prctl: the signal that a child gets when its parent is gone
+PARENT_DIES = 1  # PR_SET_PDEATHSIG of prctl: signal at the parent's death
 NEXT = (
     "Raise the limit (ulimit -v unlimited; the memory limit of a container counts only what is "
     "used)"
@@ -102,7 +101,7 @@ NEXT = (
 
 
 def continue_within(limit: int) -> None:
-    """Come back in a child process that takes little address space; the parent ends here."""
+    """Return in a child process with little address space; the parent ends here."""
     from lacunet.runtime.processes import in_bytes, save_address_space
 
     if limit < LEAST:
@@ -121,7 +120,7 @@ def continue_within(limit: int) -> None:
 
 
 def _end_as(child: int, limit: int) -> None:
-    """Wait for a child, and end as it does; say what a library could not."""
+    """Wait for a child, and end with its status; explain a crash for lack of memory."""
     from lacunet.runtime.processes import in_bytes
 
     for number in (signal.SIGINT, signal.SIGTERM):

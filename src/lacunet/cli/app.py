@@ -30,7 +30,7 @@ def warm_up(
         typer.Argument(help="fit, select, learn, impute, classify (default: all).", metavar="WORK"),
     ] = None,
 ) -> None:
-    """Compile the kernels that common work needs, and keep them on disk, for a container."""
+    """Compile the kernels of common tasks, and cache them on disk, as for a container."""
     with progress() as listener:
         api.warm_up(work or (), listener=listener)
 
@@ -39,9 +39,9 @@ def warm_up(
 @o.options_after(api.select, save=("threads", "json"))
 def demo(
     asked: o.Request,
-    save: Annotated[
-        Path, typer.Option(help="Folder for what it writes."), Writes(check_folder)
-    ] = Path("lacunet-demo"),
+    save: Annotated[Path, typer.Option(help="Folder for the output."), Writes(check_folder)] = Path(
+        "lacunet-demo"
+    ),
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
@@ -71,10 +71,10 @@ def paper(
     datasets: Annotated[int, typer.Option(help="Data sets of each model.")] = 5,
     full: Full = False,
 ) -> None:
-    """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
+    """Repeat the experiments of Chickering & Heckerman (1996), beside the published numbers.
 
-    Can be interrupted at any moment: the same command goes on where it stopped. What the paper left
-    open has commands of its own, beside the package: `python -m studies`.
+    An interrupted run resumes with the same command. For open questions of the paper see
+    `python -m studies`, beside the package.
     """
     count = max(models, FULL_MODELS) if full else models
     scale = {"models": count, "datasets": datasets, "seed": asked.settings.seed}
@@ -129,15 +129,13 @@ def _main(
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show where in the program something went wrong.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a defect.")] = False,
     safe_csv: Annotated[
         bool,
         typer.Option(
             "--safe-csv",
-            help="In CSV and TSV, printed or written, put an apostrophe before what a spreadsheet "
-            "would compute.",
+            help="In CSV and TSV, printed or written, put an apostrophe before cells that a "
+            "spreadsheet would compute.",
         ),
     ] = False,
 ) -> None:

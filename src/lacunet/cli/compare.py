@@ -1,4 +1,4 @@
-"""`lacunet select`, `compare`, `compare-missing`, `lrt` and `evidence`: which model?"""
+"""`lacunet select`, `compare`, `compare-missing`, `lrt` and `evidence`: model selection."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,8 +42,8 @@ PriorOption: TypeAlias = Annotated[
     str | None,
     o.option(
         "Prior of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one, or "
-        "bnb:1,4,3), geometric:0.1; or weights with commas between, in the order of --classes "
-        "(default: all the same)."
+        "bnb:1,4,3), geometric:0.1; or comma-separated weights, in the order of --classes "
+        "(default: equal)."
     ),
 ]
 
@@ -74,11 +74,11 @@ def select(
     dry_run: o.DryRun = False,
     criteria: o.Criteria = False,
 ) -> None:
-    """Choose the number of hidden states, and say how sure that is.
+    """Choose the number of hidden states, with posterior probabilities.
 
-    Without --network, those are the classes of a latent class model of the table. With it, the
-    states of the variables that --hidden names (or, without it, of the network's own hidden ones),
-    the rest of the network as given; several of them in every combination.
+    Without --network, these are the classes of a latent class model. With --network, they are the
+    states of the variables of --hidden (default: all hidden variables of the network). Several
+    variables are tried in every combination; the rest of the network is fixed.
     """
     numbers = parse_states(states or f"1:{FIRST}")
     sizes = parse_hidden(hidden)
@@ -160,8 +160,8 @@ def compare(
     reference: Annotated[
         Path | None,
         o.option(
-            "Network to take for the truth: also print how far each structure's graph is from its "
-            "(SHD and F1 of CPDAGs)."
+            "Reference network: also print the distance of each structure's graph from it (SHD and "
+            "F1 of CPDAGs)."
         ),
         READS,
     ] = None,
@@ -192,14 +192,14 @@ def compare_missing(
     hidden: o.HiddenOption = None,
     both_ways: Annotated[
         bool,
-        o.switch("--both-ways", "Also ask of each column when the holes of all others may depend."),
+        o.switch("--both-ways", "Also test each column when all others depend on the classes."),
     ] = False,
 ) -> None:
-    """Do holes go with the classes? Bayes factor of missing as an answer, by column and overall.
+    """Bayes factor of missing as an answer against missing at random, by column and overall.
 
-    Both readings are models of the values and of which cells are missing, so that their evidence
-    can be compared: a cell is missing with one probability (at random), or with one for each class
-    (as an answer, which is what --missing-as-state takes it for).
+    Both hypotheses are models of the values and of the missingness, so that their evidence is
+    comparable. A cell is missing with one probability (at random), or with one for each class (as
+    an answer, like --missing-as-state).
     """
     check_one_model(states, network)
     table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
@@ -241,15 +241,15 @@ def lrt(
         int, typer.Option(help="Data sets to draw from the smaller model.")
     ] = REPLICATES,
     stop_after: Annotated[
-        int | None, o.option("Stop as soon as so many of them reach the statistic of the data.")
+        int | None, o.option("Stop when so many of them reach the statistic of the data.")
     ] = None,
 ) -> None:
     """Test a number of hidden states against one more: bootstrap likelihood-ratio test.
 
-    Data sets are drawn from the ML fit with the smaller number, with the holes of the real data,
-    and go through the same two fits. The p-value says how many of them gain as much. The test of
-    Vuong, Lo, Mendell and Rubin (VLMR, LMR) is printed beside it; go by the bootstrap. Continuous
-    numbers have no ML fit, so they are refused; counts and ordered answers are not.
+    Data sets are simulated from the smaller ML fit, with the missing cells of the real data, and
+    fitted by both models. The p-value is the share of them that gain as much. The test of Vuong,
+    Lo, Mendell and Rubin (VLMR, LMR) is printed beside it; prefer the bootstrap. Continuous numbers
+    are refused, because they have no ML fit; counts and ordered answers are allowed.
     """
     if states < 1:
         raise OptionError(f"--classes {states}: there must be at least 1.")
@@ -267,7 +267,7 @@ def lrt(
 NetworkOption: TypeAlias = Annotated[
     Path | None,
     o.option(
-        "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
+        "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure is used "
         "(but see --sandwich).",
         *o.NETWORK,
     ),
@@ -277,8 +277,8 @@ SandwichOption: TypeAlias = Annotated[
     bool,
     o.switch(
         "--sandwich",
-        "Bounds from both sides: for data that were simulated from exactly the parameters of "
-        "--network, which were drawn from the prior (`lacunet random`).",
+        "Bounds from both sides, for data simulated from exactly the parameters of --network, "
+        "which must be a draw from the prior (`lacunet random`).",
     ),
 ]
 
@@ -302,11 +302,11 @@ def evidence(
     dry_run: o.DryRun = False,
     save: o.SaveJson = None,
 ) -> None:
-    """Compute log p(D|S) itself, with an error bar and a verdict.
+    """Compute log p(D|S), with a standard error and a verdict.
 
-    All labellings of hidden states and all ways to leave some empty are included. The verdict is
-    exact; reliable (standard error at most 0.5 nats, resting on 10 independent estimates or more,
-    none with more than a fifth of the whole); or lower bound only.
+    The sum includes all labellings of hidden states, and empty states. The verdict is exact;
+    reliable (standard error at most 0.5 nats, from 10 independent estimates or more, none above a
+    fifth of the total); or lower bound only.
     """
     check_one_model(states, network)
     if sandwich:
@@ -340,7 +340,7 @@ def evidence(
 
 
 def _say_prior(settings: Settings) -> None:
-    """Say which prior it is, where the other commands have another one."""
+    """Note the prior if it differs from that of other commands."""
     own, others = UNIFORM.alpha, DEFAULTS.alpha
     if settings.alpha == own:
         say(
@@ -350,7 +350,7 @@ def _say_prior(settings: Settings) -> None:
 
 
 def _check_sandwich(network: Path | None, knowledge: Path | None, resume: Path | None) -> None:
-    """Refuse what has no meaning with bounds from both sides."""
+    """Refuse options that contradict --sandwich."""
     if network is None:
         raise OptionError(
             "--sandwich needs the model that the data were simulated from: give --network."

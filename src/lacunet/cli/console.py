@@ -1,4 +1,4 @@
-"""Results on stdout, all else on stderr; errors as one sentence, defects with a file of details."""
+"""Output: results on stdout, remarks and errors on stderr, defects with a file of details."""
 
 import functools
 import os
@@ -35,17 +35,17 @@ from lacunet.tabular import Grid, Printable
 from lacunet.wording import ON_COMMAND_LINE
 
 DEFECT = 70  # exit code: EX_SOFTWARE
-TERMINATED = 143  # that of a program that SIGTERM ended
+TERMINATED = 143  # exit code after SIGTERM
 PACKAGES = ("numpy", "numba", "polars", "scipy", "typer", "rich")
 REPORT = "the issue tracker of Lacunet"
 
 
 class TerminatedError(KeyboardInterrupt):
-    """Somebody asked the program to end: it cleans up as after Ctrl-C."""
+    """SIGTERM arrived: clean up as after Ctrl-C."""
 
 
 def end_as_interrupted() -> None:
-    """Let SIGTERM end the program as Ctrl-C does, not between two bytes."""
+    """Handle SIGTERM like Ctrl-C, so that no file is left half-written."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise TerminatedError
@@ -54,7 +54,7 @@ def end_as_interrupted() -> None:
 
 
 def _written_details(error: BaseException) -> str:
-    """Write what is known of a defect to a file, and name it."""
+    """Write the traceback and versions to a file, and name it."""
     lines = [f"lacunet {__version__}, Python {platform.python_version()}, {platform.platform()}"]
     for name in PACKAGES:
         try:
@@ -81,7 +81,7 @@ GAP = 3  # blanks between the columns of a table
 
 @dataclass
 class Switches:
-    """Switches of the program itself, not of one command: as they were given."""
+    """Global switches, independent of the command."""
 
     debug: bool = False
     safe_csv: bool = False
@@ -91,7 +91,7 @@ SWITCHES = Switches()
 
 
 class Format(StrEnum):
-    """How a result is written on stdout."""
+    """Output format on stdout."""
 
     TEXT = "text"
     CSV = "csv"
@@ -101,26 +101,26 @@ class Format(StrEnum):
 
 
 def say(text: str) -> None:
-    """Write a remark for a person, on stderr."""
+    """Write a remark on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(escape(harmless(text)))
 
 
 def say_written(*paths: Path | None) -> None:
-    """Say which files or folders there are now; None: nobody asked for one."""
+    """List the written files or folders; None is skipped."""
     for path in paths:
         if path is not None:
             say(f"written: {path}")
 
 
 def command(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn every expected error into one clear line and exit code 2."""
+    """Turn every expected error into one line and exit code 2."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         before, safe = ON_COMMAND_LINE.set(True), SAFE_CSV.set(SWITCHES.safe_csv)
         try:
             result = function(*args, **kwargs)
-            sys.stdout.flush()  # here, where what goes wrong becomes a sentence
+            sys.stdout.flush()  # here, so that its errors are caught
             return result
         except LacunetError as error:
             if isinstance(error, ImpossibleNumberError):
@@ -136,7 +136,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
                 "reached (ulimit -u, ulimit -v). Raise it, or give --threads 1."
             ) from None
         except BrokenPipeError:
-            raise  # the reader of the result is gone: the end comes without a word
+            raise  # the reader has closed: end silently
         except OSError as error:
             raise _refused(f"the result cannot be printed: {error.strerror or error}.") from None
         except KeyboardInterrupt as error:
@@ -157,7 +157,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _defect(error: BaseException) -> typer.Exit:
-    """Say what is wrong with the program, and where the details are."""
+    """Report a defect of the program, and the file with its details."""
     if SWITCHES.debug:
         raise error
     what = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
@@ -180,7 +180,7 @@ def _complain(what: str, message: str) -> None:
 
 
 def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
-    """Print a result on stdout; as text, that is a rich table in a terminal, aligned elsewhere."""
+    """Print a result on stdout; text is a rich table in a terminal, aligned elsewhere."""
     writers = {
         Format.CSV: result.to_csv,
         Format.MARKDOWN: result.to_markdown,
@@ -200,7 +200,7 @@ def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
 
 
 def tell(document: Mapping[str, Any], line: str, form: Format) -> None:
-    """Print what was written: a line, or JSON."""
+    """Print a line, or its JSON document."""
     sys.stdout.write((to_json(document) if form is Format.JSON else line) + "\n")
 
 
@@ -228,7 +228,7 @@ def _draw(console: Console, grid: Grid) -> None:
 
 @contextmanager
 def progress() -> Iterator[Listener]:
-    """Draw progress with the time left on stderr; a few plain lines where it is no terminal."""
+    """Show progress on stderr: a bar with the time left, or plain lines outside a terminal."""
     if not sys.stderr.isatty():
         with shown(sys.stderr) as listener:
             yield listener

@@ -1,4 +1,4 @@
-"""`lacunet fit`: one latent class model or network; with covariates, and in groups."""
+"""`lacunet fit`: one latent class model or network, with covariates, or in groups."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -54,7 +54,7 @@ from lacunet.summaries.intervals import Intervals
 from lacunet.summaries.profiles import check_items, item_table
 from lacunet.tabular import Together
 
-# Settings of `fit` that are about something which another option must ask for.
+# Settings of `fit` that need another option.
 ABOUT: Mapping[str, tuple[str, ...]] = {
     "coefficient_sd": ("covariates",),
     "missing_covariates": ("covariates",),
@@ -65,7 +65,7 @@ SUBJECTS = {"covariates": "covariates", "group": "groups"}
 
 
 class Residuals(StrEnum):
-    """What is done about pairs of columns that the classes do not explain."""
+    """Treatment of residual associations between items."""
 
     ADD = "add"
 
@@ -73,14 +73,14 @@ class Residuals(StrEnum):
 ResidualsOption: TypeAlias = Annotated[
     Residuals | None,
     o.option(
-        "add: direct effects between answers that go together beyond their classes are tried, the "
-        "worst residual first, and kept where the evidence grows."
+        "add: try direct effects between items, the worst bivariate residual first, and keep those "
+        "that raise the evidence."
     ),
 ]
 Covariates: TypeAlias = Annotated[
     str | None,
     o.option(
-        "Columns that predict classes and are no items, with commas between; C(NAME) makes "
+        "Columns that predict classes and are not items, comma-separated; C(NAME) makes "
         "categories of numbers. Or a formula: '~ age + C(region)'.",
         metavar="COLUMNS",
     ),
@@ -88,16 +88,16 @@ Covariates: TypeAlias = Annotated[
 Group: TypeAlias = Annotated[
     str | None,
     o.option(
-        "Column of groups: are the classes the same in all of them? Answers equal, partly equal "
-        "and free are fitted and compared.",
+        "Column of groups, to test measurement invariance: models with equal, partly equal and "
+        "free item probabilities are compared.",
         metavar="COLUMN",
     ),
 ]
 Free: TypeAlias = Annotated[
     list[str] | None,
     o.option(
-        "With --group: items that are free where answers are partly equal (default: those that "
-        f"the evidence asks for); {o.REPEAT}",
+        "With --group: free items of the partly equal model (default: chosen by the evidence); "
+        f"{o.REPEAT}",
         metavar="ITEM",
     ),
 ]
@@ -109,8 +109,8 @@ Save: TypeAlias = Annotated[
 Plot: TypeAlias = Annotated[
     Path | None,
     o.option(
-        "Also draw the profiles: a line for each class over the items, with intervals; with "
-        "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
+        "Also plot the profiles: a line for each class over the items, with intervals; with "
+        "--group a panel for each class. The ending is .svg, .pdf or .png.",
         metavar="FILE",
     ),
     Writes(check_picture),
@@ -126,7 +126,7 @@ Statistics: TypeAlias = Annotated[
 ]
 Like: TypeAlias = Annotated[
     Path | None,
-    o.option("Model file: number the hidden states like those that they resemble there."),
+    o.option("Model file: number the hidden states like the most similar ones there."),
     READS,
 ]
 
@@ -162,9 +162,8 @@ def fit(
 ) -> None:
     """Fit a latent class model with a given number of classes, or a network.
 
-    Of a network only the structure is taken; its parameters are learned anew. With --covariates
-    classes are fitted together with what predicts them (latent class regression). With --group
-    they are fitted in several groups: are the classes the same (measurement invariance)?
+    Only the structure of a network is used; its parameters are learned. --covariates fits a latent
+    class regression in one step. --group tests measurement invariance between groups.
     """
     check_one_model(states, network)
     given: dict[str, Any] = {
@@ -201,7 +200,7 @@ def fit(
 def _refuse_beside(
     option: str, which: str, given: Mapping[str, object], but: Collection[str]
 ) -> None:
-    """Refuse what has no meaning beside an option; `which` says what that one does."""
+    """Refuse options that contradict another; `which` describes that one."""
     for name, value in given.items():
         if value and name not in (option, *but):
             raise OptionError(
@@ -211,7 +210,7 @@ def _refuse_beside(
 
 
 def _refuse_without(settings: Settings, given: Mapping[str, object]) -> None:
-    """Refuse settings of what is not asked for."""
+    """Refuse settings without the option that they need."""
     for name, wanted in ABOUT.items():
         changed: Any = getattr(settings, name) != getattr(DEFAULTS, name)
         if changed and not any(given[other] for other in wanted):
@@ -253,7 +252,7 @@ def _fit(
             found = effects.fit
     if resembled is not None:
         found = api.match_classes(found, resembled)
-    save_network(found.model, wanted.save)  # what comes next may take long
+    save_network(found.model, wanted.save)  # before the slow intervals
     described = _described(table, found, asked, wanted)
     precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
@@ -284,7 +283,7 @@ def _fit(
 def _check(
     table: Table, structure: Network | None, settings: Settings, wanted: Wanted, edges: object
 ) -> None:
-    """Refuse, before the work, what could not be written or said after it."""
+    """Refuse impossible outputs and replicates before the fit."""
     check_outputs(table, wanted.save, wanted.plot)
     for name, output in (("--tables", wanted.tables), ("--plot", wanted.plot)):
         if output is not None and edges:
@@ -301,9 +300,9 @@ def _check(
 
 
 def _described(table: Table, fit: Fit, asked: o.Request, wanted: Wanted) -> Described:
-    """Give what else is asked for, and its document, by name."""
+    """Compute the requested intervals and statistics, with their documents, by name."""
     found: Described = {}
-    drawn = table.design is not None and table.design.told  # which is about nothing else
+    drawn = table.design is not None and table.design.told  # a design affects only intervals
     if wanted.intervals or asked.settings.bootstrap or drawn:
         with asked.work() as how:
             precise = api.intervals(table, fit, **how)
@@ -317,7 +316,7 @@ def _described(table: Table, fit: Fit, asked: o.Request, wanted: Wanted) -> Desc
 def fit_covariates(
     asked: Request, data: Path, states: int | None, covariates: str, wanted: Wanted
 ) -> None:
-    """Fit, save and show classes with what predicts them."""
+    """Fit, save and show a latent class regression."""
     if states is None:
         raise OptionError("--covariates predict classes. Give their number: --states.")
     terms, table = api.read_covariates(data, covariates, asked.reading)

@@ -22,7 +22,7 @@ from lacunet.selection.recipes import StackKind
 from lacunet.summaries.first_step import Assigning, Correction
 from lacunet.tabular import Printable, Together
 
-WHICH = "imputation"  # column that says which of several completed tables a row is of
+WHICH = "imputation"  # column with the number of the completed table
 
 
 @command
@@ -35,26 +35,27 @@ def impute(
         ModelChoice, typer.Option(help="Models of all kinds together (auto), or of one kind alone.")
     ] = ModelChoice.AUTO,
     draw: Annotated[
-        bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
+        bool, o.switch("--draw", "Fill in draws instead of the most probable states and means.")
     ] = False,
     imputations: Annotated[
         int | None,
-        o.option("Draw so many tables, one below the other, with a column that numbers them."),
+        o.option("Draw so many tables, one below the other, with a column of their numbers."),
     ] = None,
     probabilities: Annotated[
         Path | None,
-        o.option("Also write this table: a row for each state of each hole.", metavar="FILE"),
+        o.option(
+            "Also write a table with a row for each state of each missing cell.", metavar="FILE"
+        ),
         Writes(check_table_file),
     ] = None,
 ) -> None:
-    """Fill in the missing cells of a table, by models that are learned from it.
+    """Impute the missing cells of a table by an ensemble of models learned from it.
 
-    Latent class models, networks and latent trees are learned with some cells hidden from them, and
-    weighed by how well they know these. Each missing cell gets its most probable value; numbers
-    get their mean, rounded to the decimals of the column; draws of numbers are values that the
-    column shows. All other cells, columns that are left out with --exclude, and the order of the
-    rows are kept. With --imputations, each table has its own draw of the parameters from their
-    posterior: for multiple imputation.
+    Latent class models, networks and latent trees are weighted by the likelihood of held-out cells.
+    Each missing cell gets its most probable value; numbers get their mean, rounded to the decimals
+    of the column. Drawn numbers are observed values of the column. All other cells, excluded
+    columns and the order of the rows are kept. With --imputations, each table has its own posterior
+    draw of the parameters (multiple imputation).
     """
     with asked.work() as how:
         found = api.impute(
@@ -71,19 +72,19 @@ def impute(
 Folds: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="Blocks of rows to hold out, one after the other, in the order of the file; with "
-        "--weights, cases at random."
+        help="Number of blocks to hold out: consecutive rows of the file; with --weights, random "
+        "cases."
     ),
 ]
 Test: TypeAlias = Annotated[
     Path | None,
-    o.option("Table of rows that were not learned from: how probable are they?"),
+    o.option("Test table: print the log-likelihood of its rows."),
     READS,
 ]
 Judged: TypeAlias = Annotated[
     Path | None,
     o.option(
-        "Table to write: the rows, and how unusual each is to models that had not seen it.",
+        "Table to write: the rows, with tail probabilities by models learned without each row.",
         "--output",
         "-o",
     ),
@@ -108,14 +109,13 @@ def stack(
     output: Judged = None,
     save: SaveStack = None,
 ) -> None:
-    """Learn models of several kinds that together predict best: for holes, and for odd rows.
+    """Stack models of several kinds for prediction, imputation and anomalies.
 
-    Graphs over the columns that believe the data more and less, and latent class models, are each
-    learned with blocks of rows held out; their weights are those that make these rows most
-    probable. Which graph is right is another question: for that there is learn. Models remember
-    rows that they were learned from, so that assign --anomalies finds none of these unusual; to
-    judge the rows of the table itself, give --output: log p and the tail probability of each row
-    are those of models that were learned without it.
+    Graphs under several priors, and latent class models, are learned with blocks of rows held out.
+    The weights maximise held-out log-likelihood. To estimate the graph, use `lacunet learn`. Models
+    overfit their training rows, so that assign --anomalies finds none of these unusual. To score
+    the rows of this table, give --output: log p and tail probability of each row then come from
+    models learned without it.
     """
     table = read(data, asked)
     rows = api.rows_in_order(data, table, asked.reading)
@@ -164,15 +164,15 @@ def three_step(
     covariates: Annotated[
         str | None,
         o.option(
-            "Columns that predict classes, with commas between, or a formula: '~ age + C(region)'.",
+            "Columns that predict classes, comma-separated, or a formula: '~ age + C(region)'.",
             metavar="COLUMNS",
         ),
     ] = None,
     correction: Annotated[
         Correction | None,
         o.option(
-            "How wrong assignments are made up for (default: bch for numbers, ml for categories "
-            "and covariates)."
+            "Correction of classification errors (default: bch for numbers, ml for categories and "
+            "covariates)."
         ),
     ] = None,
     assignment: Annotated[
@@ -187,9 +187,9 @@ def three_step(
 ) -> None:
     """Relate classes to outcomes and covariates after they were fitted: three steps.
 
-    Rows get classes from the model as it is (`lacunet fit … --save`). How often these are wrong is
-    known, and made up for: by weights (bch) or by the likelihood (ml). Standard errors are robust;
-    Wald tests say whether classes differ. To predict classes in one step: lacunet fit --covariates.
+    Rows are assigned by the fixed model (`lacunet fit … --save`). Classification errors are
+    corrected by weights (bch) or by the likelihood (ml). Standard errors are robust; Wald tests
+    compare the classes. To predict classes in one step, use lacunet fit --covariates.
     """
     found = api.three_step(
         data,

@@ -31,9 +31,8 @@ from lacunet.tabular import Together
 ShapeOption: TypeAlias = Annotated[
     TreeShape | None,
     o.option(
-        "Learn hidden variables that join the columns instead: tree (every column a leaf), forest "
-        "(it may fall apart) or naive (one of them behind all columns). --alpha is then 1.01, if "
-        "not given."
+        "Learn a latent tree instead: tree (every column a leaf), forest (perhaps disconnected) or "
+        "naive (one hidden parent of all columns). The default --alpha is then 1.01."
     ),
 ]
 
@@ -41,13 +40,13 @@ ShapeOption: TypeAlias = Annotated[
 HiddenAuto: TypeAlias = Annotated[
     str | None,
     o.option(
-        "auto: also look for variables that no column shows; one is kept only if it is "
-        "more probable than not, under priors that the data support.",
+        "auto: also look for hidden variables; one is kept if its probability exceeds one half, "
+        "under priors that the data support.",
         metavar="auto",
     ),
 ]
 MostHidden: TypeAlias = Annotated[
-    int, typer.Option(help="With --hidden auto: hidden variables to look for, at most.")
+    int, typer.Option(help="With --hidden auto: maximum number of hidden variables.")
 ]
 
 
@@ -61,10 +60,10 @@ SaveNetwork: TypeAlias = Annotated[
 ]
 EDGE = "PARENT>CHILD"
 Required: TypeAlias = Annotated[
-    list[str] | None, o.option(f"Edge that there must be; {o.REPEAT}", metavar=EDGE)
+    list[str] | None, o.option(f"Required edge; {o.REPEAT}", metavar=EDGE)
 ]
 Forbidden: TypeAlias = Annotated[
-    list[str] | None, o.option(f"Edge that there may not be; {o.REPEAT}", metavar=EDGE)
+    list[str] | None, o.option(f"Forbidden edge; {o.REPEAT}", metavar=EDGE)
 ]
 Tiers: TypeAlias = Annotated[
     str | None,
@@ -72,21 +71,21 @@ Tiers: TypeAlias = Annotated[
 ]
 Start: TypeAlias = Annotated[
     Path | None,
-    o.option("Network file, or a graph as a text: where to start from (default: the empty one)."),
+    o.option("Start of the search: a network file or a text graph (default: the empty graph)."),
     READS,
 ]
 Edges: TypeAlias = Annotated[
     bool,
     o.switch(
         "--edges",
-        "Also say how sure each edge is: its posterior probability, and that of each direction.",
+        "Also print the posterior probability of each edge, and of each direction.",
     ),
 ]
 Resamples: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="With --edges, above 0: the share of so many resamples of the rows whose graph has "
-        "the edge, in place of its posterior probability."
+        help="With --edges, above 0: instead of posterior probabilities, the share of so many "
+        "bootstrap resamples whose graph has the edge."
     ),
 ]
 
@@ -130,9 +129,9 @@ def learn(
 ) -> None:
     """Learn the graph over the columns of a table, complete or not, and its parameters.
 
-    Of complete data the score is the exact evidence. Where cells are missing, what is drawn for
-    them proposes graphs, and a lower bound of the evidence of the data as they are decides; between
-    graphs that are close, the score CSL, or measured evidence if it is asked for.
+    The score of complete data is the exact evidence. With missing cells, imputed values propose
+    graphs, and a lower bound of the evidence of the incomplete data chooses. Close graphs are
+    compared by the score CSL, or by measured evidence (--evidence).
     """
     if resamples and not edges:
         raise OptionError("--resamples says how sure edges are. Give --edges too.")
@@ -177,7 +176,7 @@ def _learn(
     save: Path | None,
     report: Path | None,
 ) -> None:
-    """Learn a graph over the columns; with `resamples` (0: none), also say how sure edges are."""
+    """Learn a graph; unless `resamples` is None, also compute edge probabilities."""
     table, sure = read(data, asked), None
     check_outputs(table, save)
     if resamples is not None:
@@ -192,7 +191,7 @@ def _learn(
 
 
 def _check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
-    """Refuse what is not offered with hidden variables."""
+    """Refuse options that contradict --hidden auto."""
     if shape is not None:
         raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
     if hidden != "auto":
@@ -204,7 +203,7 @@ def _check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
 
 
 def _check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path | None) -> None:
-    """Refuse what a shape leaves no room for."""
+    """Refuse options that contradict --shape."""
     _refuse_edges(f"--shape {shape}", edges)
     if resume is not None:
         raise OptionError(
@@ -228,7 +227,7 @@ def _refuse_edges(what: str, edges: bool) -> None:
 def _own_prior(
     context: typer.Context, asked: o.Request, function: Callable[..., object]
 ) -> o.Request:
-    """Where no prior is asked for, take that of a function that finds hidden variables."""
+    """Without --alpha, use the default prior of a function."""
     if _was_given(context, "graph_prior"):
         raise OptionError(
             "--graph-prior is about graphs over the columns alone: leave it out with --hidden and "

@@ -1,4 +1,4 @@
-"""`lacunet query`, `random`, `score`, `simulate` and `assign`: what is done with a model."""
+"""`lacunet query`, `random`, `score`, `simulate` and `assign`: uses of a model."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -26,23 +26,22 @@ AskedModel: TypeAlias = Annotated[
     Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
 ]
 Of: TypeAlias = Annotated[
-    list[str] | None, o.option(f"Variables to ask for, all together; {o.REPEAT}", metavar="NAME")
+    list[str] | None, o.option(f"Query variables, jointly; {o.REPEAT}", metavar="NAME")
 ]
 Given: TypeAlias = Annotated[
-    list[str] | None, o.option(f"What is seen; {o.REPEAT}", metavar="NAME=STATE")
+    list[str] | None, o.option(f"Observed state; {o.REPEAT}", metavar="NAME=STATE")
 ]
 Soft: TypeAlias = Annotated[
     list[str] | None,
     o.option(
-        "What is heard but not sure: how likely that is in each state of a variable (states left "
-        "out: 0); may be repeated.",
+        "Soft evidence: a likelihood for each state of a variable (default: 0); may be repeated.",
         metavar="NAME=STATE:WEIGHT,…",
     ),
 ]
 Do: TypeAlias = Annotated[
     list[str] | None,
     o.option(
-        f"What is set from outside, so that its causes have no say; {o.REPEAT}",
+        f"Intervention: set a variable regardless of its causes; {o.REPEAT}",
         metavar="NAME=STATE",
     ),
 ]
@@ -50,14 +49,14 @@ MostProbable: TypeAlias = Annotated[
     bool,
     o.switch(
         "--most-probable",
-        "The states that are most probable together: of --of, or of all that is not known.",
+        "Most probable joint states: of --of, or of all unobserved variables.",
     ),
 ]
 Separated: TypeAlias = Annotated[
     list[str] | None,
     o.option(
-        "Ask the graph alone: does it make each pair of these variables independent, given those "
-        f"named by --given and --do? {o.REPEAT.capitalize()}",
+        "Test d-separation of each pair of these variables, given those of --given and --do; "
+        f"{o.REPEAT}",
         metavar="NAME",
     ),
 ]
@@ -75,12 +74,12 @@ def query(
     most_probable: MostProbable = False,
     separated: Separated = None,
 ) -> None:
-    """Ask a network: p(variables | what is known of a case), exact.
+    """Compute p(variables | evidence of a case), exactly.
 
-    Or the most probable states together (--most-probable), or which variables the graph alone makes
-    independent (--separated). Hidden variables may be asked for, and given. Of a number, given as
-    NAME=NUMBER, the answer is its mean and its standard deviation; it is asked for by itself. A
-    fitted model is asked of the posterior of its parameters.
+    Or the most probable joint states (--most-probable), or d-separation in the graph (--separated).
+    Hidden variables may be queried and given. A number, given as NAME=NUMBER, must be queried
+    alone; the result is its mean and standard deviation. Fitted models give posterior-predictive
+    probabilities.
     """
     network = api.as_model(model)
     names = [v.name for v in network.network.variables]
@@ -114,7 +113,7 @@ def query(
 def _evidence(
     given: list[str] | None, soft: list[str] | None, names: list[str]
 ) -> dict[str, str | dict[str, float]]:
-    """Put together what is seen and what is heard."""
+    """Combine observed states and soft evidence."""
     seen, heard = parse_given(given, names, "--given"), parse_soft(soft, names)
     for name in seen:
         if name in heard:
@@ -133,7 +132,7 @@ def random(
     ],
     leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
 ) -> None:
-    """Write a random naive-Bayes model: every distribution drawn uniformly, as in the paper."""
+    """Write a random naive-Bayes model, with uniformly drawn distributions as in the paper."""
     model = api.random_model(classes, leaves, leaf_states=leaf_states, settings=asked.settings)
     write_model(model, output)
     dimension = model.network.dimension
@@ -154,9 +153,9 @@ def score(
 ) -> None:
     """Score a model on a table, at exactly the parameters in its file.
 
-    With --refit, EM starts from them, and the scores are taken where it ends. Scores that are
-    defined at a mode of their own (csl) climb to it from there; those that need models with fewer
-    classes (csl-occupied, vb-occupied) fit them.
+    With --refit, EM starts from them, and its result is scored. Scores that are defined at their
+    own mode (csl) search for it from there; scores that need models with fewer classes
+    (csl-occupied, vb-occupied) fit them.
     """
     given = api.as_model(model, parse_hidden(hidden))
     table = api.table_with_model(data, given.network, asked.settings, asked.reading, numbers=True)
@@ -178,7 +177,7 @@ def simulate(
         float, typer.Option(help="Share of the cells to leave empty, completely at random.")
     ] = 0.0,
 ) -> None:
-    """Draw rows from a model or a stack; what a model hides is left out."""
+    """Draw rows from a model or a stack, without the hidden variables."""
     given = api.asked_speaker(model, asked.settings)
     if known := api.covariates_of(given).names:
         told = ", ".join(f"'{name}'" for name in known)
@@ -201,22 +200,21 @@ def assign(
     hidden: o.AlsoHidden = None,
     impute: Annotated[bool, o.switch("--impute", "Fill in missing cells too.")] = False,
     draw: Annotated[
-        bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
+        bool, o.switch("--draw", "Fill in draws instead of the most probable states and means.")
     ] = False,
     anomalies: Annotated[
-        bool, o.switch("--anomalies", "Say how unusual each row is among rows with its holes.")
+        bool, o.switch("--anomalies", "Add log p and tail probability of each row.")
     ] = False,
 ) -> None:
-    """Give each row its class: the most probable state of what is hidden, and all probabilities.
+    """Assign each row its class: the most probable hidden state, and all probabilities.
 
-    All columns and the order of the rows are kept; the new columns come last. With --impute, also
-    the most probable value, and the probabilities, of every column that has missing cells, or that
-    the table lacks: such a column is not observed. Numbers get their mean, rounded to the
-    decimals of the column and within its range, and its standard deviation. With --draw, a draw
-    from what is possible is filled in instead: another --seed gives another one. With --anomalies,
-    log p(row) and the probability that a row with the same holes is at most as probable: below
-    0.01 is unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet
-    stack --save`) fills in holes too.
+    All columns and the order of the rows are kept; the new columns come last. --impute adds the
+    most probable value, and the probabilities, of every column with missing cells or absent from
+    the table. Numbers get their mean, rounded to the decimals of the column and within its range,
+    and its standard deviation. --draw fills in draws instead, which depend on --seed. --anomalies
+    adds log p(row), and the probability that a row with the same missing cells is at most as
+    probable: below 0.01 is unusual. Fitted models give posterior-predictive probabilities. A stack
+    (`lacunet stack --save`) can impute too.
     """
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)

@@ -1,4 +1,4 @@
-"""Options that several commands share; those of `Settings` are made from its fields."""
+"""Options shared by several commands; those of `Settings` are made from its fields."""
 
 import functools
 import inspect
@@ -25,22 +25,22 @@ from lacunet.settings import OPTIONS, Settings
 
 
 def option(meaning: str, *names: str, **more: Any) -> Any:
-    """Make an option that is given or not, so that there is no default to show."""
+    """Make an option without a default to show."""
     return typer.Option(*names, help=meaning, show_default=False, **more)
 
 
 def switch(name: str, meaning: str) -> Any:
-    """Make an option that turns something on, and has no opposite."""
+    """Make a flag without a negative form."""
     return typer.Option(name, help=meaning)
 
 
 def check_json(path: Path) -> None:
-    """Refuse a file of JSON that could not be written."""
+    """Refuse an output path that is not a writable .json file."""
     check_ending(path, (".json",), "JSON")
 
 
 def argument(metavar: str, meaning: str) -> Any:
-    """Make what stands without a name, and must be given."""
+    """Make a required positional argument."""
     return typer.Argument(metavar=metavar, help=meaning, show_default=False)
 
 
@@ -53,7 +53,7 @@ Data: TypeAlias = Annotated[
     ),
     READS,
 ]
-# The same by two names each: whoever says the other one is understood.
+# Synonyms of options.
 CLASSES = ("--classes", "--states")
 NETWORK = ("--network", "--model")
 States: TypeAlias = Annotated[
@@ -71,8 +71,7 @@ NetworkFile: TypeAlias = Annotated[
 EdgeOption: TypeAlias = Annotated[
     list[str] | None,
     option(
-        "Direct effect between two answers of a latent class model, beside their class; may be "
-        "repeated.",
+        "Direct effect between two items of a latent class model; may be repeated.",
         "--edge",
         metavar="PARENT:CHILD",
     ),
@@ -80,7 +79,7 @@ EdgeOption: TypeAlias = Annotated[
 KnowledgeFile: TypeAlias = Annotated[
     Path | None,
     option(
-        "JSON file of what is known: tables that are fixed, tied or have zeros; edges.",
+        "JSON file of constraints: fixed or tied tables, zeros, edges.",
         metavar="FILE",
     ),
     READS,
@@ -88,15 +87,14 @@ KnowledgeFile: TypeAlias = Annotated[
 HiddenOption: TypeAlias = Annotated[
     list[str] | None,
     option(
-        "Variable of the network that no column shows, and its number of states; may be repeated.",
+        "Hidden variable of the network, and its number of states; may be repeated.",
         metavar="NAME[=STATES]",
     ),
 ]
 AlsoHidden: TypeAlias = Annotated[
     list[str] | None,
     option(
-        "Variable of the model that no column shows, where the file does not say so; may be "
-        "repeated.",
+        "Variable to hide, besides the hidden variables of the model file; may be repeated.",
         metavar="NAME",
     ),
 ]
@@ -115,8 +113,8 @@ TableFile: TypeAlias = Annotated[
 Resume: TypeAlias = Annotated[
     Path | None,
     option(
-        "File that keeps how far the work is; if it is there, the work goes on from it. A file "
-        "that --resume did not write is refused.",
+        "Checkpoint file; if it exists, the run resumes from it. A file that --resume did not "
+        "write is refused.",
         metavar="FILE",
     ),
     Writes(check_file, never_inputs=True),
@@ -130,14 +128,14 @@ DryRun: TypeAlias = Annotated[
     bool,
     switch(
         "--dry-run",
-        "Fit nothing: read the data, and say how many rows and components there are, what memory "
-        "and about what time the work would take, and who would do it.",
+        "Fit nothing: read the data, and forecast rows, components, memory, time and compute "
+        "backend.",
     ),
 ]
 Report: TypeAlias = Annotated[
     Path | None,
     option(
-        "Also write one self-contained HTML page: charts, the network, tables, warnings, holes.",
+        "Also write a self-contained HTML page: charts, network, tables, warnings, missing cells.",
         metavar="FILE",
     ),
     Writes(check_page),
@@ -146,7 +144,7 @@ Tables: TypeAlias = Annotated[
     Path | None,
     option(
         "Also write the tables of a paper: fit by number of classes, items by class with standard "
-        "errors. The ending decides: .csv, .md, .tex, .html or .docx (Word).",
+        "errors. The ending is .csv, .md, .tex, .html or .docx (Word).",
         metavar="FILE",
     ),
     Writes(check_tables),
@@ -155,7 +153,7 @@ Overwrite: TypeAlias = Annotated[
     bool,
     switch(
         "--overwrite",
-        "Let an output replace a file that this command reads. Without it, that is refused.",
+        "Allow an output to replace a file that this command reads.",
     ),
 ]
 OVERWRITE = inspect.Parameter(
@@ -171,10 +169,10 @@ Criteria: TypeAlias = Annotated[
 ]
 
 SaveJson: TypeAlias = Annotated[
-    Path | None, option("File to write what --json prints to: .json."), Writes(check_json)
+    Path | None, option("File for the output of --json: .json."), Writes(check_json)
 ]
 
-REPEAT = "may be repeated, or have commas between."
+REPEAT = "may be repeated or comma-separated."
 CLUSTER = ("cluster", "workers")
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", *CLUSTER, "device")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
@@ -187,8 +185,8 @@ DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
 METAVARS = {"blrt": "DRAWS", "budget": "TIME", "cluster": "ADDRESS"}
-ABSENT: dict[str, Any] = {"cluster": str | None}  # what options hold that are usually not given
-# What `Settings` reads from a text is shown as one.
+ABSENT: dict[str, Any] = {"cluster": str | None}  # types of options without a default
+# Defaults that `Settings` reads from texts.
 TEXTS: dict[str, Callable[[Any], str]] = {
     "scores": str,
     "alpha": lambda alpha: alpha if isinstance(alpha, str) else f"{alpha:g}",
@@ -198,7 +196,7 @@ TEXTS: dict[str, Callable[[Any], str]] = {
 
 @dataclass(frozen=True)
 class Request:
-    """What a command has been given by options that it has in common with others."""
+    """Shared options of a command."""
 
     settings: Settings
     reading: ReadSettings
@@ -206,7 +204,7 @@ class Request:
 
     @contextmanager
     def work(self) -> Iterator[dict[str, Any]]:
-        """Give a function its settings and its listener; progress is shown until it is done."""
+        """Give the settings and the listener of a computation, and show its progress."""
         with progress() as listener:
             yield {"settings": self.settings, "listener": listener}
 
@@ -218,7 +216,7 @@ class ReadingOptions:
     missing: Annotated[
         list[str] | None,
         option(
-            f"One more marker of a missing cell, besides NA, NaN, null and ? of CSV; {REPEAT}",
+            f"Further marker of a missing cell, besides NA, NaN, null and ? in CSV; {REPEAT}",
             metavar="MARKER",
         ),
     ] = None
@@ -234,15 +232,13 @@ class ReadingOptions:
     ] = WeightsAs.AUTO
     strata: Annotated[
         str | None,
-        option(
-            "Column of the strata that rows were drawn from: for standard errors.", metavar="COLUMN"
-        ),
+        option("Column of sampling strata, for standard errors.", metavar="COLUMN"),
     ] = None
     clusters: Annotated[
         list[str] | None,
         option(
-            "Column of the units that were drawn (households, schools): for standard errors. "
-            "Several, with commas between, tell units together.",
+            "Column of primary sampling units (households, schools), for standard errors. Several "
+            "comma-separated columns identify units jointly.",
             metavar="COLUMN",
         ),
     ] = None
@@ -255,37 +251,33 @@ class ReadingOptions:
     kinds: Annotated[
         str | None,
         option(
-            "What columns are, NAME=KIND with commas between: gaussian, lognormal, poisson "
-            "(counts), ordinal (whole numbers in order) or categorical; for the others a rule "
-            "decides.",
+            "Kinds of columns, comma-separated NAME=KIND: gaussian, lognormal, poisson (counts), "
+            "ordinal (whole numbers in order) or categorical; others are inferred.",
             metavar="KINDS",
         ),
     ] = None
     bin: Annotated[
         list[str] | None,
         option(
-            "Put numbers into bins: NAME=5 for five of about as many rows each, "
-            f"NAME=0:1000:5000 for these edges, 5 alone for all columns of numbers; {REPEAT}",
+            "Bin numbers: NAME=5 for five bins of about equal numbers of rows, NAME=0:1000:5000 "
+            f"for these edges, 5 alone for all columns of numbers; {REPEAT}",
             metavar="BINS",
         ),
     ] = None
     ignore_case: Annotated[
         bool,
-        switch(
-            "--ignore-case", "Take texts that differ in upper and lower case alone for one state."
-        ),
+        switch("--ignore-case", "Merge texts that differ only in upper and lower case."),
     ] = False
     memory: Annotated[
         str | None,
         option(
-            "Memory that the process may have, 2GB for instance: more distinct rows are left on "
-            "disk.",
+            "Memory limit of the process, for example 2GB; further distinct rows stay on disk.",
             metavar="SIZE",
         ),
     ] = None
 
     def settings(self, data: Any) -> ReadSettings:
-        """Read the texts; commas stand between names, unless they are in a name of the data."""
+        """Parse the texts; commas separate names, except within column names of the data."""
         names = column_names(data) if self.columns or self.exclude or self.clusters else []
         return ReadSettings(
             missing=tuple(split(self.missing)),
@@ -304,7 +296,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class PrintingOptions:
-    """Options of how a result is printed."""
+    """Options of the output format."""
 
     form: Annotated[
         Format,
@@ -323,7 +315,7 @@ class PrintingOptions:
         return Format.JSON if self.json else self.form
 
 
-# Options that are not of `Settings`.
+# Options outside `Settings`.
 TO_READ, TO_PRINT = (
     dict(inspect.signature(kind).parameters) for kind in (ReadingOptions, PrintingOptions)
 )
@@ -332,10 +324,10 @@ TO_READ, TO_PRINT = (
 def options_after(
     work: Callable[..., Any], **after: tuple[str, ...]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of the function that does its work, behind some of its own.
+    """Add the options of an API function to a command, after some of its parameters.
 
-    It gets them as `asked`. Defaults are the function's; the order is that of `--help`. Where a
-    command has inputs and outputs, `--overwrite` comes after the last of these.
+    The command receives them as `request`. Defaults are those of the function; the order is that of
+    `--help`. A command with inputs and outputs gets `--overwrite` after its last output.
     """
     start = defaults_of(work)
 
@@ -355,10 +347,10 @@ def options_after(
             reading = ReadingOptions(**_among(given, TO_READ)).settings(given.get("data"))
             form = PrintingOptions(**_among(given, TO_PRINT)).format
             mine = _among(given, {p.name for p in own})
-            if mine.get("dry_run"):  # it says who would work
+            if mine.get("dry_run"):  # a forecast names the cluster
                 command(Request(settings, reading, form), **mine)
                 return
-            with in_cluster(settings) as left:  # from reading on
+            with in_cluster(settings) as left:  # includes reading
                 command(Request(left, reading, form), **mine)
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

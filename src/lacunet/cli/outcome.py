@@ -1,4 +1,4 @@
-"""What commands read, and what they do with what they found."""
+"""Input and output of commands: tables and networks read, results shown and saved."""
 
 import shlex
 import sys
@@ -39,9 +39,9 @@ def read_structure(
     asked: Request,
     states: int | None = None,
 ) -> tuple[Table, Structured | None]:
-    """Read a network and the table for it; None for a latent class model of the table.
+    """Read a network and its table; None for a latent class model of the table.
 
-    Warn of a number of states that the table can hardly have.
+    Warn of too many states for the table.
     """
     if network is None:
         if hidden:
@@ -53,14 +53,14 @@ def read_structure(
 
 
 def settle(found: Structured | None, states: int | None) -> tuple[int | None, Network | None]:
-    """Give a number of classes, or a network all of whose states are told: one of the two."""
+    """Give a number of classes, or a network with all numbers of states."""
     return (states, None) if found is None else (None, found.settled(states))
 
 
 def check_one_model(states: int | None, network: Path | None) -> None:
-    """Refuse a number of classes and a network, neither of them, and no class at all.
+    """Refuse a number of classes beside a network, neither of them, and less than one class.
 
-    A graph without tables may leave the number of classes to be told beside it.
+    A text graph may leave its number of classes to --classes.
     """
     both = states is not None and network is not None and api.as_sketch(network) is None
     if both or (states is None and network is None):
@@ -70,14 +70,14 @@ def check_one_model(states: int | None, network: Path | None) -> None:
 
 
 def read(data: Path, asked: Request, states: int | None = None) -> Table:
-    """Read the table, and say what was read."""
+    """Read the table, and print a summary."""
     table = api.as_table(data, asked.reading, numbers=True)
     tell(table, asked, states)
     return table
 
 
 def tell(table: Table, asked: Request, states: int | None = None) -> None:
-    """Say what was read; warn of a number of states that it can hardly have."""
+    """Print a summary of a table; warn of too many states."""
     audit(table)
     if asked.settings.missing_as_state:
         _answers(table)
@@ -86,13 +86,13 @@ def tell(table: Table, asked: Request, states: int | None = None) -> None:
 
 
 def doubt(states: Sequence[int], table: Table) -> None:
-    """Warn of numbers of states that the table can hardly have."""
+    """Warn of too many states for the table."""
     for warning in check_states(states, table):
         say(f"warning: {warning}")
 
 
 def _answers(table: Table) -> None:
-    """Say what reading holes as answers means for this table."""
+    """Note the effect of --missing-as-state on this table."""
     if table.complete:
         say("note: no cell is missing, so --missing-as-state changes nothing.")
         return
@@ -104,7 +104,7 @@ def _answers(table: Table) -> None:
 
 
 def remind(network: Network, settings: Settings) -> None:
-    """Say that a model was fitted to holes as answers, where rows are not read so."""
+    """Note a model fitted with --missing-as-state, if rows are read without it."""
     has = any(has_missing_state(column) for column in api.observed_columns(network))
     if has and not settings.missing_as_state:
         say(
@@ -114,13 +114,13 @@ def remind(network: Network, settings: Settings) -> None:
 
 
 def say_not_shown(data: Path, speaker: Speaker) -> None:
-    """Say which variables of a model no column shows, and which columns are not used."""
+    """Note absent variables of a model, and unused columns."""
     for note in api.notes_on_columns(data, speaker):
         say(f"note: {note}")
 
 
 def audit(table: Table) -> None:
-    """Say, before the work, what was read."""
+    """Print a summary of a table before the computation."""
     say(f"{table.source}: {sizes(table)}; {holes(table)}")
     if any(column.why for column in table.columns):
         say(kinds_grid(table).text())
@@ -135,13 +135,13 @@ def audit(table: Table) -> None:
             )
 
 
-# What is described beside a fit, and its document, by name; and how a page calls it.
+# Further results beside a fit, with their documents, by name; their titles on a page.
 Described: TypeAlias = dict[str, tuple[Printable, dict[str, Any]]]
 TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 
 
 class Wanted(NamedTuple):
-    """What `fit` is asked to write, and to say besides."""
+    """Requested outputs of `fit`."""
 
     save: Path | None = None
     report: Path | None = None
@@ -152,7 +152,7 @@ class Wanted(NamedTuple):
 
 
 def command_line() -> str:
-    """Give the command that runs, to run it again."""
+    """Give the current command line."""
     return shlex.join(["lacunet", *sys.argv[1:]])
 
 
@@ -163,7 +163,7 @@ def show_forecast(
     network: Network | None = None,
     **given: Any,
 ) -> None:
-    """Show what work would take, which is not done: of numbers of classes, or of one network."""
+    """Show the forecast of a run, for numbers of classes or a network."""
     if states is None:
         given["networks"] = {"network": network}
         states = 1
@@ -177,9 +177,9 @@ def show_forecast(
 def check_outputs(
     table: Table, save: Path | None, plot: Path | None = None, but: Sequence[str] = ()
 ) -> None:
-    """Refuse, before the work, a network file or a picture that could not hold the columns.
+    """Refuse, before the computation, outputs that cannot represent the columns.
 
-    Columns that are no variables of the network are named by `but`.
+    `but` names columns that are not variables of the network.
     """
     items = [column for column in table.columns if column.name not in but]
     if save is not None:
@@ -193,7 +193,7 @@ def check_outputs(
 
 
 def asked_document(table: Table, asked: Request, states: int | None) -> dict[str, Any]:
-    """Say what a fit is of: the data, and how it was asked for."""
+    """Describe the data and the settings of a fit."""
     return {
         "data": table_document(table),
         "seed": asked.settings.seed,
@@ -203,7 +203,7 @@ def asked_document(table: Table, asked: Request, states: int | None) -> dict[str
 
 
 def save_network(model: Model, save: Path | None) -> None:
-    """Write a network file, if asked to."""
+    """Write a network file, if a path is given."""
     if save is not None:
         write_network(model, save, _note)
 
@@ -222,7 +222,7 @@ def finish_fit(
     tables: Callable[[], Printable],
     picture: Callable[[], Any],
 ) -> None:
-    """Write what is wanted of a fit, and show it with what is described beside it."""
+    """Write the requested outputs of a fit, and show it with its further results."""
     if wanted.tables is not None:
         write_tables(tables(), wanted.tables)
     if wanted.plot is not None:
@@ -236,7 +236,7 @@ def finish_fit(
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:
-    """Write the page of a network, if asked to."""
+    """Write the page of a network, if a path is given."""
     if report is not None:
         write_network_report(answer, report, command=command_line())
 
@@ -244,7 +244,7 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
 def show_and_save(
     found: Printable, document: Mapping[str, Any], asked: Request, save: Path | None
 ) -> None:
-    """Write a document, if asked to, and show what was found."""
+    """Write a document, if a path is given, and show the result."""
     if save is not None:
         write_text(save, to_json(document) + "\n")
     show(found, document, asked.form)
@@ -259,7 +259,7 @@ def show_network(
     save: Path | None,
     report: Path | None,
 ) -> None:
-    """Save and report a network that was learned, if asked to, and show it."""
+    """Save, report and show a learned network."""
     save_network(answer.model, save)
     report_network(answer, report)
     whole = {
@@ -282,9 +282,9 @@ def finish(
     distances: GraphDistances | None = None,
     tables: Path | None = None,
 ) -> None:
-    """Save, if asked to, and show.
+    """Save a selection, if a path is given, and show it.
 
-    Saved before shown: whoever closes the pipe early still gets the files.
+    Files are written first, so that they exist even if the reader closes the pipe.
     """
     if save is not None:
         save_selection(found, save)

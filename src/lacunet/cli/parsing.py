@@ -1,4 +1,4 @@
-"""How the texts of options are read that only the command line has."""
+"""Parsers of option texts."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ from lacunet.errors import OptionError
 
 
 def split(values: list[str] | None, names: Sequence[str] = ()) -> list[str]:
-    """Read a repeatable option whose values may also have commas between.
+    """Split a repeatable option at commas.
 
-    A value that is one of `names` is taken whole, commas and all.
+    A value among `names` is kept whole.
 
     >>> split(["a,b", "age, in years"], names=["a", "b", "age, in years"])
     ['a', 'b', 'age, in years']
@@ -76,7 +76,7 @@ def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
 
 
 def parse_given(values: list[str] | None, names: Sequence[str], flag: str) -> dict[str, str]:
-    """Read NAME=STATE, one or several with commas between; a name or state may have either sign.
+    """Read comma-separated NAME=STATE; names and states may contain both signs.
 
     >>> parse_given(["C=yes,D=no", "age=15, or less"], ["C", "D", "age"], "--given")
     {'C': 'yes', 'D': 'no', 'age': '15, or less'}
@@ -115,7 +115,7 @@ def parse_soft(values: list[str] | None, names: Sequence[str]) -> dict[str, dict
 
 
 def _divided(text: str, sign: str, names: Sequence[str], where: str, like: str) -> tuple[str, str]:
-    """Divide a text at the sign that stands behind a known name, or at the first."""
+    """Split a text at the sign after a known name, or at the first sign."""
     if sign not in text:
         raise OptionError(f"{where} is not understood. Give {like}.")
     cuts = [i for i, letter in enumerate(text) if letter == sign]
@@ -124,7 +124,7 @@ def _divided(text: str, sign: str, names: Sequence[str], where: str, like: str) 
 
 
 def parse_names(values: list[str] | None, names: Sequence[str]) -> list[str]:
-    """Read names; of NAME=STATE, where only the name counts, the name.
+    """Read names, and drop the state of NAME=STATE.
 
     >>> parse_names(["A,B=yes"], ["A", "B"])
     ['A', 'B']

@@ -1,7 +1,7 @@
-"""Paths in options: which are read, which are written; no output takes the place of an input.
+"""Paths in options: no output may replace an input.
 
-Every parameter of a command that is a path has a role in its annotation, `Reads` or `Writes`. All
-paths of a command line are compared before any work begins.
+Each path parameter of a command has a role in its annotation, `Reads` or `Writes`. All paths of a
+command line are compared before the computation.
 """
 
 import fnmatch
@@ -20,16 +20,16 @@ from lacunet.errors import LacunetError, OptionError
 
 @dataclass(frozen=True)
 class Reads:
-    """A file that is read; for tables perhaps a folder or a pattern, for graphs perhaps a text."""
+    """An input: a file, for tables also a folder or a pattern, for graphs also a text."""
 
 
 @dataclass(frozen=True)
 class Writes:
-    """A file or a folder that is written."""
+    """An output: a file or a folder."""
 
-    check: Callable[[Path], object]  # refuses what could not be written: ending, place, packages
-    inside: tuple[str, ...] = ()  # patterns of the names that are written in a folder
-    never_inputs: bool = False  # --overwrite changes nothing
+    check: Callable[[Path], object]  # refuses a bad ending, place or package
+    inside: tuple[str, ...] = ()  # name patterns of files written in a folder
+    never_inputs: bool = False  # even with --overwrite
 
 
 Role: TypeAlias = Reads | Writes
@@ -40,17 +40,17 @@ READS = Reads()
 class PathGiven:
     """One path of a command line."""
 
-    option: str  # as people write it: --save, or DATA
+    option: str  # --save, or DATA
     path: Path
     role: Role
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """Patterns of what is written in a folder; nothing where a file is written."""
+        """Name patterns of files written in a folder; empty for a file."""
         return self.role.inside if isinstance(self.role, Writes) else ()
 
     def replaces(self, other: Path) -> bool:
-        """Whether what is written here takes the place of another file, by any of its names."""
+        """Whether this output replaces another file, through links too."""
         if _same(self.path, other):
             return True
         real = _real(other)
@@ -64,7 +64,7 @@ class PathGiven:
 
 
 def role_of(parameter: inspect.Parameter) -> Role | None:
-    """Give the role of a parameter of a command; None where it is not a path."""
+    """Give the role of a parameter of a command; None unless it is a path."""
     roles = [x for x in getattr(parameter.annotation, "__metadata__", ()) if isinstance(x, Role)]
     if len(roles) != _is_path(parameter.annotation):
         raise TypeError(f"{parameter}: a path needs one role, READS or Writes(...)")
@@ -72,12 +72,12 @@ def role_of(parameter: inspect.Parameter) -> Role | None:
 
 
 def _is_path(kind: Any) -> bool:
-    """Whether a type is a path, or has one in it."""
+    """Whether a type is, or contains, a path."""
     return kind is Path or any(map(_is_path, get_args(kind)))
 
 
 def last_output(parameters: Iterable[inspect.Parameter]) -> str | None:
-    """Give the last output that may replace an input; None where a command has no such."""
+    """Give the last output that may replace an input, if any."""
     roles = {parameter.name: role_of(parameter) for parameter in parameters}
     if not any(isinstance(role, Reads) for role in roles.values()):
         return None
@@ -88,7 +88,7 @@ def last_output(parameters: Iterable[inspect.Parameter]) -> str | None:
 def check_paths(
     parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], overwrite: bool
 ) -> None:
-    """Refuse, before the work, outputs that cannot be written or that replace another path."""
+    """Refuse outputs that cannot be written or that replace another path."""
     places = [
         PathGiven(_option(parameter), path, role)
         for parameter in parameters
@@ -108,7 +108,7 @@ def check_paths(
 
 
 def _check_apart(place: PathGiven, others: Iterable[PathGiven]) -> None:
-    """Refuse two outputs of which one would take the place of the other, or stand in its way."""
+    """Refuse two outputs that would replace or block each other."""
     for other in others:
         if place.replaces(other.path) or other.replaces(place.path):
             raise OptionError(
@@ -123,7 +123,7 @@ def _check_apart(place: PathGiven, others: Iterable[PathGiven]) -> None:
 
 
 def _check_kept(output: PathGiven, place: PathGiven, overwrite: bool) -> None:
-    """Refuse an output that would take the place of an input, unless that is asked for."""
+    """Refuse an output that would replace an input, unless `overwrite` allows it."""
     files = _files(place.path)
     for file in files:
         if not output.replaces(file):
@@ -138,7 +138,7 @@ def _check_kept(output: PathGiven, place: PathGiven, overwrite: bool) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """Give the files behind an input; none where it is not a file: what reads it says why."""
+    """List the files of an input; none if it cannot be read, which its reader reports."""
     try:
         path = path.expanduser()
         if path.is_dir() or is_pattern(path):
@@ -153,20 +153,20 @@ def _listed(value: Path | Sequence[Path] | None) -> Sequence[Path]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two names are of one file or folder, through links of any kind."""
+    """Whether two paths are one file or folder, through any links."""
     try:
         return _real(one) == _real(other) or one.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
 def _real(path: Path) -> Path:
-    """Follow links, also of folders, as far as there are any."""
+    """Resolve links of files and folders."""
     return Path(os.path.normcase(os.path.realpath(path)))
 
 
 def _option(parameter: inspect.Parameter) -> str:
-    """Give the name of an option as people write it."""
+    """Give the name of an option on the command line."""
     declared = (x for x in parameter.annotation.__metadata__ if isinstance(x, ParameterInfo))
     info = next(declared)
     if isinstance(info, ArgumentInfo):

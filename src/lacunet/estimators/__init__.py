@@ -1,8 +1,8 @@
-"""Estimators for scikit-learn: a skin over `lacunet.api`, without arithmetic of its own.
+"""Estimators for scikit-learn: wrappers of `lacunet.api`, without arithmetic.
 
-They read what the rest of the package reads (pandas, Polars, NumPy; NaN and None are holes), and
-take from scikit-learn what its users rely on: parameters are stored and nothing else, what is
-learned ends with an underscore, `predict_proba` and `score_samples` mean what they do for mixtures.
+They accept pandas, Polars and NumPy tables, in which NaN and None are missing cells. They follow
+the conventions of scikit-learn: constructors only store parameters, learned attributes end with an
+underscore, `predict_proba` and `score_samples` mean the same as for mixtures.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""What the estimators of latent variables have in common: reading rows, and all after `fit`."""
+"""Base classes of latent-variable estimators: reading rows, and methods after `fit`."""
 
 from __future__ import annotations
 
@@ -63,50 +63,50 @@ from lacunet.runtime import progress
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.selection.candidates import Candidate
 
-# Flags of a fit that are warnings where columns vary together within classes: there other maxima,
-# and covariances that the prior decides, are other classes. Elsewhere they are in `flags_`.
+# Flags that are also warnings if classes have full covariances, because other maxima, and
+# covariances that the prior decides, then change the classes.
 DOUBTFUL = (Kind.UNSTABLE, Kind.FEW_CASES)
 
 
 def varies_together(model: Model) -> bool:
-    """Whether some columns have a joint distribution in each class."""
+    """Whether some columns are jointly Gaussian within classes."""
     return any(v.family.stands_at is not None for v in model.network.variables)
 
 
 class RowReading(Parameters):
-    """Reads rows to learn from, and rows to be asked about."""
+    """Reader of training rows and of new rows."""
 
     _names: list[str]  # of the columns of X
     categories_: dict[str, Any]
 
     @property
     def _asked(self) -> Any:
-        """The model, or the ensemble, that rows are asked of."""
+        """The model, or the ensemble, that predicts."""
         raise NotImplementedError
 
     @property
     def _places(self) -> Sequence[int]:
-        """Where the columns of the model stand in X."""
+        """Positions of the columns of the model in X."""
         return [self._names.index(c.name) for c in api.observed_columns(self._asked.network)]
 
     @property
     def _drawn_by(self) -> DesignColumns:
-        """Columns of X that say how rows were drawn."""
+        """Columns of X with the survey design."""
         return NO_DESIGN
 
     def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
-        """Make the table to learn from, where every column is a variable."""
+        """Make the training table of all variables."""
         table = self._read_columns(X, sample_weight, kinds, self._shown(X, sample_weight))
         return api.missing_as_state(table) if self.missing_as_state else table
 
     def _variables(self, X: Any) -> list[str]:
-        """Names of the columns that are variables: all that do not say how rows were drawn."""
+        """Names of the columns that are variables, not survey design."""
         self._names = names_of(X)
         check_drawn(self._drawn_by, self._names)
         return [name for name in self._names if name not in self._drawn_by.names]
 
     def _shown(self, X: Any, sample_weight: Any) -> list[str]:
-        """Names of the variables that show any value, or have declared states."""
+        """Names of the variables with any value, or with declared states."""
         names = self._variables(X)
         stated = declared_states(self.categories, self._names)
         declared = {*declared_columns(X), *(j for j, s in enumerate(stated) if s is not None)}
@@ -128,7 +128,7 @@ class RowReading(Parameters):
         return read_fit(X, sample_weight, told)
 
     def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
-        """Give X as it is after the checks, and its codes."""
+        """Give the checked X, and its codes."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
         network = self._asked.network
@@ -149,7 +149,7 @@ class RowReading(Parameters):
         return self._read_both(X, unseen)[1]
 
     def _told(self, rows: Rows) -> tuple[Any, Rows]:
-        """Give the model with the numbers and covariates of rows, and the rows coded for it."""
+        """Give the model at the numbers and covariates of rows, and the rows coded for it."""
         asked, codes = self._given(self._asked, rows)
         if rows.beside is None:
             return asked, rows
@@ -159,7 +159,7 @@ class RowReading(Parameters):
         return asked, replace(rows, columns=columns, codes=codes, unknown=unknown)
 
     def _given(self, speaker: Speaker, rows: Rows) -> tuple[Speaker, CodeArray]:
-        """Do the same with codes alone, for any model."""
+        """Give any model at the numbers and covariates of rows, and their codes."""
         asked = all_with_values(speaker, rows.columns)
         if rows.beside is None:
             return asked, rows.codes
@@ -175,20 +175,20 @@ class HiddenStateEstimator(
     HolesAllowed,
     BaseEstimator,
 ):
-    """Base class: rows with holes go in, the posterior of what is hidden comes out.
+    """Base class of estimators that compute posteriors of hidden variables of incomplete rows.
 
     In all methods X is a dataframe or an array of shape (n_samples, n_features), in which NaN and
     None are missing cells; `y` is not used.
     """
 
-    fit_: Any  # how it was found
+    fit_: Any
 
-    # `y` is there because pipelines and searches hand it to everything.
+    # Pipelines and searches pass `y`.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn from rows with missing cells.
 
-        `sample_weight`, of shape (n_samples,): whole numbers say how often each row occurs; others
-        are survey weights, which are scaled to sum to the effective sample size; 0 is no row.
+        `sample_weight`, of shape (n_samples,): whole numbers are frequencies; others are survey
+        weights, scaled to sum to the effective sample size. Rows of weight 0 are dropped.
         """
         checked = check_input(self, X, reset=True)
         with progress.shown() if self.verbose else nullcontext(progress.ignore) as listener:
@@ -197,10 +197,10 @@ class HiddenStateEstimator(
         return self
 
     def predict(self, X: Any) -> IntArray:
-        """Give each row the most probable state of what is hidden; if nothing is, do `impute`.
+        """Predict the most probable hidden state of each row; without hidden variables, `impute`.
 
-        States are numbered from 0; where several variables are hidden, the shape is (n_samples,
-        hidden variables). -1 where a row is impossible: only the estimate (`plug_in`) may say so.
+        States are numbered from 0. With several hidden variables, the shape is (n_samples, hidden
+        variables). Impossible rows get -1, which can happen only with `plug_in`.
         """
         if not self._hides:
             return np.asarray(self.impute(X))
@@ -208,16 +208,16 @@ class HiddenStateEstimator(
 
     @available_if(lambda self: self._may_hide)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Give each row the posterior of what is hidden, (n_samples, hidden states).
+        """Compute the posterior of the hidden variables, (n_samples, hidden states).
 
-        One column for each state, as `get_feature_names_out` names them; of several hidden
-        variables one beside the other. NaN where `predict` gives -1.
+        Columns are the states of each hidden variable, named by `get_feature_names_out`. NaN where
+        `predict` gives -1.
         """
         found = self._hidden(self._read(X))
         return np.column_stack([np.where(p.sum(1, keepdims=True) > 0, p, np.nan) for p in found])
 
     def transform(self, X: Any) -> FloatArray:
-        """Do the same as `predict_proba`, or if nothing is hidden as `impute`, for a pipeline."""
+        """Do `predict_proba`, or without hidden variables `impute`, for a pipeline."""
         return self.predict_proba(X) if self._hides else np.asarray(self.impute(X))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
@@ -225,27 +225,26 @@ class HiddenStateEstimator(
         return self.fit(X, y, sample_weight).predict(X)
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Give log p(row | D), in nats, of what the row shows; -inf where `predict` gives -1."""
+        """Compute log p(observed cells | D) of each row, in nats; -inf where `predict` gives -1."""
         return self._log_lik(self._read(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Give the mean log p(row), as scikit-learn's mixtures do; higher is better."""
+        """Compute the mean log p(row), like the mixtures of scikit-learn; higher is better."""
         found = self.score_samples(X)
         return float(np.average(found, weights=check_weights(sample_weight, len(found))))
 
     @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def bic(self, X: Any) -> float:
-        """Give −2 log p(X | θ) + d log N: **lower is better**, as in scikit-learn's mixtures.
+        """Compute −2 log p(X | θ) + d log N: **lower is better**, as in scikit-learn's mixtures.
 
-        This and `aic` are the only numbers of the package with that sign, so that code written for
-        mixtures keeps working. All scores in `evidence_` are in nats, and higher is better; the one
-        named 'bic' is −1/2 of this.
+        Code written for mixtures keeps working. In contrast, scores in `evidence_` are in nats, and
+        higher is better; the one named 'bic' is −1/2 of this.
         """
         return self._criteria(X)["BIC"]
 
     @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def aic(self, X: Any) -> float:
-        """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures."""
+        """Compute −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures."""
         return self._criteria(X)["AIC"]
 
     def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
@@ -256,8 +255,8 @@ class HiddenStateEstimator(
         X : ndarray of shape (n_samples, variables)
             Values of the observed variables, in the order of `categories_`.
         labels : ndarray of shape (n_samples,)
-            The hidden states that the rows were drawn with, numbered as by `predict`; no columns
-            where nothing is hidden.
+            The hidden states of the rows, numbered as by `predict`; no columns without hidden
+            variables.
         """
         check_is_fitted(self)
         seen, hidden = self._draw(n_samples, np.random.default_rng(seed_of(self.random_state)))
@@ -267,12 +266,12 @@ class HiddenStateEstimator(
         return values, hidden[:, 0] if hidden.shape[1] == 1 else hidden
 
     def impute(self, X: Any) -> Any:
-        """Fill each missing cell with the value that is most probable given what its row shows.
+        """Fill each missing cell with its most probable value given the rest of the row.
 
-        A number is filled with its mean, a lognormal with its geometric mean: rounded to the
-        decimals of the column, and within the range that `fit` saw. The result is an array, or the
-        same kind of dataframe as X with the types that its columns had. A row to which `predict`
-        gives -1 keeps its missing cells.
+        A number gets its mean, a lognormal its geometric mean, rounded to the decimals of the
+        column and within the range of the training data. The result is an array, or a dataframe
+        like X with the same column types. Rows to which `predict` gives -1 keep their missing
+        cells.
         """
         checked, rows = self._read_both(X)
         asked, whole = self._told(rows)
@@ -280,12 +279,12 @@ class HiddenStateEstimator(
         return filled(X if is_frame(X) else checked, told)
 
     def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:
-        """Tell how unusual rows are among rows with the same missing cells: small is unusual.
+        """Compute tail probabilities of rows, given their missing cells: small is unusual.
 
-        `score_samples` falls with every cell that a row shows; this does not. It is the probability
-        that a row of the model, with the same cells missing, is at most as probable: uniform from 0
-        to 1 for rows of the model. `n_draws` rows are drawn from the model, where what is shown has
-        more configurations than that; if it has fewer, the answer is exact.
+        It is the probability that a row drawn from the model, with the same cells missing, is at
+        most as probable; it is uniform from 0 to 1 for rows of the model. Unlike `score_samples`,
+        it does not fall with the number of observed cells. If these have more than `n_draws`
+        configurations, so many rows are drawn; else the result is exact.
         """
         asked, rows = self._told(self._read(X))
         rng = np.random.default_rng(seed_of(self.random_state))
@@ -294,11 +293,11 @@ class HiddenStateEstimator(
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
 
-        If nothing is hidden, they are those of X, with which `input_features` are compared.
+        Without hidden variables, they are those of X, and are checked against `input_features`.
         """
         if not self._hides:
             return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
-        super().get_feature_names_out(input_features)  # refuses what scikit-learn refuses
+        super().get_feature_names_out(input_features)  # checks the arguments
         return np.array(self._hidden_names(), dtype=object)
 
     def _learn(self, X: Any, sample_weight: Any, listener: progress.Listener) -> None:
@@ -306,7 +305,7 @@ class HiddenStateEstimator(
         raise NotImplementedError
 
     def _look_back(self, X: Any) -> None:
-        """Store what there is to say of the rows themselves, once the model is known."""
+        """Store results about the training rows, after the model is fitted."""
 
     @property
     def _n_features_out(self) -> int:
@@ -314,17 +313,17 @@ class HiddenStateEstimator(
 
     @property
     def _may_hide(self) -> bool:
-        """Whether there can be variables that no column shows, as far as that is known by now."""
+        """Whether hidden variables are possible; known before `fit`."""
         return True
 
     @property
     def _is_one_model(self) -> bool:
-        """Whether there is a number of parameters, and so information criteria."""
+        """Whether there is one model, and so information criteria."""
         return True
 
     @property
     def _hides(self) -> bool:
-        """Whether there are variables that no column shows."""
+        """Whether there are hidden variables."""
         check_is_fitted(self)
         return bool(self.model_.network.hidden)
 
@@ -338,7 +337,7 @@ class HiddenStateEstimator(
         return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
 
     def _keep(self, candidate: Candidate) -> None:
-        """Store what was learned."""
+        """Store the fit of a candidate."""
         fit = candidate.fit
         self._keep_model(fit.model)
         self.fit_, self.evidence_, self.flags_ = fit, dict(candidate.scores), fit.flags
@@ -349,13 +348,13 @@ class HiddenStateEstimator(
                 warn(f"{flag}.", ConvergenceWarning)
 
     def _warn_unless_converged(self, status: Convergence) -> None:
-        """Store whether a maximum was reached, and say if it was not."""
+        """Store whether the search converged, and warn if not."""
         self.converged_ = status is not Convergence.MAX_STEPS
         if not self.converged_:
             warn(f"{status}.", ConvergenceWarning)
 
     def _keep_model(self, model: Model) -> None:
-        """Store a model, and what it says by itself."""
+        """Store a model, and its tables and categories."""
         self.model_, self.network_ = model, model.network
         own = model_as_shown(model).network
         self.tables_ = {v.name: model.table(v.name) for v in own.variables}
@@ -363,12 +362,12 @@ class HiddenStateEstimator(
         self.categories_ = {c.name: () if c.kind.number else c.states for c in columns}
 
     def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
-        """Most probable states of what is hidden."""
+        """Most probable states of the hidden variables."""
         found = [most_probable_state(p) for p in self._hidden(self._read(X, unseen))]
         return found[0] if len(found) == 1 else np.column_stack(found)
 
     def _hidden(self, rows: Rows) -> list[FloatArray]:
-        """Posterior of each hidden variable, (rows, its states); zeros where it does not exist."""
+        """Posterior of each hidden variable, (rows, its states); zeros in impossible rows."""
         hidden = self.model_.network.hidden
         if not hidden:
             raise ModelError(
@@ -379,7 +378,7 @@ class HiddenStateEstimator(
         return posterior_of(asked, told.codes, [(h,) for h in hidden])
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
-        """Draw what rows show, and the codes of what they hide."""
+        """Draw observed cells of rows, and codes of their hidden states."""
         cells, network = sample_cells(self._asked, rows, rng), self.model_.network
         seen = coded(shown(network), cells[:, list(network.observed)])
         return seen, cells[:, list(network.hidden)].astype(np.int64)
@@ -389,7 +388,7 @@ class HiddenStateEstimator(
         return log_lik_of(asked, told.codes)
 
     def _criteria(self, X: Any) -> dict[str, float]:
-        """Information criteria of rows, at the estimate."""
+        """Compute the information criteria of rows, at the point estimate."""
         rows = self._read(X)
         columns = api.observed_columns(with_values(self.model_, rows.columns).network)
         table = Table.from_codes(rows.codes, columns, source="X")

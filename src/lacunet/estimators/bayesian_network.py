@@ -1,4 +1,4 @@
-"""Any Bayesian network, with or without hidden variables, for scikit-learn."""
+"""Bayesian networks, with or without hidden variables, for scikit-learn."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -31,49 +31,47 @@ Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 @worded_estimator
 @dataclass(eq=False, repr=False)
 class BayesianNetworkModel(Searching, HiddenStateEstimator):
-    """Bayesian network over the columns, and over variables that no column shows.
+    """Bayesian network over the columns and over hidden variables.
 
-    Parameters and attributes that are not named here are those of `LatentClassModel`. Numbers
-    depend on categories and hidden variables, and are parents of nothing: put a number that has
-    children into bins. A fitted estimator holds the distinct rows of its table, in `fit_`.
+    Other parameters and attributes are those of `LatentClassModel`. Numbers depend on categories
+    and hidden variables, and cannot be parents: bin a number that has children. A fitted estimator
+    holds the distinct rows of its table, in `fit_`.
 
     Parameters
     ----------
     network : None, list of (parent, child), graph, text, Network, Model, or path of a file
-        The structure, where it is given. A text is a graph, 'class[3] -> A B C; A -> B': what is no
-        column is hidden, with its number of states in brackets, and columns that it does not name
-        are not used. Edges (in a list, or those of a networkx or pgmpy graph)
-        join columns of X and hidden variables by name; columns of an array are x0, x1, …; a column
-        without edges is independent of the others. None: the columns depend on nothing but the
-        hidden variables, and on all of them. A `Network` brings its own variables and states;
-        columns of an array are then its observed variables in their order.
+        The given structure. A text is a graph, 'class[3] -> A B C; A -> B': names that are not
+        columns are hidden, with the number of states in brackets; absent columns are not used.
+        Edges (in a list, or those of a networkx or pgmpy graph) join columns of X and hidden
+        variables by name; columns of an array are x0, x1, …; a column without edges is independent
+        of the others. None: each column depends on all hidden variables, and on nothing else. A
+        `Network` brings its own variables and states; columns of an array are then its observed
+        variables in their order.
     hidden : mapping of str to int, or sequence of str
-        Variables that no column shows, with their numbers of states; without a number, those of the
-        network.
+        Hidden variables with their numbers of states (default: those of the network).
     structure : {'given', 'learn'}
-        'learn': the graph over the columns is learned from the data, holes or not, as by
-        `learn_structure`; then there is no network to give, and nothing is hidden.
+        'learn': the graph over the columns is learned from the data, complete or not, as by
+        `learn_structure`; then `network` must be None, and there are no hidden variables.
     knowledge : Knowledge or path of its file, optional
-        What a learned graph keeps to.
+        Constraints on a learned graph.
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
-        paper's exponent, or 'bdeu:0.5-10' where the structure is learned.
+        paper's exponent, or 'bdeu:0.5-10' for a learned structure.
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
-        'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
-        used with a `Network`, which has states.
+        'auto': the categories that a dataframe declares, or else the training values. Not used
+        with a `Network`, which has states.
 
     Attributes
     ----------
     network_ : lacunet.Network
-        The structure that was fitted.
+        The fitted structure.
     learned_ : Learned
-        How it was found, and its evidence; only where it was learned.
+        The result of structure learning, with its evidence; only if it was learned.
     tables_ : dict of str to ndarray
         p(variable | parents) of each variable: one axis for each parent, then its own states.
     numbers_ : dict of str to dict of str to ndarray
-        Parameters of each variable that is a number, by title, as 'mean' and 'sd': one axis for
-        each parent.
+        Parameters of each number, by title, as 'mean' and 'sd': one axis for each parent.
     categories_ : dict of str to tuple
         States of each observed variable; none, (), of a number.
 
@@ -96,7 +94,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
        A    B  C  D
     0  1  1.0  1  1
 
-    A graph that is learned; then `predict` and `transform` fill in what is missing:
+    A learned graph; `predict` and `transform` then impute missing cells:
 
     >>> learned = BayesianNetworkModel(structure="learn", random_state=0)
     >>> learned.fit(X, sample_weight=counts).network_.parents
@@ -108,7 +106,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     hidden: Hidden | None = None
     structure: str = GIVEN
     knowledge: Knowledge | StrPath | None = None
-    alpha: Alpha | None = None  # type: ignore[assignment]  # None: by what is known of the structure
+    alpha: Alpha | None = None  # type: ignore[assignment]  # None: depends on `structure`
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = GRAPH_NUMBERS
 
@@ -135,7 +133,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         self._keep(found.candidates[0])
         self.numbers_ = {}
         for v in self.model_.network.variables:
-            if not v.family.tabular:  # parameters by title, in each configuration of its parents
+            if not v.family.tabular:  # by title, for each parent configuration
                 own = self.model_.table(v.name)
                 told = v.summary(own.reshape(-1, own.shape[-1]))
                 self.numbers_[v.name] = {n: x.reshape(own.shape[:-1]) for n, x in told.items()}
@@ -143,7 +141,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     def _read_sketch(
         self, X: Any, sample_weight: Any, sketch: GraphSketch
     ) -> tuple[Table, Network]:
-        """Read the columns that a graph names, and make the network of them."""
+        """Read the columns of a text graph, and build its network."""
         every, hidden = self._variables(X), self.hidden or ()
         used = [name for name in every if name in sketch.names and name not in hidden]
         if not used:
@@ -169,7 +167,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         return usual if self.alpha is None else self.alpha
 
     def _structure(self, table: Table, listener: Listener) -> Network:
-        """Learn the graph, or take the one that edges describe."""
+        """Learn the graph, or build it from edges."""
         if self.structure == GIVEN:
             given = self.network  # a list of edges, or a graph
             edges = None if given is None else list(getattr(given, "edges", given))
@@ -181,7 +179,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         return self.learned_.network
 
     def _check_structure(self) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse contradictory parameters."""
         if self.structure not in (GIVEN, LEARN):
             raise OptionError(
                 f"structure '{self.structure}' is not known. Choose {GIVEN}, {LEARN}."
@@ -199,7 +197,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         return self._columns
 
     def _read_known(self, X: Any, sample_weight: Any, network: Network) -> Table:
-        """Read the variables that a network can show, with the states that it gives them."""
+        """Read the observed variables of a network, with its states."""
         known, drawn = api.observed_states(network), self._drawn_by
         written = [c.name for c in sorted(api.observed_columns(network), key=lambda c: c.place)]
         names = written if not is_frame(X) and X.shape[1] == len(known) else names_of(X)
@@ -219,7 +217,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
 
 
 def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden | None) -> Network:
-    """Make the network of columns and hidden variables that some edges describe.
+    """Build a network from columns, hidden variables and edges.
 
     >>> a, b = Column("a", (0, 1)), Column("b", (0, 1, 2))
     >>> build_network([a, b], [("h", "a"), ("h", "b")], {"h": 3}).dimension

@@ -1,4 +1,4 @@
-"""Latent class models: with a given number of classes, and with one that is chosen."""
+"""Estimators of latent class models, with a given or a selected number of classes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -53,20 +53,20 @@ def profiles(model: Model) -> Profiles:
 
 @worded_estimator
 class ClassEstimator(ClusterMixin, HiddenStateEstimator):
-    """Base class: every row belongs to one latent class."""
+    """Base class of estimators with one latent class variable."""
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
-        """Do `fit`, and give `labels_`."""
+        """Do `fit`, and return `labels_`."""
         labels: IntArray = self.fit(X, y, sample_weight).labels_
         return labels
 
     def profiles_frame(self, library: str | None = None) -> Any:
         """Give `profiles_` and `numbers_` as a tidy dataframe.
 
-        A row for each column, class and state: p(state | class); of a number, a row for each class:
-        its mean and sd, or what else its parameters are. Classes are numbered from 1, as in
-        everything that people read; `labels_` and `predict` count from 0. `library` is 'polars',
-        'pandas' or 'pyarrow'; without it, that of the dataframe that `fit` had, or Polars.
+        Categories have a row for each class and state: p(state | class). Numbers have a row for
+        each class: their parameters, such as mean and sd. Classes are numbered from 1, as in all
+        reports; `labels_` and `predict` count from 0. `library` is 'polars', 'pandas' or 'pyarrow'
+        (default: that of the training data, or Polars).
         """
         check_is_fitted(self)
         return frame_of(profile_columns(self.model_), library or self._library)
@@ -74,7 +74,7 @@ class ClassEstimator(ClusterMixin, HiddenStateEstimator):
     def _look_back(self, X: Any) -> None:
         self._library = library_of(X)
         self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
-        # Of states `fit` has said what there is to say; rows of weight 0 may show others.
+        # `fit` has checked the states; rows of weight 0 may have others.
         self.labels_ = self._labels(X, unseen="missing")
 
 
@@ -84,41 +84,40 @@ class LatentClassModel(Searching, ClassEstimator):
     """Latent class model with a given number of classes.
 
     Each row belongs to one of `n_classes` latent classes; within a class the columns are
-    independent. Cells may be missing: they need no imputation, a row is what it shows. Covariates
-    may predict the class; `predict`, `predict_proba` and `score_samples` then go by those of a row.
+    independent. Missing cells need no imputation, because they are summed out. Covariates may
+    predict the class; `predict`, `predict_proba` and `score_samples` then use those of each row.
 
     Parameters
     ----------
     n_classes : int
-        Number of classes. To have it chosen, use `LatentClassSelector`.
+        Number of classes. To select it, use `LatentClassSelector`.
     n_init : int
-        Random starts; all race, the best are brought to their maximum.
+        Random starts; only the best are run to convergence.
     random_state : int, RandomState or None
-        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
-        the order of the rows and the number of threads.
+        Seed of the starts, and of `sample`. A whole number gives the same result for any order of
+        the rows and any number of threads.
     n_jobs : int or None
-        Threads, counted as joblib does; -1 is all. None: one per core, as everywhere in the
-        package; in a worker of joblib one, so that a parallel grid search has no more threads than
-        cores.
+        Threads, counted as in joblib; -1 is all. None: one per core, but one in a worker of joblib,
+        so that a parallel grid search has no more threads than cores.
     verbose : int
-        Above 0, `fit` shows on stderr how far it is: one line in a terminal or a notebook.
+        Above 0, `fit` shows progress on stderr: one line in a terminal or a notebook.
     covariates : str, sequence of str or None
-        Columns of X that predict classes and are no items: names, with commas between in a text, or
-        a formula, '~ age + C(region)'. Every row must show them, those that are asked about too.
+        Columns of X that predict classes and are not items: names, comma-separated in a text, or a
+        formula, '~ age + C(region)'. Every row must have them, also for predictions.
     coefficient_sd : float
         Prior of covariates: standard deviation of the log odds ratio of two classes, for one
         standard deviation of a number or between two states of a category.
     missing_covariates : {'refuse', 'drop'}
         Rows that lack a covariate: refuse (and say how many), or drop them.
     strata : str or None
-        Column of X with the stratum that each row was drawn from. It is no variable then, and
-        changes no estimate: it is for the standard errors of `intervals`.
+        Column of X with the sampling stratum of each row. It is not a variable, and affects only
+        the standard errors of `intervals`.
     clusters : str, sequence of str or None
-        Column of X with the primary sampling unit of each row: who was drawn together. Several
-        columns tell units together. No variable, as strata.
+        Column of X with the primary sampling unit of each row. Several columns identify units
+        jointly. Not a variable, like strata.
     estimate : {'map', 'ml', 'softmax'}
-        Most probable parameters, those of greatest likelihood, or those with the most probable
-        logarithms. Exponents below 1 have no most probable parameters: 'map' then means 'softmax'.
+        Parameters that maximise the posterior, the likelihood, or the posterior density of log θ.
+        With exponents below 1 the posterior has no mode: 'map' then means 'softmax'.
     alpha : float, str or mapping
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
     schedule : {'default', 'thorough', 'paper'}
@@ -129,71 +128,70 @@ class LatentClassModel(Searching, ClassEstimator):
     dimension : {'parameters', 'rank'}
         What counts as d: parameters, or the rank of the observable Jacobian.
     device : {'cpu', 'cuda'}
-        Where E steps are run: cpu, or cuda, an NVIDIA device (with CuPy). Samples of measured
+        Device of E steps: cpu, or cuda, an NVIDIA device (with CuPy). Samples of measured
         evidence are always drawn on cpu.
     evidence : bool
-        Measure the evidence by itself, however long that takes.
+        Measure the evidence, however long that takes.
     target : float
-        Standard error of a sampled evidence to reach, in nats; of a probability, a fifth of it.
+        Target standard error of a sampled evidence, in nats; a fifth of it for probabilities.
     budget : float or str
-        Time after which nothing new is sampled: '60s', '5m', '1h', or seconds.
+        Time after which no new sampling starts: '60s', '5m', '1h', or seconds.
     kinds : str, mapping or None
-        What the columns are: 'gaussian', 'lognormal', 'poisson', 'ordinal' or 'categorical' for all
-        of them, or a mapping of some names to these (columns of an array are x0, x1, …). Columns
-        that are not named are numbers if they hold more than 20 different whole numbers, or more
-        than 5 with fractions; else categories.
+        Kinds of columns: 'gaussian', 'lognormal', 'poisson', 'ordinal' or 'categorical' for all of
+        them, or a mapping of some names to these (columns of an array are x0, x1, …). Other columns
+        are numbers if they have more than 20 different whole numbers, or more than 5 with
+        fractions; else categories.
     bin : int, str, mapping or None
-        Columns of numbers that are put into bins: a mapping of names to a number of bins (of about
-        as many rows each) or to a list of edges, or one number for all columns of numbers. The
-        edges are kept: new rows are put into the same bins, whatever is outside into the outer.
+        Columns of numbers to bin: a mapping of names to a number of bins (of about equal numbers of
+        rows) or to a list of edges, or one number for all columns of numbers. New rows use the same
+        edges; values outside go into the outer bins.
     number_prior : str or mapping
         Prior of means, variances and rates, such as 'scale=0.25'; see `SearchSettings`.
     covariance : str
-        How Gaussian columns vary within a class: 'diagonal', each by itself; 'full', all together;
-        or blocks of names, as 'height+weight'. In all classes alike: 'diagonal-common',
-        'full-common', 'height+weight,common'.
+        Covariance of Gaussian columns within a class: 'diagonal', 'full', or blocks of names, as
+        'height+weight'. Shared by all classes: 'diagonal-common', 'full-common',
+        'height+weight,common'.
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
-        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
+        'auto': the categories that a dataframe declares, or else the training values.
     unseen : {'warn', 'error', 'missing'}
-        What to do about a value of new rows that is none of its column's states: take it for a
-        missing one with a warning that names it, refuse it, or take it for missing without a word.
-        Only 'missing' lets `fit` have values that contradict declared states.
+        Treatment of new values that are not states of their column: as missing with a warning,
+        an error, or as missing silently. Only 'missing' allows `fit` values that contradict
+        declared states.
     missing_as_state : bool
         Treat a missing cell as an answer: one more state, '(missing)', of its column.
     plug_in : bool
-        Use the estimate itself for rows, as if it were the truth. By default their probabilities
-        are averaged over the posterior of the parameters: then no row is impossible.
+        Use plug-in instead of posterior-predictive probabilities. The latter are the default, under
+        which no row is impossible.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Class of each row that `fit` had, from 0.
+        Class of each training row, from 0.
     class_sizes_ : ndarray of shape (n_classes,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes, states)
         p(state | class) of each column of categories.
     numbers_ : dict of str to dict of str to ndarray
-        Parameters of each column of numbers, by title, a number for each class: 'mean' and 'sd'
-        of a Gaussian, 'median' and 'factor' of a lognormal, 'rate' of counts, 'mean' of ordered
-        answers.
+        Parameters of each column of numbers in each class, by title: 'mean' and 'sd' (Gaussian),
+        'median' and 'factor' (lognormal), 'rate' (counts), 'mean' (ordered answers).
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
     model_ : lacunet.Model
         The fitted model, for everything else in `lacunet`.
     fit_ : lacunet.Fit
-        How it was found; prints as a report. With covariates a `lacunet.ClassRegression`.
+        The fit; prints as a report. With covariates a `lacunet.ClassRegression`.
     coefficients_ : lacunet.Coefficients
-        Log odds of the classes by covariates, with standard errors; only with these.
+        Log odds of the classes by covariates, with standard errors; only with covariates.
     evidence_ : dict of str to lacunet.Evidence
         Log marginal likelihood by each of `scores`, in nats; higher is better. With covariates
         that is 'csl' alone.
     log_likelihood_ : float
-        Log p(D | θ) of all rows together.
+        Log p(D | θ) of all rows.
     n_iter_, converged_
-        Iterations of the start that won, and whether it reached a maximum.
+        Iterations of the best start, and whether it converged.
     flags_ : tuple of lacunet.flags.Flag
-        What to know of the fit, as sentences.
+        Warnings about the fit, as sentences.
 
     Notes
     -----
@@ -234,7 +232,7 @@ class LatentClassModel(Searching, ClassEstimator):
         self._keep(found.candidates[0])
 
     def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
-        """Learn classes together with what predicts them."""
+        """Learn a latent class regression."""
         assert self.covariates is not None
         used = self._shown(X, sample_weight)
         terms = understand_terms(self.covariates, used)
@@ -260,54 +258,54 @@ class LatentClassModel(Searching, ClassEstimator):
 @worded_estimator
 @dataclass(eq=False, repr=False)
 class LatentClassSelector(Searching, ClassEstimator):
-    """Latent class model whose number of classes is chosen by the evidence of the data.
+    """Latent class model whose number of classes is selected by the evidence.
 
-    Every number of classes is fitted and scored; the most probable one is kept, and the others are
-    weighed. A selector holds the distinct rows of its table, in `selection_`. All parameters that
-    are not named here, and the attributes of the chosen model, are those of `LatentClassModel`.
+    Every number of classes is fitted and scored, and the most probable one is selected. A selector
+    holds the distinct rows of its table, in `selection_`. Other parameters, and the attributes of
+    the selected model, are those of `LatentClassModel`.
 
     Parameters
     ----------
     n_classes : sequence of int or None
         Numbers of classes to try. None: 1 to 8, and more, up to 32, while they are probable.
     criterion : str or None
-        Score that chooses, as 'bic'; it need not stand among `scores`. None: the evidence, measured
-        as far as it matters.
+        Score that selects, as 'bic'; it need not be among `scores`. None: the evidence, measured as
+        far as necessary.
     quick : bool
-        Go by scores alone and measure nothing: fast, but overconfident.
+        Use scores alone and measure nothing: fast, but overconfident.
     prior : str, mapping of int to float, or None
         Prior of the number of classes: 'bnb', 'geometric:0.1', 'uniform', or a weight for each
-        number. None: all the same.
+        number. None: equal weights.
     average : bool
-        Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
-        weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
-        other models are matched with those of the chosen one by the members that they share.
+        Whether `predict_proba`, `predict`, `score_samples` and `score` average over all models,
+        weighted by `posterior_`. Classes of the other models are matched with those of the selected
+        model by their shared members.
     alpha : float, str or mapping
         Prior: 'average' over two strengths, or a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     whole_range : bool
-        Try every number of a long range, also where the evidence has fallen far and falls still.
+        Try every number of a long range, even after the evidence has fallen far.
     calibrate : bool
-        Measure the evidence of the best few candidates by itself: how far is each score from it?
+        Measure the evidence of the best few candidates separately, to check the scores.
     blrt : int
-        Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against
-        one less, 19 or more (99 is usual); 0: no test.
+        Replicates of a bootstrap likelihood-ratio test of each number of classes against one less,
+        19 or more (99 is usual); 0: no test.
 
     Attributes
     ----------
     n_classes_ : int
-        The number of classes that was chosen.
+        The selected number of classes.
     posterior_ : dict of int to float
         Probability of each number of classes, by the criterion.
     used_classes_ : dict of int to float, or None
-        Posterior of the number of classes that have a case; None where nothing was measured.
+        Posterior of the number of nonempty classes; None without measured evidence.
     certainty_ : lacunet.Certainty
-        The same with standard errors, Bayes factors, and where it comes from.
+        The posterior with standard errors, Bayes factors and its source.
     scores_ : dict of str to dict of int to float
         Each score of each number of classes, in nats; higher is better.
     selection_ : lacunet.Selection
         All candidates; prints as a report. `selection_.ratio_tests` has the bootstrap tests.
     misfit_ : lacunet.Misfit or None
-        What the chosen classes may stand for instead; `misfit_.clear` holds what is probable.
+        Alternative explanations of the classes; `misfit_.clear` holds the probable ones.
 
     Examples
     --------
@@ -354,7 +352,7 @@ class LatentClassSelector(Searching, ClassEstimator):
         best = next(c for c in selection.candidates if c.label == chosen)
         self._keep(best)
         self.selection_, self.n_classes_, self.misfit_ = selection, chosen, selection.misfit
-        sure = chosen == selection.label  # another criterion has another edge
+        sure = chosen == selection.label  # another criterion may differ
         if (sure and selection.at_least) or varies_together(best.fit.model):
             for sentence in at_the_end(selection):
                 warn(sentence)
@@ -370,7 +368,7 @@ class LatentClassSelector(Searching, ClassEstimator):
         }
 
     def _settings(self) -> Settings:
-        """The same, with the score that decides; then nothing need be measured."""
+        """Add the score of `criterion`, which needs no measured evidence."""
         settings = super()._settings()
         if self.criterion is None:
             return settings
@@ -378,7 +376,7 @@ class LatentClassSelector(Searching, ClassEstimator):
         return replace(settings, scores=names, quick=not settings.evidence)
 
     def _certainty(self, selection: Selection) -> Certainty:
-        """How sure the choice is, by the criterion."""
+        """Posterior of the candidates, by the criterion."""
         if self.criterion is None:
             return selection.certainty
         (decides,) = choose_scores(self.criterion)

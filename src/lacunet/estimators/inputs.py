@@ -1,4 +1,4 @@
-"""From what scikit-learn's users hand over to tables and coded rows."""
+"""Conversion of scikit-learn inputs to tables and coded rows."""
 
 import inspect
 import warnings
@@ -39,11 +39,11 @@ from lacunet.runtime.executor import cores
 from lacunet.runtime.states import BinLike, State, understand_bins
 from lacunet.tabular import library_of
 
-PASSED = tuple(str(Path(file).parent) for file in (__file__, sklearn.__file__))  # on the way
+PASSED = tuple(str(Path(file).parent) for file in (__file__, sklearn.__file__))  # frames to skip
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn whoever called an estimator, perhaps through scikit-learn."""
+    """Warn at the line of the user that called an estimator, perhaps through scikit-learn."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(PASSED):
         level, frame = level + 1, frame.f_back
@@ -51,24 +51,24 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
-HAVE_ROWS = ("__array__", "shape", "toarray")  # attributes of what scikit-learn takes for a table
-States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows
+HAVE_ROWS = ("__array__", "shape", "toarray")  # attributes of tables for scikit-learn
+States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: the observed values
 WARN, REFUSE, IGNORE = UNSEEN = ("warn", "error", "missing")
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check the shape and the names of X as scikit-learn does.
 
-    A dataframe stays what it is, so that its categories and types are kept; anything else becomes
-    an array. NaN is a hole, and allowed; infinite numbers are not.
+    A dataframe is unchanged, with its categories and types; anything else becomes an array. NaN is
+    a missing value; infinite numbers are refused.
     """
     X = in_memory(X)
     if not isinstance(X, list | tuple) and not any(hasattr(X, name) for name in HAVE_ROWS):
         raise no_table(X)
     if is_frame(X):
-        column_names(X)  # refuses names that are no names, before others do in their words
+        column_names(X)  # refuses invalid names
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if isinstance(X, np.ma.MaskedArray):  # whose mask an array would lose
+    if isinstance(X, np.ma.MaskedArray):  # an array would lose the mask
         words = X.dtype.kind in "OUS"
         holes, X = np.ma.getmaskarray(X), X.data.astype(object if words else float)
         X[holes] = None if words else np.nan
@@ -77,10 +77,10 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _check_finite(X: Any) -> None:
-    """Refuse infinite numbers of an array, by their place, and say what to do about them."""
+    """Refuse infinite numbers of an array."""
     try:
         cells = np.asarray(X)
-    except ValueError:  # rows of several lengths: others say it better
+    except ValueError:  # rows of several lengths: `validate_data` reports them
         return
     if cells.ndim == 2 and cells.dtype.kind == "f" and np.isinf(cells).any():
         row, column = np.argwhere(np.isinf(cells))[0]
@@ -96,12 +96,12 @@ def is_frame(X: Any) -> bool:
 
 
 def names_of(X: Any) -> list[str]:
-    """Names of the columns; those of an array are x0, x1, … as everywhere in scikit-learn."""
+    """Names of the columns; those of an array are x0, x1, … as in scikit-learn."""
     return column_names(X) if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
 
 
 def left_out_of(X: Any) -> str:
-    """Say how a table of this kind is had without a column: {} is its name, or its place."""
+    """Code that drops a column of such a table: {} is its name, or its position."""
     if not is_frame(X):
         return "numpy.delete(X, {}, axis=1)"
     return {"pandas": "X.drop(columns=[{}])", "polars": "X.drop({})"}.get(
@@ -110,13 +110,13 @@ def left_out_of(X: Any) -> str:
 
 
 def made_missing_in(X: Any) -> str:
-    """Say how cells with some value, {}, become missing in a table of this kind."""
+    """Code that makes cells with the value {} missing in such a table."""
     pandas = is_frame(X) and library_of(X) == "pandas"
     return "X.replace({}, None)" if pandas else "a missing cell (None, NaN) in the place of {}"
 
 
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
-    """Give the weight of each row; weight 0 is no row."""
+    """Check the weights of rows; rows of weight 0 do not count."""
     if sample_weight is None:
         return np.ones(rows)
     if isinstance(sample_weight, Number):
@@ -138,27 +138,27 @@ def check_weights(sample_weight: Any, rows: int) -> FloatArray:
 
 
 class CodedFit(NamedTuple):
-    """Rows to learn from, those of weight 0 left out."""
+    """Training rows of positive weight."""
 
     rows: Rows
-    cases: FloatArray  # (rows,) how much each counts
-    kept: BoolArray  # which of all rows they are
-    survey: Any  # what is known of survey weights
+    cases: FloatArray  # (rows,) weights
+    kept: BoolArray  # mask of these rows among all rows
+    survey: Any  # scaling of survey weights, or None
 
 
 class FitInput(NamedTuple):
-    """How columns are read to learn from."""
+    """Specification of how the training columns are read."""
 
     names: Sequence[str]
     states: States
     unseen: str  # one of UNSEEN
     kinds: Kinds = BY_RULE
-    columns: Sequence[int] | None = None  # their places in X; None: all of it
-    drawn: DesignColumns = NO_DESIGN  # columns of X that say how rows were drawn, none of these
+    columns: Sequence[int] | None = None  # positions in X; None: all columns
+    drawn: DesignColumns = NO_DESIGN  # further columns of X with the survey design
 
 
 def read_fit(X: Any, sample_weight: Any, how: FitInput) -> Table:
-    """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
+    """Make the training table, without rows of weight 0 and their states."""
     found = code_fit(X, sample_weight, how)
     rows = found.rows
     table = Table.from_codes(rows.codes, rows.columns, found.cases, source="X")
@@ -171,7 +171,7 @@ def read_fit(X: Any, sample_weight: Any, how: FitInput) -> Table:
 
 
 def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
-    """Read how rows were drawn, from other columns of X, by their names."""
+    """Read the survey design from columns of X."""
     codes: dict[str, IntArray] = {}
     texts: dict[str, Sequence[str]] = {}
     names = names_of(X)
@@ -202,17 +202,17 @@ def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
 
 
 def code_fit(X: Any, sample_weight: Any, how: FitInput) -> CodedFit:
-    """Code rows to learn from, one by one."""
+    """Code the training rows."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     given = None if sample_weight is None else weights
     rows = code_rows(X, how.states, how.columns, given, names=how.names, kinds=how.kinds)
-    # Rows to learn from that contradict what is declared are a mistake, not news.
+    # Training rows that contradict declared states are an error.
     strict = REFUSE if how.unseen == WARN else how.unseen
     _judge(rows.unseen, strict, "the states that it was given")
     for note in rows.notes:
         warn(note)
-    # Weights beside a design are those of a survey, though they may be whole numbers.
+    # Weights beside a design are survey weights, even if they are whole numbers.
     told = given is not None and bool(how.drawn.names)
     kind = WeightsAs.SURVEY if told else WeightsAs.AUTO
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), kind)
@@ -222,9 +222,9 @@ def code_fit(X: Any, sample_weight: Any, how: FitInput) -> CodedFit:
 def shown_places(
     X: Any, sample_weight: Any, places: Sequence[int], declared: Collection[int] = ()
 ) -> list[int]:
-    """Those of some columns that show anything where rows have weight, with a word on the others.
+    """List the columns with any value in rows of positive weight; warn of the others.
 
-    Columns of which the states are declared stay: a model may have them without any value.
+    Columns with declared states stay, even without any value.
     """
     rows = check_weights(sample_weight, X.shape[0]) > 0
     empty = [j for j in empty_columns(X, rows) if j in places and j not in declared]
@@ -245,7 +245,7 @@ def read_codes(
     kinds: Kinds = BY_RULE,
     as_state: bool = False,
 ) -> Rows:
-    """Code rows with the states that a model knows, by the places of the columns."""
+    """Code rows with the states of a model, by the positions of the columns."""
     states = list(known.values())
     rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
     _judge(rows.unseen, unseen, "the states that the model knows")
@@ -265,7 +265,7 @@ def check_covariates(names: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def read_covariates(X: Any, known: Covariates, names: Sequence[str]) -> Rows:
-    """Code the covariates of rows, whatever they are: who knows the model judges them."""
+    """Code the covariates of rows; the model checks them later."""
     places = [names.index(name) for name in known.names]
     kinds = kinds_of_covariates(known)
     return code_rows(X, None, places, names=known.names, kinds=kinds, asked=True)
@@ -274,7 +274,7 @@ def read_covariates(X: Any, known: Covariates, names: Sequence[str]) -> Rows:
 def column_kinds(
     kinds: KindsLike, names: Sequence[str], states: States, bins: BinLike = None
 ) -> Kinds:
-    """Give what a person says of columns; of the others the rule decides."""
+    """Combine the kinds that the user gives with declared states; others follow the rule."""
     binning = understand_bins(bins)
     said = understand_kinds(kinds).binned(binning)
     told = {name for name, own in zip(names, states, strict=True) if own is not None}
@@ -293,7 +293,7 @@ def column_kinds(
 
 
 def declared_states(categories: Categories, names: Sequence[str]) -> States:
-    """Give the states that a person declares for each column; None where they are not declared."""
+    """Give the declared states of each column; None if undeclared."""
     if isinstance(categories, str):
         if categories != "auto":
             raise OptionError(
@@ -316,17 +316,16 @@ def declared_states(categories: Categories, names: Sequence[str]) -> States:
 
 
 def seed_of(random_state: Any) -> int:
-    """Give a seed: a whole number is one; anything else is asked for one."""
+    """Convert `random_state` to a seed."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """Give a number of threads, counted as joblib does; none means one per core.
+    """Convert `n_jobs` to a number of threads; None is one per core, but one in joblib workers.
 
-    But one where others work beside this one: workers of joblib, as a grid search has them. Who
-    says `parallel_config(n_jobs=2)` means that for whoever says nothing.
+    `parallel_config(n_jobs=2)` sets the number for None.
     """
     said = int(effective_n_jobs(n_jobs))
     if n_jobs is not None or said > 1:
@@ -335,12 +334,12 @@ def threads_of(n_jobs: int | None) -> int:
 
 
 def _plain(states: Sequence[State]) -> list[State]:
-    """Take NumPy's types off."""
+    """Convert NumPy scalars to Python objects."""
     return [state.item() if isinstance(state, np.generic) else state for state in states]
 
 
 def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
-    """Refuse values that are no states, warn of them, or let them pass as missing."""
+    """Refuse values that are not states, warn of them, or pass them as missing."""
     if how not in UNSEEN:
         raise OptionError(f"unseen {how!r} is not known. Choose from {', '.join(UNSEEN)}.")
     if not unseen or how == IGNORE:
@@ -364,9 +363,9 @@ def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
 
 
 class HolesAllowed:
-    """Cells may be missing, categories or text."""
+    """Input tags: cells may be missing, categories or text."""
 
-    _function = "fit"  # of the package, which has options that the estimator lacks
+    _function = "fit"  # API function with further options
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

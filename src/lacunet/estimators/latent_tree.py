@@ -1,4 +1,4 @@
-"""Latent trees over the columns, and stacks of graphs and latent class models."""
+"""Estimators of latent trees, and of stacks of graphs and latent class models."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -22,15 +22,15 @@ from lacunet.runtime.progress import Listener
 @worded_estimator
 @dataclass(eq=False, repr=False)
 class LatentTreeModel(Measured, HiddenStateEstimator):
-    """Hidden variables that join the columns: how many, where, and their states are learned.
+    """Latent tree over the columns, with learned hidden variables and numbers of states.
 
-    Every column is a leaf of a tree whose inner variables are hidden. Cells may be missing.
-    Parameters that are not named here are those of `LatentClassModel`.
+    Every column is a leaf of a tree whose inner variables are hidden. Cells may be missing. Other
+    parameters are those of `LatentClassModel`.
 
     Parameters
     ----------
     shape : {'tree', 'forest', 'naive'}
-        Whether all columns hang together, may fall apart, or have one hidden variable behind them.
+        A tree over all columns, a forest, or one hidden parent of all columns.
     alpha : float or str
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     estimate, n_init, scores
@@ -39,11 +39,11 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
     Attributes
     ----------
     tree_ : lacunet.LatentTree
-        What was learned; prints as a report.
+        The learned tree; prints as a report.
     hidden_ : dict of str to int
-        The hidden variables, and how many states each has.
+        The hidden variables with their numbers of states.
     log_evidence_ : float
-        Log p(D|S), as far as it is known, in nats.
+        Best available estimate of log p(D|S), in nats.
     network_ : lacunet.Network
         The structure.
     tables_ : dict of str to ndarray
@@ -53,7 +53,7 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
     model_ : lacunet.Model
         The fitted model, for everything else in `lacunet`.
     flags_ : tuple of lacunet.flags.Flag
-        What to know of it; `str` says it in words.
+        Warnings; `str` gives their text.
 
     Examples
     --------
@@ -92,34 +92,34 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
 @worded_estimator
 @dataclass(eq=False, repr=False)
 class StackedModel(HiddenStateEstimator):
-    """Models of several kinds, weighed by what they say of rows that are held out.
+    """Stack of models of several kinds, weighted by held-out log-likelihood.
 
-    For predictions: how probable a row is, and what stands in its missing cells. Graphs under
-    several priors, and latent class models, are each learned with blocks of rows held out.
-    Parameters that are not named here are those of `LatentClassModel`.
+    Use it to predict the likelihood of rows and their missing cells. Graphs under several priors,
+    and latent class models, are learned with blocks of rows held out. Other parameters are those of
+    `LatentClassModel`.
 
     Parameters
     ----------
     folds : int
-        Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
-        unless there are weights: then cases are held out at random.
+        Number of blocks to hold out: consecutive rows, as in scikit-learn's `KFold`; with weights,
+        random cases.
     estimate, alpha, n_init, scores, plug_in
-        Without effect: every model has its own.
+        Without effect, because every model has its own.
 
     Attributes
     ----------
     stack_ : lacunet.Stack
-        What was learned; prints as a report.
+        The learned stack; prints as a report.
     ensemble_ : lacunet.Ensemble
         The models and their weights, for everything else in `lacunet`.
     held_out_scores_ : ndarray of shape (n_samples,)
-        Log p of each row of the X that was fitted, by models that had not seen it. `score_samples`
-        of these rows is too high: a stack remembers rows. For tail probabilities see
+        Log p of each training row, by models learned without it. `score_samples` of these rows is
+        too high, because a stack overfits them. For tail probabilities see
         `stack_.own.tail_probabilities()`.
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
     flags_ : tuple of lacunet.flags.Flag
-        What to know of it; `str` says it in words.
+        Warnings; `str` gives their text.
 
     Examples
     --------
@@ -182,6 +182,6 @@ class StackedModel(HiddenStateEstimator):
 
     @property
     def _asked(self) -> Ensemble:
-        """The models that rows are asked of."""
+        """The ensemble that predicts."""
         check_is_fitted(self)
         return self.ensemble_

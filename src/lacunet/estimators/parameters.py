@@ -1,4 +1,4 @@
-"""Parameters that estimators have in common, and the words of their messages."""
+"""Parameters shared by estimators, and the wording of their messages."""
 
 import functools
 import inspect
@@ -31,7 +31,7 @@ C = TypeVar("C", bound=type)
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Parameters:
-    """Parameters of every estimator: stored, and nothing else, as scikit-learn asks for."""
+    """Parameters of every estimator; the constructor only stores them."""
 
     estimate: str = "map"
     alpha: Alpha = PAPER_ALPHA
@@ -47,20 +47,20 @@ class Parameters:
     verbose: int = 0
 
     def _settings(self) -> Settings:
-        """Make settings of the parameters, three of which have scikit-learn's names."""
+        """Convert the parameters to settings; three have names of scikit-learn."""
         given = {name: value for name, value in vars(self).items() if name in OPTIONS}
         given["alpha"] = self._prior()
         seed, threads = seed_of(self.random_state), threads_of(self.n_jobs)
         return Settings(starts=self.n_init, seed=seed, threads=threads, **given)
 
     def _prior(self) -> Alpha:
-        """Give the prior that is meant."""
+        """Give the effective prior."""
         return self.alpha
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Measured:
-    """Parameters of estimators whose evidence can be measured."""
+    """Parameters of estimators with measured evidence."""
 
     evidence: bool = DEFAULTS.evidence
     target: float = DEFAULTS.target
@@ -69,7 +69,7 @@ class Measured:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Searching(Measured, Parameters):
-    """Parameters of estimators that look for a maximum, of rows that perhaps are a survey."""
+    """Parameters of estimators that maximise an objective, perhaps for survey data."""
 
     schedule: str = str(DEFAULTS.schedule)
     dimension: str = DEFAULTS.dimension
@@ -79,22 +79,22 @@ class Searching(Measured, Parameters):
 
     @property
     def _drawn_by(self) -> DesignColumns:
-        """Columns of X that say how rows were drawn."""
+        """Columns of X with the survey design."""
         return DesignColumns.told(self.strata, self.clusters)
 
     def intervals(self, level: float = LEVEL, bootstrap: int = 0) -> Intervals:
-        """Give every parameter its standard error and its confidence interval.
+        """Compute standard errors and confidence intervals of all parameters.
 
-        They are those of `lacunet.intervals`: of survey weights, strata and clusters linearised
-        (sandwich); else from the observed information.
+        They are those of `lacunet.intervals`: linearised (sandwich) for survey weights, strata and
+        clusters; else from the observed information.
 
         Parameters
         ----------
         level : float
-            Of confidence.
+            Confidence level.
         bootstrap : int
-            Replicates: intervals are then percentiles of so many refits, to rows drawn from the
-            model, or of a survey to units drawn anew. 0: none.
+            Replicates: intervals are then percentiles of refits to rows drawn from the model, or
+            to resampled units of a survey. 0: none.
 
         Returns
         -------
@@ -107,12 +107,12 @@ class Searching(Measured, Parameters):
 
 
 def worded_estimator(cls: C) -> C:
-    """Let messages of an estimator's methods use its own words, and its constructor refuse others.
+    """Translate messages to the parameters of an estimator; check its constructor arguments.
 
-    Messages name the parameters of the estimator, and what can be done to X.
+    Messages name the parameters of the estimator, and suggest code for X.
     """
     for name, thing in [*vars(cls).items()]:
-        own = getattr(thing, "fn", thing)  # what `available_if` made of a method
+        own = getattr(thing, "fn", thing)  # unwraps `available_if`
         if name.startswith("_") or not inspect.isfunction(own):
             continue
         if "X" in inspect.signature(own).parameters:
@@ -133,7 +133,7 @@ def _in_own_words(method: Callable[..., Any]) -> Callable[..., Any]:
         with of_estimator(words):
             try:
                 return method(self, X, *args, **given)
-            except LacunetError as error:  # perhaps made where the estimator is not known
+            except LacunetError as error:  # perhaps raised outside the estimator
                 error.args = (worded(error.args[0]), *error.args[1:])
                 raise
 
@@ -141,7 +141,7 @@ def _in_own_words(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refusing(cls: type, init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor say which argument is meant by one that it does not have."""
+    """Make a constructor suggest the intended name of an unknown argument."""
     names = [*inspect.signature(init).parameters][1:]
 
     @functools.wraps(init)

@@ -1,4 +1,4 @@
-"""Estimators that learn an ensemble of models: `Imputer` and `Classifier`."""
+"""Estimators of an ensemble of models: `Imputer` and `Classifier`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from lacunet.tabular import frame_of, library_of
 
 
 class PooledEstimator(HolesAllowed, BaseEstimator):
-    """Base class: columns that show anything are learned from, and a pool is kept."""
+    """Base class of ensemble estimators; empty columns are left out."""
 
     model: str
     kinds: KindsLike
@@ -63,14 +63,14 @@ class PooledEstimator(HolesAllowed, BaseEstimator):
     unseen: str
     random_state: Any
     n_jobs: int | None
-    _known: Mapping[str, Sequence[State]]  # of columns that are learned from, in the order of work
-    _places: Sequence[int]  # where these stand in X
+    _known: Mapping[str, Sequence[State]]  # states of the training columns, in canonical order
+    _places: Sequence[int]  # positions of these columns in X
 
     def _settings(self) -> Settings:
         return Settings(seed=seed_of(self.random_state), threads=threads_of(self.n_jobs))
 
     def _reading(self, X: Any, sample_weight: Any) -> FitInput:
-        """How X is read to learn from; columns that show nothing are left alone."""
+        """Specify how X is read for training, without its empty columns."""
         names = names_of(X)
         places = shown_places(X, sample_weight, range(len(names)))
         states = declared_states(self.categories, names)
@@ -93,7 +93,7 @@ class PooledEstimator(HolesAllowed, BaseEstimator):
         self.scores_["together"] = pool.together
 
     def _read_rows(self, X: Any) -> Rows:
-        """Code new rows, checked before."""
+        """Code checked new rows."""
         return read_codes(
             X,
             known=self._known,
@@ -111,34 +111,33 @@ STRATEGIES = MOST_PROBABLE, DRAW = "most_probable", "draw"
 class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     """Impute missing cells by an ensemble of joint models of all columns.
 
-    Latent classes, learned networks and latent trees are learned with some cells hidden from them,
-    and weighed by how well they predict these. Columns may be categories, numbers, dates or
-    anything that repeats; the table keeps its kind and its types. A fitted imputer holds the
-    distinct rows of its table.
+    Latent class models, networks and latent trees are weighted by the likelihood of held-out cells.
+    Columns may be categories, numbers, dates or any repeated values. The completed table keeps its
+    type and its column types. A fitted imputer holds the distinct rows of its table.
 
     Parameters
     ----------
     model : {'auto', 'classes', 'network', 'tree'}
         Models of all kinds together, or of one kind alone.
     strategy : {'most_probable', 'draw'}
-        What `transform` puts into a hole: the most probable value (of numbers, their mean, rounded
-        to the decimals of the column), or a draw from what is possible, all of a row together (of
-        numbers, the value that `fit` saw next to it). Numbers stay in the range that `fit` saw.
+        Imputed value: the most probable state (for numbers the mean, rounded to the decimals of the
+        column), or a joint draw for each row (for numbers the nearest training value). Numbers stay
+        within the training range.
     kinds, categories, random_state, n_jobs
         As for `LatentClassModel`.
     unseen : {'warn', 'error', 'missing'}
-        What to do about a value of new rows that is none of its column's states. It tells nothing
-        of the rest of its row, and stays where it is, with a warning or without; or it is refused.
+        Treatment of new values that are not states of their column. They are ignored in inference
+        and stay unchanged, with a warning or silently; or they are an error.
 
     Attributes
     ----------
     chosen_ : str
-        The kind of models with most say.
+        The kind of models with the largest weight.
     weights_ : dict of str to float
-        How much say each kind has; they sum to 1.
+        Weight of each kind; they sum to 1.
     scores_ : dict of str to float
-        Mean log p of a hidden cell by the models of each kind alone, and by all 'together', in
-        nats; higher is better.
+        Mean log p of a held-out cell for each kind alone, and for all 'together', in nats; higher
+        is better.
     pool_ : lacunet.Pool
         The models; prints as a report.
     categories_ : dict of str to tuple
@@ -163,7 +162,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
 
     _function = "impute"
 
-    # `y` is there because pipelines hand it to everything.
+    # Pipelines pass `y`.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn the models from rows with missing cells; `sample_weight` as elsewhere."""
         if self.strategy not in STRATEGIES:
@@ -183,7 +182,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     def transform(self, X: Any) -> Any:
         """Fill the missing cells of rows.
 
-        The result is an array, or the same kind of dataframe with the types that its columns had.
+        The result is an array, or a dataframe like X with the same column types.
         """
         holes, own = self._holes(X)
         if self.strategy == DRAW:
@@ -193,24 +192,24 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     def draw(self, X: Any, n_imputations: int = 20) -> list[Any]:
         """Draw several completed tables, for multiple imputation.
 
-        Each has its own parameters, drawn from their posterior given the rows that were learned, so
-        that tables differ as much as what is known leaves open.
+        Each has its own parameters, drawn from their posterior given the training rows, so that the
+        tables reflect parameter uncertainty.
         """
         check_imputations(n_imputations)
         holes, own = self._holes(X)
         return list(drawn_tables(own, holes, self.pool_, self._table, n_imputations, self._seed))
 
     def predict_cells(self, X: Any) -> Any:
-        """Give the posterior of every missing cell, as a dataframe.
+        """Compute the posterior of every missing cell, as a dataframe.
 
-        A row for each state of each cell: row (its place, from 0), column, state and probability. A
-        number has one row, without state: mean and sd (of a lognormal, geometric mean and factor).
+        It has a row for each state of each cell: row (from 0), column, state and probability. A
+        number has one row, without state: mean and sd (lognormal: geometric mean and factor).
         """
         holes, own = self._holes(X)
         return frame_of(tidy_cells(cells_of(holes), self.pool_.ensemble), library_of(own))
 
     def _holes(self, X: Any) -> tuple[MissingCells, Any]:
-        """Check and code rows; give them with the table that their holes are filled in."""
+        """Check and code rows; give the missing cells, and the table to fill in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
         speaker = self.pool_.ensemble
@@ -218,31 +217,31 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         return holes, X if is_frame(X) else checked
 
 
-CLASS = "\x00class"  # the column of y in the table that is learned from: no name of a person's
+CLASS = "\x00class"  # column of y in the training table; no user column has this name
 BALANCED = "balanced"
-SMALLEST = np.finfo(np.float64).tiny  # probability whose logarithm is still a number
+SMALLEST = np.finfo(np.float64).tiny  # smallest probability with a finite logarithm
 
 
 @worded_estimator
 @dataclass(eq=False, repr=False)
 class Classifier(ClassifierMixin, PooledEstimator):
-    """Tell a class from columns with holes, by joint models of all of them.
+    """Classify rows with missing cells by an ensemble of joint models.
 
-    Naive Bayes and its augmented form, learned networks and latent class models are learned with
-    rows held out; their weights are those that make the labels of these rows most probable. Any
-    feature may be missing in any row, and rows without a label teach too.
+    Naive Bayes and its augmented form, networks and latent class models are weighted by the
+    likelihood of held-out labels. Any feature may be missing in any row, and unlabelled rows are
+    used too (semi-supervised).
 
     Parameters
     ----------
     target : str or None
-        The column of X that is the class, for `fit(X)`; None: it is `y`.
+        The class column of X, for `fit(X)`; None: the class is `y`.
     model : {'auto', 'classes', 'network', 'tree'}
-        Models of all kinds together (but latent trees), or of one kind alone.
+        Models of all kinds except latent trees, or of one kind alone.
     class_prior : array of shape (n_classes,), mapping of classes to numbers, or None
-        How frequent classes are where the classifier will be used; None: as among the rows that it
-        learned from. What rows of a class look like is taken to be the same.
+        Class frequencies at prediction time (prior shift); None: as in the training rows. The
+        distribution of rows within each class is assumed unchanged.
     class_weight : 'balanced', mapping of classes to numbers, or None
-        The same by factors on the frequencies; 'balanced': all classes as frequent.
+        Prior shift as factors on the frequencies; 'balanced': equal frequencies.
     kinds, categories, unseen, random_state, n_jobs
         As for `LatentClassModel`.
 
@@ -251,7 +250,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes, in the order of `predict_proba`.
     class_prior_ : ndarray of shape (n_classes,)
-        How frequent each was among labelled rows.
+        Class frequencies among labelled rows.
     chosen_, weights_, scores_, pool_
         As for `Imputer`; scores are mean log p(class | row) of held-out labels.
 
@@ -279,8 +278,8 @@ class Classifier(ClassifierMixin, PooledEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows with missing cells.
 
-        `y` has their classes; None and NaN are rows without a label. Without it, they are a column
-        of X: the one that `target` names. `sample_weight` is as for the other estimators.
+        `y` has the classes; None and NaN are unlabelled rows. Without `y`, the classes are the
+        column `target` of X. `sample_weight` is as for the other estimators.
         """
         features = self._features(X)
         if y is None:
@@ -297,27 +296,27 @@ class Classifier(ClassifierMixin, PooledEstimator):
         self._place = [column.name for column in table.columns].index(CLASS)
         self._keep_columns(checked, [c for c in table.columns if c.name != CLASS])
         self._keep_pool(learn_class(table, CLASS, self.model, self._settings()))
-        self._shift()  # a prior that does not fit is refused now
+        self._shift()  # checks the class prior
         return self
 
     def predict(self, X: Any) -> Any:
-        """Give each row its most probable class."""
+        """Predict the most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Give the probability of each class, given what a row shows, (n_samples, n_classes)."""
+        """Compute p(class | observed cells) of each row, (n_samples, n_classes)."""
         check_is_fitted(self)
         checked = check_input(self, self._features(X), reset=False)
         own = class_probabilities(self.pool_, self._read_rows(checked), self._place)
         return with_prior(own, self.class_prior_, self._shift())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Give the logarithms of `predict_proba`."""
+        """Compute the logarithms of `predict_proba`."""
         return np.asarray(np.log(np.maximum(self.predict_proba(X), SMALLEST)))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Give log odds of the second of two classes, or log probabilities of several."""
+        """Compute log odds of the second of two classes, or log probabilities of several."""
         found = self.predict_log_proba(X)
         return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
 
@@ -325,11 +324,11 @@ class Classifier(ClassifierMixin, PooledEstimator):
         if self.target is None:
             return X
         if is_frame(X):
-            column_names(X)  # refuses names that are no names, before others do in their words
+            column_names(X)  # refuses invalid names
         return without_column(X, self.target)
 
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
-        """Make the table to learn from: the features, and a column of classes."""
+        """Make the training table: the features, and a column of classes."""
         found = code_fit(X, sample_weight, self._reading(X, sample_weight))
         own, columns = labels[found.kept], found.rows.columns
         cases = np.bincount(own[own >= 0], found.cases[own >= 0], len(self.classes_))
@@ -341,7 +340,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         return Table.from_codes(codes, (*columns, classes), found.cases, source="X")
 
     def _shift(self) -> FloatArray:
-        """How frequent the classes are taken to be."""
+        """Assumed class frequencies at prediction time."""
         if self.class_prior is not None and self.class_weight is not None:
             raise OptionError("class_prior and class_weight say the same. Give one of the two.")
         if self.class_weight == BALANCED:
@@ -354,7 +353,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         return np.asarray(self.class_prior_)
 
     def _by_class(self, what: str, given: Any, other: float) -> FloatArray:
-        """Give a number for each class; of classes that are not named, the usual one."""
+        """Give a number for each class; absent classes get `other`."""
         if isinstance(given, str):
             raise OptionError(
                 f"{what} {given!r} is not known. Give numbers by class, or 'balanced'."
@@ -371,7 +370,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
 
 
 def _labels(y: Any) -> tuple[Any, IntArray]:
-    """Give the classes, and the number of each row's, −1 where it has none."""
+    """Give the classes, and the index of the class of each row, −1 if unlabelled."""
     values, missing = values_of(y)
     own = column_or_1d(values, warn=True)
     missing = missing.reshape(own.shape)
