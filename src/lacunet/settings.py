@@ -385,12 +385,12 @@ DEFAULTS = Settings()
 
 def _meanings(part: type) -> str:
     """List the fields of a class with their meanings, for `help`."""
-    found = ["", "", "Parameters", "----------"]
+    lines = ["", "", "Parameters", "----------"]
     wrap = textwrap.TextWrapper(92, "    ", "    ", break_on_hyphens=False)
     for option in fields(part):
-        told = f"{option.metadata['meaning']} {option.metadata['in_python']}"
-        found += [f"{option.name} : {option.type}", *wrap.wrap(told)]
-    return "\n".join(found)
+        text = f"{option.metadata['meaning']} {option.metadata['in_python']}"
+        lines += [f"{option.name} : {option.type}", *wrap.wrap(text)]
+    return "\n".join(lines)
 
 
 for _part in (*PARTS, Settings):

@@ -41,8 +41,6 @@ from lacunet.api.inputs import (
     as_model,
     as_network,
     as_table,
-    asked_model,
-    asked_speaker,
     covariates_of,
     fresh_names,
     given_covariates,
@@ -51,6 +49,8 @@ from lacunet.api.inputs import (
     notes_on_columns,
     observed_columns,
     observed_states,
+    prediction_model,
+    prediction_speaker,
     table_for,
     to_vary,
 )

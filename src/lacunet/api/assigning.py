@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lacunet.api.inputs import (
-    asked_speaker,
     check_ordered,
     columns_of,
     notes_on_columns,
     observed_columns,
+    prediction_speaker,
     rows_for,
 )
 from lacunet.api.options import SettingsLike, divide, with_options
@@ -98,7 +98,7 @@ def assign(
     """
     settings, reading = divide(settings, options)
     check_ordered(data)
-    asked = asked_speaker(model, settings, hidden)
+    asked = prediction_speaker(model, settings, hidden)
     given, codes = rows_for(data, asked, reading)
     network, rng = given.network, np.random.default_rng(settings.seed)
     if settings.missing_as_state:
@@ -156,8 +156,8 @@ def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> As
         v, best = variables[i], most_probable_state(p)
         probabilities = np.where(p.sum(axis=1)[:, None] > 0, p, np.nan)
         missing = column[i] < 0 if i in column else np.full(len(codes), True)
-        told = v.labels, probabilities, best, missing, alike(v.states)
-        assigned.append(Assigned(v.name, *told, hidden=v.hidden))
+        described = v.labels, probabilities, best, missing, alike(v.states)
+        assigned.append(Assigned(v.name, *described, hidden=v.hidden))
     for i, moments in zip(numbers, expected_numbers(given, codes, numbers), strict=True):
         v, x = variables[i], in_units(variables[i], moments, column[i])
         missing, whole = column[i] < 0, v.family.whole
@@ -213,7 +213,7 @@ def anomalies(
     array([1.  , 0.39])
     """
     settings, reading = divide(settings, options)
-    given = asked_speaker(model, settings)
+    given = prediction_speaker(model, settings)
     check_ordered(data)
     asked, codes = rows_for(data, given, reading)
     return tail_probabilities(asked, codes, draws, np.random.default_rng(settings.seed))
@@ -248,7 +248,7 @@ def log_likelihoods(
     array([-1.6, -3.1])
     """
     settings, reading = divide(settings, options)
-    given = asked_speaker(model, settings)
+    given = prediction_speaker(model, settings)
     check_ordered(data)
     return log_lik_of(*rows_for(data, given, reading))
 
@@ -282,7 +282,7 @@ def simulate(
     from lacunet.data.write import labelled_frame
 
     settings, _ = divide(settings, options)
-    given = asked_speaker(model, settings)
+    given = prediction_speaker(model, settings)
     return labelled_frame(*draw(given, rows, settings.seed, missing_rate))
 
 

@@ -214,8 +214,8 @@ def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
     >>> bool((match_classes(shuffled, model).theta == model.theta).all())
     True
     """
-    own, other = fit_in(fit), as_model(like)
-    return matched_fit(own, other) if isinstance(own, Fit) else matched(as_model(own), other)
+    given, other = fit_in(fit), as_model(like)
+    return matched_fit(given, other) if isinstance(given, Fit) else matched(as_model(given), other)
 
 
 def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
@@ -269,8 +269,8 @@ def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTabl
     if isinstance(found, Selection):
         fits = FitTable(selection_criteria(found))
         return PaperTables(fits, None if found.label is None else _items(found.best.fit, intervals))
-    told = "what select(), compare() or fit() returned"
-    fit = check_kind(found, Fit, "selection and no fit", told)
+    expected = "what select(), compare() or fit() returned"
+    fit = check_kind(found, Fit, "selection and no fit", expected)
     check_items(fit.model.network)
     return PaperTables(None, _items(fit, intervals))
 

@@ -176,16 +176,16 @@ def read_covariates(
     columns = reading.columns
     if columns:  # `columns` names items
         columns = list(dict.fromkeys([*columns, *(term.name for term in terms)]))
-    told = replace(reading, columns=columns, kinds=covariate_kinds(reading.kinds, terms))
-    return terms, as_table(data, told, numbers=True)
+    options = replace(reading, columns=columns, kinds=covariate_kinds(reading.kinds, terms))
+    return terms, as_table(data, options, numbers=True)
 
 
 def covariate_kinds(kinds: KindsLike, terms: Sequence[CovariateTerm]) -> Kinds:
     """Add the kinds of the covariate columns to those that the user gives."""
     categories = {term.name: "categorical" for term in terms if term.categories}
-    told = understand_kinds(kinds)
-    wanted = frozenset((*told.wanted, *(term.name for term in terms)))
-    return replace(told, wanted=wanted).also(understand_kinds(categories))
+    given = understand_kinds(kinds)
+    wanted = frozenset((*given.wanted, *(term.name for term in terms)))
+    return replace(given, wanted=wanted).also(understand_kinds(categories))
 
 
 @overload
@@ -250,9 +250,9 @@ def fit(
         )
     _check_covariates_meant(options)
     settings, reading = divide(settings, options)
-    told = network, hidden, reading, settings.numbers, edges
+    specification = network, hidden, reading, settings.numbers, edges
     with in_cluster(settings) as settings:
-        table, structure = table_and_structure(data, states, *told)
+        table, structure = table_and_structure(data, states, *specification)
         structure = as_knowledge(knowledge).of(structure)
         if settings.missing_as_state:
             table, (structure,) = with_answers(table, structure)

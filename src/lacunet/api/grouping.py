@@ -9,7 +9,7 @@ from typing import Any
 from lacunet.api.engine import at_work
 from lacunet.api.inputs import as_table, beside_items, listed, names_in, one_alpha
 from lacunet.api.options import FIT, SAMPLE, ReadSettings, SettingsLike, divide, with_options
-from lacunet.api.selecting import as_sure_as_asked
+from lacunet.api.selecting import with_measured_evidence
 from lacunet.api.structure import one_number
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.table import Table
@@ -88,7 +88,7 @@ def compare_groups(
         prepare(executor, grouped.network)
         fitting = NestedFitter(table, alpha, settings.options, executor.part(0.0, 0.5))
         levels, found = compare_levels(fitting, grouped, named)
-        found = as_sure_as_asked(found, settings, executor.part(0.5, 1.0), FORGETFUL)
+        found = with_measured_evidence(found, settings, executor.part(0.5, 1.0), FORGETFUL)
     return GroupComparison(levels, found)
 
 

@@ -15,7 +15,7 @@ from lacunet.api.assigning import assignment_of
 from lacunet.api.inputs import as_table, check_ordered
 from lacunet.api.options import PARALLEL, READ, SettingsLike, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment
-from lacunet.api.stacking import ModelChoice, learn_asked
+from lacunet.api.stacking import ModelChoice, learn_chosen
 from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
 from lacunet.data.reading import Rows, as_values
@@ -116,8 +116,8 @@ def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
             found += [(row, v.name, state, p, None, None) for state, p in each]
     for x in cells.numbers:
         rows = np.flatnonzero(x.missing)
-        told = zip(rows.tolist(), x.mean[rows].tolist(), x.spread[rows].tolist(), strict=True)
-        found += [(row, x.name, None, None, mean, spread) for row, mean, spread in told]
+        moments = zip(rows.tolist(), x.mean[rows].tolist(), x.spread[rows].tolist(), strict=True)
+        found += [(row, x.name, None, None, mean, spread) for row, mean, spread in moments]
     found.sort(key=itemgetter(0))
     return transposed(names, [cell[: len(names)] for cell in found])
 
@@ -161,13 +161,13 @@ class MissingCells(NamedTuple):
         """
         found: dict[int, Filling] = {}
         for j, (values, which) in fillings(self.asked, self.rows.codes).items():
-            told, column = self.open[:, j] & (which >= 0), self.rows.columns[j]
+            imputed, column = self.open[:, j] & (which >= 0), self.rows.columns[j]
             if column.kind.number:
-                expected = np.where(told, np.asarray(values, np.float64)[which], np.nan)
+                expected = np.where(imputed, np.asarray(values, np.float64)[which], np.nan)
                 found[self.places[j]] = self._numbers(j, self._support(column.name).near(expected))
             else:
-                own = np.where(told, which, -1)
-                found[self.places[j]] = Filling(as_values(values), own, self.rows.codes[:, j])
+                codes = np.where(imputed, which, -1)
+                found[self.places[j]] = Filling(as_values(values), codes, self.rows.codes[:, j])
         return found
 
     def drawn(self, rng: np.random.Generator) -> Fillings:
@@ -188,9 +188,9 @@ class MissingCells(NamedTuple):
             if column.kind.number:
                 found[self.places[j]] = self._numbers(j, self._support(column.name).nearest(drawn))
             else:
-                own = np.nan_to_num(drawn, nan=-1).astype(np.int64)
+                codes = np.nan_to_num(drawn, nan=-1).astype(np.int64)
                 states = as_values(column.states)
-                found[self.places[j]] = Filling(states, own, self.rows.codes[:, j])
+                found[self.places[j]] = Filling(states, codes, self.rows.codes[:, j])
         return found
 
     def _support(self, name: str) -> Support:
@@ -210,9 +210,9 @@ def _found(x: FloatArray, values: FloatArray) -> IntArray:
     return np.where(np.append(values, np.nan)[at] == x, at, -1)
 
 
-def filled(X: Any, told: Fillings) -> Any:
+def filled(X: Any, imputed: Fillings) -> Any:
     """Fill the missing cells of a table, keeping its type and its column types."""
-    return filled_frame(X, told) if hasattr(X, "columns") else filled_array(np.array(X), told)
+    return filled_frame(X, imputed) if hasattr(X, "columns") else filled_array(np.array(X), imputed)
 
 
 HIDING, DRAWING = 0, 1  # streams of random numbers
@@ -282,7 +282,7 @@ def learn_filling(
 ) -> Pool:
     """Learn the ensemble that imputes the missing cells of a table."""
     held = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
-    return learn_asked(table, model, partial(imputers, table), held, settings, listener)
+    return learn_chosen(table, model, partial(imputers, table), held, settings, listener)
 
 
 def drawn_tables(
@@ -290,8 +290,8 @@ def drawn_tables(
 ) -> tuple[Any, ...]:
     """Draw completed tables, each with its own posterior draw of the parameters."""
     rng = np.random.default_rng([seed, DRAWING])
-    told = draw_parameters(pool.ensemble, table, number, rng)
-    return tuple(filled(X, holes._replace(speaker=own).drawn(rng)) for own in told)
+    draws = draw_parameters(pool.ensemble, table, number, rng)
+    return tuple(filled(X, holes._replace(speaker=speaker).drawn(rng)) for speaker in draws)
 
 
 def cells_of(holes: MissingCells) -> Assignment:

@@ -60,18 +60,18 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
     return model_in_work_order(hide(given, list(as_sizes(hidden))) if hidden else given)
 
 
-def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
+def prediction_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
     """Give the posterior predictive model, or with `plug_in` the point estimate."""
     given = as_model(model, hidden)
     return given if settings.plug_in else given.predictive
 
 
-def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
+def prediction_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
     """Do the same for a model or a stack, whose members already have posterior means."""
     held = speaker_or_path(model)
     given = held if isinstance(held, Model | Ensemble) else read_model_or_stack(held)
     if isinstance(given, Model):
-        return asked_model(given, settings, hidden)
+        return prediction_model(given, settings, hidden)
     if hidden:
         raise OptionError(
             "--hidden says what a network hides; the networks of a stack see to that themselves. "
@@ -143,8 +143,8 @@ def table_for(
     if not numbers:
         network.refuse_numbers()
     names = check_columns(data, network)
-    told = replace(reading, kinds=understand_kinds(reading.kinds).also(kinds_of(network)))
-    table = read_table(data, **vars(told), states=observed_states(network), also=also)
+    options = replace(reading, kinds=understand_kinds(reading.kinds).also(kinds_of(network)))
+    table = read_table(data, **vars(options), states=observed_states(network), also=also)
     places = {v.name: v.place for v in network.variables}
     columns = tuple(replace(c, place=places.get(c.name, c.place)) for c in table.columns)
     left_out = {*beside_items(reading), *reading.exclude}
@@ -163,9 +163,9 @@ def table_of(
         return table_for(data, model.network, reading, numbers=True, also=also)
     kinds = understand_kinds(reading.kinds)
     wanted = frozenset((*kinds.wanted, *known.names))
-    told = replace(reading, kinds=replace(kinds.also(kinds_of_covariates(known)), wanted=wanted))
+    options = replace(reading, kinds=replace(kinds.also(kinds_of_covariates(known)), wanted=wanted))
     every = list(dict.fromkeys((*also, *known.names)))
-    return table_for(data, model.network, told, numbers=True, also=every)
+    return table_for(data, model.network, options, numbers=True, also=every)
 
 
 def beside_items(reading: ReadSettings) -> list[str | None]:
@@ -209,15 +209,15 @@ def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Spe
     The returned model has the values of the number columns.
     """
     network = speaker.network
-    states, there = observed_states(network), column_names(data)
-    shown = {name: states[name] for name in states if name in there}
+    states, names = observed_states(network), column_names(data)
+    shown = {name: states[name] for name in states if name in names}
     if not shown:
         raise DataError(
-            f"the table shows no variable of the model. Its columns are {listed(there)}; the model "
+            f"the table shows no variable of the model. Its columns are {listed(names)}; the model "
             f"has {listed(list(states))}. Rename the columns."
         )
     missing, known = reading.missing, covariates_of(speaker)
-    check_shown(known, there)
+    check_shown(known, names)
     kinds = kinds_of(network).also(kinds_of_covariates(known))
     rows = read_rows(data, shown, missing=missing, kinds=kinds, also=known.names)
     filled = np.full((len(rows.codes), len(states)), -1, dtype=rows.codes.dtype)
@@ -257,9 +257,9 @@ def covariates_of(speaker: Speaker) -> Covariates:
 
 def not_shown(data: object, network: Network) -> list[str]:
     """List the observed variables of a network that the data lack."""
-    there = column_names(data)
+    names = column_names(data)
     seen = (network.variables[i] for i in network.shown if not network.variables[i].hidden)
-    return [v.name for v in seen if v.name not in there]
+    return [v.name for v in seen if v.name not in names]
 
 
 def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
@@ -277,13 +277,13 @@ def to_vary(network: Network, hidden: Hidden) -> list[str]:
     If none is named, these are all hidden variables of the network.
     """
     sizes = as_sizes(hidden)
-    own = [network.variables[i].name for i in network.shown if network.variables[i].hidden]
-    found = [name for name, size in sizes.items() if size is None] if sizes else own
-    if not found:
+    every = [network.variables[i].name for i in network.shown if network.variables[i].hidden]
+    varied = [name for name, size in sizes.items() if size is None] if sizes else every
+    if not varied:
         raise OptionError(
             "no hidden variable to try numbers of states for. Name it: --hidden NAME."
         )
-    return found
+    return varied
 
 
 def listed(names: Sequence[str]) -> str:

@@ -54,12 +54,12 @@ class Known:
 
     def __str__(self) -> str:
         """Write the condition of a probability; empty without evidence."""
-        told = self.document()
-        words = [f"{name} = {state}" for name, state in told["given"].items()]
-        for name, weights in told["soft"].items():
+        document = self.document()
+        words = [f"{name} = {state}" for name, state in document["given"].items()]
+        for name, weights in document["soft"].items():
             heard = " : ".join(f"{state} {weight:g}" for state, weight in weights.items())
             words.append(f"{name} ~ {heard}")
-        words += [f"do({name} = {state})" for name, state in told["do"].items()]
+        words += [f"do({name} = {state})" for name, state in document["do"].items()]
         return f" | {', '.join(words)}" if words else ""
 
     def _states(self, states: Mapping[int, int]) -> dict[str, str]:
@@ -85,12 +85,12 @@ def understand(
     impossible. A state None is missing.
     """
     seen, heard = {}, {}
-    for name, told in evidence.items():
+    for name, value in evidence.items():
         i = network.index(name)
-        if isinstance(told, Mapping | Sequence | np.ndarray) and not isinstance(told, str):
-            heard[i] = _likelihoods(network.variables[i], told)
-        elif told is not None:
-            seen[i] = network.variables[i].code(told)
+        if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str):
+            heard[i] = _likelihoods(network.variables[i], value)
+        elif value is not None:
+            seen[i] = network.variables[i].code(value)
     done = {}
     for name, state in do.items():
         i = network.index(name)
@@ -113,37 +113,37 @@ def at_covariates(
     known = model.predictors
     if known is None:
         return model, dict(evidence), {}
-    told = {name: evidence[name] for name in known.names if evidence.get(name) is not None}
+    given = {name: evidence[name] for name in known.names if evidence.get(name) is not None}
     rest = {name: x for name, x in evidence.items() if name not in known.names}
-    if not told:
+    if not given:
         return model, rest, {}
-    absent = [repr(name) for name in known.names if name not in told]
+    absent = [repr(name) for name in known.names if name not in given]
     if absent:
         raise OptionError(
             f"{', '.join(absent)} is not given: the model predicts classes from "
             f"{', '.join(map(repr, known.names))} together. Give all of them; or none, and class "
             "sizes are those over all rows."
         )
-    states = [_covariate(one, told[one.name]) for one in known.covariates]
+    states = [_covariate(one, given[one.name]) for one in known.covariates]
     columns = [Column(name, (x,)) for name, x in zip(known.names, states, strict=True)]
     design = design_of(known, columns, np.zeros((1, len(columns)), dtype=np.int64))
     shown = {name: label(x) for name, x in zip(known.names, states, strict=True)}
     return at_given(predicted(model, design.matrix), 0), rest, shown
 
 
-def _covariate(one: Covariate, told: Any) -> State:
+def _covariate(one: Covariate, given: Any) -> State:
     if one.number:
-        return _finite(one.name, told)
-    return one.states[Variable(one.name, one.states, bins=one.bins).code(told)]
+        return _finite(one.name, given)
+    return one.states[Variable(one.name, one.states, bins=one.bins).code(given)]
 
 
-def _finite(name: str, told: Any) -> float:
+def _finite(name: str, given: Any) -> float:
     try:
-        x = float(told)
+        x = float(given)
     except (TypeError, ValueError):
         x = np.nan
     if not np.isfinite(x):
-        raise OptionError(f"'{name}': {told!r} is not a number. Give one.")
+        raise OptionError(f"'{name}': {given!r} is not a number. Give one.")
     return x
 
 
@@ -151,7 +151,7 @@ def with_numbers_of(
     model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
 ) -> tuple[Model, Mapping[str, Any]]:
     """Give a model with the numbers of a case, and the evidence with these numbers."""
-    network, told = model.network, dict(evidence)
+    network, given = model.network, dict(evidence)
     variables = list(network.variables)
     for name in (*evidence, *do):
         i = network.index(name)
@@ -163,39 +163,39 @@ def with_numbers_of(
                 f"'{name}' is a number, on which nothing depends: to set it changes nothing. "
                 "Leave it out."
             )
-        told[name] = _number(v, evidence[name])
-        variables[i] = replace(v, states=(told[name],))
+        given[name] = _number(v, evidence[name])
+        variables[i] = replace(v, states=(given[name],))
     if all(a is b for a, b in zip(variables, network.variables, strict=True)):
         return model, evidence
-    return replace(model, network=Network.build(variables, network.parents)), told
+    return replace(model, network=Network.build(variables, network.parents)), given
 
 
-def _number(v: Variable, told: Any) -> float:
+def _number(v: Variable, given: Any) -> float:
     """Read an observed number; refuse one outside the support."""
     try:
-        x = float(told)
+        x = float(given)
     except (TypeError, ValueError):
-        raise OptionError(f"'{v.name}': {told!r} is not a number. Give one.") from None
+        raise OptionError(f"'{v.name}': {given!r} is not a number. Give one.") from None
     (low, high), whole = v.ends, v.family.whole
     above = x > low if v.unit is not None and v.unit.log else x >= low
     if not (np.isfinite(x) and above and x <= high) or (whole and not x.is_integer()):
         kind = "a whole number" if whole else "a number"
         ends = f" from {low:g}" * (low > -np.inf) + f" to {high:g}" * (high < np.inf)
-        raise OptionError(f"'{v.name}': {told} cannot be. It must be {kind}{ends}.")
+        raise OptionError(f"'{v.name}': {given} cannot be. It must be {kind}{ends}.")
     return x
 
 
-def _likelihoods(variable: Variable, told: Any) -> FloatArray:
+def _likelihoods(variable: Variable, given: Any) -> FloatArray:
     """Read soft evidence: a weight for each state."""
     weights = np.zeros(len(variable.states))
-    if isinstance(told, Mapping):
-        for state, weight in told.items():
+    if isinstance(given, Mapping):
+        for state, weight in given.items():
             weights[variable.code(state)] = weight
-    elif len(told) == len(weights):
-        weights[:] = told
+    elif len(given) == len(weights):
+        weights[:] = given
     else:
         raise OptionError(
-            f"'{variable.name}': {len(told)} likelihoods for its {len(weights)} states "
+            f"'{variable.name}': {len(given)} likelihoods for its {len(weights)} states "
             f"{', '.join(variable.labels)}. Give one for each, or a mapping of states."
         )
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):

@@ -207,7 +207,7 @@ def likelihood_ratio_test(
     else:
         found = structured(data, network, hidden, reading, settings.numbers)
         table, structure = found.table, found.network
-        name = the_one(structure, found.hidden)
+        name = tested_variable(structure, found.hidden)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
     check_bounded(small)
     # ML fits ignore the prior.
@@ -219,7 +219,7 @@ def likelihood_ratio_test(
         return ratio_test(null, wider, search, replicates, stop_after=stop_after, executor=executor)
 
 
-def the_one(structure: Network, hidden: Hidden) -> str:
+def tested_variable(structure: Network, hidden: Hidden) -> str:
     """Give the hidden variable that is tested; refuse several."""
     names = to_vary(structure, hidden)
     if len(names) > 1:

@@ -91,17 +91,19 @@ def with_options(*names: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        own = [n for n in inspect.signature(function).parameters if n != "options"]
-        allowed = sorted({**dict.fromkeys(own), **dict.fromkeys(names)}, key=LAST.__contains__)
+        parameters = [n for n in inspect.signature(function).parameters if n != "options"]
+        allowed = sorted(
+            {**dict.fromkeys(parameters), **dict.fromkeys(names)}, key=LAST.__contains__
+        )
         TAKEN[function.__name__] = names
 
         @functools.wraps(function)
         def checked(*args: Any, **given: Any) -> Any:
-            told = _in_our_words(function.__name__, _unpacked(given), allowed)
-            if "listener" not in own or "listener" in told or not in_notebook():
-                return function(*args, **told)
+            arguments = _translated(function.__name__, _unpacked(given), allowed)
+            if "listener" not in parameters or "listener" in arguments or not in_notebook():
+                return function(*args, **arguments)
             with shown(after=PATIENCE) as listener:
-                return function(*args, **told, listener=listener)
+                return function(*args, **arguments, listener=listener)
 
         return cast(F, checked)
 
@@ -128,8 +130,8 @@ def defaults_of(function: Callable[..., Any]) -> Settings:
 
 def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack configuration objects; options given by name take precedence."""
-    told = dict(given)
-    settings = told.pop("settings", None)
+    named = dict(given)
+    settings = named.pop("settings", None)
     parts = [settings] if isinstance(settings, Configuration | None) else settings
     found: dict[str, Any] = {}
     for part in parts:
@@ -140,19 +142,19 @@ def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
         elif part is not None:
             names = ", ".join(kind.__name__ for kind in (Settings, *PARTS, ReadSettings))
             raise OptionError(f"settings={part!r} are none. Give {names}, or a list of these.")
-    return found | told
+    return found | named
 
 
-def unknown_option(who: str, name: str, names: Collection[str]) -> UnknownOptionError:
+def unknown_option(function: str, name: str, names: Collection[str]) -> UnknownOptionError:
     """Make the error for an unknown argument, with the likely intended name."""
-    own = _named_here(name, names)
-    if own is not None:
-        words = f", {OTHER[own]}" if own in OTHER else ""
-        hint = f" Here it is called '{own}'{words}."
+    synonym = _named_here(name, names)
+    if synonym is not None:
+        words = f", {OTHER[synonym]}" if synonym in OTHER else ""
+        hint = f" Here it is called '{synonym}'{words}."
     else:
         others = (other for group in SAME for other in group if _named_here(other, names))
         hint = did_you_mean(name, [*names, *others]) or f" It has {', '.join(names)}."
-    return UnknownOptionError(f"{who}() has no option '{name}'.{hint}")
+    return UnknownOptionError(f"{function}() has no option '{name}'.{hint}")
 
 
 def _named_here(name: str, names: Collection[str]) -> str | None:
@@ -162,23 +164,25 @@ def _named_here(name: str, names: Collection[str]) -> str | None:
     ('seed', None)
     """
     group: tuple[str, ...] = next((g for g in SAME if name in g), ())
-    return next((own for own in group if own in names), None)
+    return next((synonym for synonym in group if synonym in names), None)
 
 
-def _in_our_words(who: str, given: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+def _translated(function: str, given: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Translate names of scikit-learn, with a warning; refuse unknown arguments."""
-    told = dict(given)
+    arguments = dict(given)
     for name in given:
         if name in names:
             continue
-        own = _named_here(name, names)
-        if own is None or own in OTHER or own in given:
-            raise unknown_option(who, name, names)
-        value = told.pop(name)
+        synonym = _named_here(name, names)
+        if synonym is None or synonym in OTHER or synonym in given:
+            raise unknown_option(function, name, names)
+        value = arguments.pop(name)
         if value is not None:  # None is the default under both names
-            told[own] = _threads(value) if own == "threads" else value
-        warnings.warn(f"{who}() calls '{name}' '{own}': taken as that.", UserWarning, stacklevel=3)
-    return told
+            arguments[synonym] = _threads(value) if synonym == "threads" else value
+        warnings.warn(
+            f"{function}() calls '{name}' '{synonym}': taken as that.", UserWarning, stacklevel=3
+        )
+    return arguments
 
 
 def _threads(n_jobs: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.api.inputs import as_network, asked_model, rows_for
+from lacunet.api.inputs import as_network, prediction_model, rows_for
 from lacunet.api.known import NOTHING, Known, at_covariates, known_case, understand, with_numbers_of
 from lacunet.api.options import SettingsLike, divide, with_options
 from lacunet.api.results import Answer, MostProbable, NumberAnswer, Separations
@@ -68,7 +68,7 @@ def query(
     settings, reading = divide(settings, options)
     one = evidence is None or isinstance(evidence, Mapping)
     case = evidence if isinstance(evidence, Mapping) else NOTHING
-    given, case, _ = at_covariates(asked_model(model, settings), case)
+    given, case, _ = at_covariates(prediction_model(model, settings), case)
     given, case = with_numbers_of(given, case, do)
     group = _indices(given.network, variables)
     number = _number_asked(given.network, group)
@@ -93,9 +93,9 @@ def _answers(
         joint[joint.reshape(len(joint), -1).sum(axis=1) == 0] = np.nan
         return joint
     (expected,) = expected_numbers(model, codes, [number])
-    own = codes[:, model.network.observed.index(number)]  # observed values stay
-    told = in_units(model.network.variables[number], expected, own)
-    return np.stack([told.mean, told.spread], axis=1)
+    observed = codes[:, model.network.observed.index(number)]  # observed values stay
+    moments = in_units(model.network.variables[number], expected, observed)
+    return np.stack([moments.mean, moments.spread], axis=1)
 
 
 @with_options("plug_in")
@@ -110,13 +110,13 @@ def answer(
 ) -> Answer | NumberAnswer:
     """Compute p(variables | evidence) of one case as a printable table; see `query`."""
     settings, _ = divide(settings, options)
-    given, known = known_case(asked_model(model, settings), evidence, do)
+    given, known = known_case(prediction_model(model, settings), evidence, do)
     group = _indices(given.network, variables)
     case = _possible_case(given, known, group)
     if (number := _number_asked(given.network, group)) is not None:
-        told, name = case.number(number), given.network.variables[number].name
-        mean, spread = float(told.mean[0]), float(told.spread[0])
-        return NumberAnswer(name, mean, spread, told.titles, known, case.log_probability)
+        moments, name = case.number(number), given.network.variables[number].name
+        mean, spread = float(moments.mean[0]), float(moments.spread[0])
+        return NumberAnswer(name, mean, spread, moments.titles, known, case.log_probability)
     asked = tuple(given.network.variables[v] for v in group)
     return Answer(asked, case.joint(group), known, case.log_probability)
 
@@ -154,7 +154,7 @@ def most_probable(
     ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
     """
     settings, _ = divide(settings, options)
-    given, known = known_case(asked_model(model, settings), evidence, do)
+    given, known = known_case(prediction_model(model, settings), evidence, do)
     network = given.network
     numbers = {i for i, v in enumerate(network.variables) if not v.family.tabular}
     if variables is None:
@@ -232,13 +232,13 @@ def _number_asked(network: Network, group: Sequence[int]) -> int | None:
 
 def _indices(network: Network, names: Any) -> list[int]:
     """Find variables by name: one or more different ones."""
-    told = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
-    if not all(isinstance(name, str) for name in told):
+    given = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
+    if not all(isinstance(name, str) for name in given):
         raise OptionError(f"variables are asked for by their names, not by {names!r}.")
-    found = [network.index(name) for name in told]
-    if not found or len(set(found)) < len(found):
+    indices = [network.index(name) for name in given]
+    if not indices or len(set(indices)) < len(indices):
         raise OptionError("name one or more different variables to ask for.")
-    return found
+    return indices
 
 
 def _possible_case(

@@ -100,11 +100,11 @@ class Assigned:
     def columns(self) -> Columns:
         """Give the columns to append: its state, and the probability of each state."""
         values = (*self.values, None)  # an impossible row, -1, gets the last: an empty cell
-        told: dict[str, Sequence[Any]] = {
+        columns: dict[str, Sequence[Any]] = {
             self.name if self.hidden else f"{self.name} (imputed)": [values[k] for k in self.best]
         }
         each = enumerate(self.states)
-        return told | {f"p({self.name}={s})": self.probabilities[:, k].tolist() for k, s in each}
+        return columns | {f"p({self.name}={s})": self.probabilities[:, k].tolist() for k, s in each}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +127,9 @@ class AssignedNumber:
 
     def columns(self) -> Columns:
         """Give the columns to append: the number, its mean and its spread."""
-        told = zip(self.titles, (self.mean, self.spread), strict=True)
+        moments = zip(self.titles, (self.mean, self.spread), strict=True)
         return {f"{self.name} (imputed)": self.cells} | {
-            f"{title}({self.name})": values.tolist() for title, values in told
+            f"{title}({self.name})": values.tolist() for title, values in moments
         }
 
 
@@ -198,11 +198,11 @@ class Assignment(Printable):
         return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
 
     def tidy(self) -> Columns:
-        told: dict[str, Sequence[Any]] = {}
+        columns: dict[str, Sequence[Any]] = {}
         every: list[Assigned | AssignedNumber] = [*self.variables, *self.numbers]
         for v in every:
-            told |= v.columns()
-        return told if self.unusual is None else {**told, **self.unusual.tidy()}
+            columns |= v.columns()
+        return columns if self.unusual is None else {**columns, **self.unusual.tidy()}
 
     def usual_library(self) -> str:
         """Name the dataframe library of the input."""
@@ -291,7 +291,7 @@ class Answer(Printable):
         states = product(*(alike(v.states) for v in self.variables))
         cells = zip(states, self.probabilities.reshape(-1).tolist(), strict=True)
         names = (*(v.name for v in self.variables), "probability")
-        return transposed(names, [(*own, p) for own, p in cells])
+        return transposed(names, [(*labels, p) for labels, p in cells])
 
     def grids(self) -> Sequence[Grid]:
         names = tuple(v.name for v in self.variables)

@@ -288,7 +288,7 @@ def _evaluate(
             return replace(tried, named_prior=named, grid=grid)
 
         def measure(tried: Selection) -> Selection:
-            return with_priors(as_sure_as_asked(tried, settings, executor, kept), executor)
+            return with_priors(with_measured_evidence(tried, settings, executor, kept), executor)
 
         found = (
             lengthened(held, proposals, fit, measure)
@@ -336,7 +336,7 @@ def _about(
     }
 
 
-def as_sure_as_asked(
+def with_measured_evidence(
     found: Selection, settings: Settings, executor: Executor, kept: Kept
 ) -> Selection:
     """Measure the evidence of the candidates as far as the settings demand."""

@@ -121,7 +121,7 @@ class ModelChoice(StrEnum):
     TREE = ImputerKind.TREE.value
 
 
-def learn_asked(
+def learn_chosen(
     table: Table,
     model: str,
     recipes_of: Callable[[ImputerKind | None], Mapping[ImputerKind, Sequence[Recipe]]],
@@ -151,7 +151,7 @@ def learn_class(
     place = [column.name for column in table.columns].index(target)
     held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
     recipes_of = partial(classifiers, table, target)
-    return learn_asked(table, model, recipes_of, held, settings, listener, "held-out labels")
+    return learn_chosen(table, model, recipes_of, held, settings, listener, "held-out labels")
 
 
 def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:

@@ -161,9 +161,9 @@ def _understood(
         raise ModelError(
             f"the model hides {len(network.hidden)} variables; three steps need one, the class."
         )
-    there = names_in(data)
+    columns = names_in(data)
     names = [outcomes] if isinstance(outcomes, str) else list(outcomes)
-    terms = understand_terms(covariates, there)
+    terms = understand_terms(covariates, columns)
     if not names and not terms:
         raise OptionError("nothing to relate classes to. Give --outcomes, --covariates, or both.")
     if terms and predictors:
@@ -174,10 +174,10 @@ def _understood(
         )
     items = {network.variables[i].name for i in network.observed}
     for name in (*names, *(term.name for term in terms)):
-        if name not in there:
-            near = did_you_mean(name, there)
+        if name not in columns:
+            near = did_you_mean(name, columns)
             raise OptionError(
-                f"the data have no column '{name}'.{near} Their columns are {', '.join(there)}."
+                f"the data have no column '{name}'.{near} Their columns are {', '.join(columns)}."
             )
         if name in predictors:
             raise OptionError(

@@ -50,7 +50,7 @@ class Structured:
     open: tuple[str, ...] = ()  # hidden variables with unknown numbers of states
     columns: tuple[str, ...] = ()  # of the data
 
-    def settled(self, states: int | None) -> Network:
+    def with_states(self, states: int | None) -> Network:
         """Give the network with all numbers of states; one unknown number becomes `states`."""
         if states is not None and len(self.open) != 1:
             raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
@@ -89,7 +89,7 @@ def sketched(
     table: Table, sketch: GraphSketch, hidden: Hidden, numbers: NumberPrior, columns: Sequence[str]
 ) -> Structured:
     """Build the network of a text graph, with the states of a table."""
-    told: dict[str, int | None] = {**sketch.sizes, **as_sizes(hidden)}
+    declared: dict[str, int | None] = {**sketch.sizes, **as_sizes(hidden)}
     for name in as_sizes(hidden):
         if name not in sketch.names:
             raise ModelError(f"'{name}' is not a variable of the graph: {listed(sketch.names)}.")
@@ -100,7 +100,7 @@ def sketched(
                 f"{name}[{size}]: column '{name}' has {len(seen[name].states)} states. Leave the "
                 f"number out, or give --hidden {shlex.quote(name)} if it is another variable."
             )
-    sizes = {n: told.get(n) for n in sketch.names if n not in seen or n in as_sizes(hidden)}
+    sizes = {n: declared.get(n) for n in sketch.names if n not in seen or n in as_sizes(hidden)}
     variables = [
         Variable(n, tuple(range(1, (sizes[n] or OPEN) + 1)), hidden=True) if n in sizes else seen[n]
         for n in sketch.names
@@ -140,20 +140,20 @@ def _read(
     data: object, sketch: GraphSketch, hidden: Hidden, reading: ReadSettings, numbers: bool
 ) -> Table:
     """Read the columns of a text graph."""
-    there = names_in(data)
-    shown = [n for n in sketch.names if n in there and n not in as_sizes(hidden)]
+    columns = names_in(data)
+    shown = [n for n in sketch.names if n in columns and n not in as_sizes(hidden)]
     if not shown:
         raise DataError(
             f"the data show no variable of the graph, {listed(sketch.names)}. Their columns are "
-            f"{listed(there)}."
+            f"{listed(columns)}."
         )
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
     check_not_left_out(shown, reading.columns, reading.exclude)
-    used = replace(reading, columns=[name for name in there if name in shown], exclude=())
+    used = replace(reading, columns=[name for name in columns if name in shown], exclude=())
     table = as_table(data, used, numbers=numbers)
     known = {*sketch.names, *beside_items(reading), *reading.exclude}
-    other = [n for n in there if n not in known]
+    other = [n for n in columns if n not in known]
     notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()
     return replace(table, notes=(*table.notes, *notes))
 
@@ -177,14 +177,14 @@ def structures(
         for name, n in plain.items()
     }
     for variable in sizes:
-        if not any(variable in own for own in names.values()):
+        if not any(variable in variables for variables in names.values()):
             raise ModelError(f"'{variable}' is not a variable of any of the networks.")
-    own = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
+    hidden_of = {x: {h: k for h, k in sizes.items() if h in names[x]} for x in plain}
     # A network brings its states; a text graph takes those of the data.
     first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
-    table = structured(data, plain[first], own[first], reading, numbers).table
+    table = structured(data, plain[first], hidden_of[first], reading, numbers).table
     found = [
-        Proposal(x, structured(table, n, own[x], None, numbers).settled(None), {})
+        Proposal(x, structured(table, n, hidden_of[x], None, numbers).with_states(None), {})
         for x, n in plain.items()
     ]
     shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in found]
@@ -234,7 +234,7 @@ def table_and_structure(
     if network is not None:
         check_no_edges(edges)
         found = structured(data, network, hidden, reading, numbers)
-        return found.table, found.settled(states)
+        return found.table, found.with_states(states)
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
     table = as_table(data, reading, numbers=numbers is not None)

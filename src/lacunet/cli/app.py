@@ -38,7 +38,7 @@ def warm_up(
 @command
 @o.options_after(api.select, save=("threads", "json"))
 def demo(
-    asked: o.Request,
+    request: o.Request,
     save: Annotated[Path, typer.Option(help="Folder for the output."), Writes(check_folder)] = Path(
         "lacunet-demo"
     ),
@@ -48,10 +48,10 @@ def demo(
     say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
-    with asked.work() as how:
+    with request.work() as how:
         found = api.select(table, range(1, 7), **how)
     save_selection(found, save)
-    show(found, {**selection_document(found), "written": str(save)}, asked.form)
+    show(found, {**selection_document(found), "written": str(save)}, request.form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
 
 
@@ -63,7 +63,7 @@ Full: TypeAlias = Annotated[
 @command
 @o.options_after(reproduce, full=("seed", "threads", "json"))
 def paper(
-    asked: o.Request,
+    request: o.Request,
     out: Annotated[
         Path, o.option("Folder for figures, tables, results and the page."), Writes(check_folder)
     ],
@@ -77,12 +77,12 @@ def paper(
     `python -m studies`, beside the package.
     """
     count = max(models, FULL_MODELS) if full else models
-    scale = {"models": count, "datasets": datasets, "seed": asked.settings.seed}
+    scale = {"models": count, "datasets": datasets, "seed": request.settings.seed}
     words = "".join(f" --{name} {value}" for name, value in scale.items() if value)
-    with asked.work() as how:
+    with request.work() as how:
         line = f"lacunet paper --out {out}{words}"
         found = reproduce(out, models=count, datasets=datasets, command=line, **how)
-    show(found, {"out": str(out), **scale, **found.document()}, asked.form)
+    show(found, {"out": str(out), **scale, **found.document()}, request.form)
     say(f"written: {found.page}")
 
 

@@ -12,13 +12,13 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
 from lacunet.cli.outcome import (
     check_one_model,
-    doubt,
+    classes_or_network,
     finish,
+    print_summary,
     read_structure,
-    settle,
     show_and_save,
     show_forecast,
-    tell,
+    warn_of_states,
 )
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.paths import READS
@@ -53,13 +53,13 @@ PriorOption: TypeAlias = Annotated[
     api.select,
     states=("whole_range",),
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=(*o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
+    prior=(*o.MISSING, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,
     tables=("blrt",),
     criteria=o.PRINTING,
 )
 def select(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     states: StatesOption = None,
     network: o.NetworkFile = None,
@@ -82,7 +82,7 @@ def select(
     """
     numbers = parse_states(states or f"1:{FIRST}")
     sizes = parse_hidden(hidden)
-    table, given = read_structure(data, network, sizes, asked)
+    table, given = read_structure(data, network, sizes, request)
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]
     chances = _prior(prior, numbers, len(varied))
     if len(varied) > 1:
@@ -90,19 +90,19 @@ def select(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
             f"{len(numbers) ** len(varied):,} networks."
         )
-    doubt(numbers, table)
+    warn_of_states(numbers, table)
     models: dict[str, Any] = {"knowledge": knowledge, "edges": edge or ()}
     models["hidden"] = {} if given is None else given.hidden
     structure = None if given is None else given.network
     if dry_run:
         if states is None and len(varied) == 1:
             say(f"note: more than {FIRST} are tried too if they are probable then.")
-        show_forecast(asked, table, numbers, structure, **models)
+        show_forecast(request, table, numbers, structure, **models)
         return
     wanted, models["network"] = None if states is None else numbers, structure
-    with asked.work() as how:
+    with request.work() as how:
         found = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
-    finish(found, asked.form, save, report, criteria, tables=tables)
+    finish(found, request.form, save, report, criteria, tables=tables)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
@@ -133,7 +133,7 @@ def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
         "scores",
         *o.LEARNING,
         "dimension",
-        *o.HOLES,
+        *o.MISSING,
         *o.LIMITS,
         *o.DESIGN,
         *o.COLUMNS,
@@ -143,7 +143,7 @@ def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
     reference=o.PRINTING,
 )
 def compare(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     networks: Annotated[
         list[Path],
@@ -167,17 +167,17 @@ def compare(
     ] = None,
 ) -> None:
     """Rank whole structures by each score, with posterior probabilities; all are learned anew."""
-    sizes, numbers = parse_hidden(hidden), asked.settings.numbers
-    table, structures = api.structures(data, networks, sizes, asked.reading, numbers)
-    tell(table, asked)
+    sizes, numbers = parse_hidden(hidden), request.settings.numbers
+    table, structures = api.structures(data, networks, sizes, request.reading, numbers)
+    print_summary(table, request)
     by_name = {str(p.label): p.network for p in structures}
     if dry_run:
-        show_forecast(asked, table, 1, networks=by_name, knowledge=knowledge)
+        show_forecast(request, table, 1, networks=by_name, knowledge=knowledge)
         return
     distances = None if reference is None else api.graph_distances(by_name, reference, knowledge)
-    with asked.work() as how:
+    with request.work() as how:
         found = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
-    finish(found, asked.form, save, report, criteria, distances)
+    finish(found, request.form, save, report, criteria, distances)
 
 
 @command
@@ -185,7 +185,7 @@ def compare(
     api.compare_missing, hidden=("scores",), both_ways=(*o.LEARNING, *o.READING, *o.PRINTING)
 )
 def compare_missing(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     states: o.States = None,
     network: o.NetworkFile = None,
@@ -202,13 +202,13 @@ def compare_missing(
     an answer, like --missing-as-state).
     """
     check_one_model(states, network)
-    table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
-    classes, structure = settle(given, states)
-    settings = asked.settings
-    with asked.work() as how:
+    table, given = read_structure(data, network, parse_hidden(hidden), request, states)
+    classes, structure = classes_or_network(given, states)
+    settings = request.settings
+    with request.work() as how:
         found = api.compare_missing(table, classes, network=structure, both_ways=both_ways, **how)
     document = {**missing_document(found), "seed": settings.seed, "alpha": settings.alpha}
-    show(found, document, asked.form)
+    show(found, document, request.form)
 
 
 @command
@@ -226,7 +226,7 @@ def compare_missing(
     ),
 )
 def lrt(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     states: Annotated[
         int,
@@ -254,14 +254,14 @@ def lrt(
     if states < 1:
         raise OptionError(f"--classes {states}: there must be at least 1.")
     sizes = parse_hidden(hidden)
-    table, given = read_structure(data, network, sizes, asked, states + 1)
-    with asked.work() as how:
+    table, given = read_structure(data, network, sizes, request, states + 1)
+    with request.work() as how:
         if given is not None:
             how |= {"network": given.network, "hidden": given.hidden}
         found = api.likelihood_ratio_test(
             table, states, replicates=replicates, stop_after=stop_after, **how
         )
-    show(found, {"data": table_document(table), **bootstrap_document(found)}, asked.form)
+    show(found, {"data": table_document(table), **bootstrap_document(found)}, request.form)
 
 
 NetworkOption: TypeAlias = Annotated[
@@ -291,7 +291,7 @@ SandwichOption: TypeAlias = Annotated[
     save=o.PRINTING,
 )
 def evidence(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     states: o.States = None,
     network: NetworkOption = None,
@@ -311,40 +311,40 @@ def evidence(
     check_one_model(states, network)
     if sandwich:
         _check_sandwich(network, knowledge, resume)
-    sizes, settings = parse_hidden(hidden), asked.settings
+    sizes, settings = parse_hidden(hidden), request.settings
     given = api.as_model(network, sizes) if network is not None and sandwich else None
     known = network if given is None else given.network
-    table, found_for = read_structure(data, known, {} if given else sizes, asked, states)
-    classes, structure = settle(found_for, states)
+    table, found_for = read_structure(data, known, {} if given else sizes, request, states)
+    classes, structure = classes_or_network(found_for, states)
     _say_prior(settings)
     if dry_run:
-        show_forecast(asked, table, classes, structure, knowledge=knowledge)
+        show_forecast(request, table, classes, structure, knowledge=knowledge)
         return
-    with asked.work() as how:
+    with request.work() as how:
         if given is not None:
             bounds = api.log_evidence_bounds(table, given, **how)
             found: Printable = bounds
-            told = sandwich_document(bounds)
+            details = sandwich_document(bounds)
         else:
             how |= {"network": structure, "knowledge": knowledge, "resume": resume}
             measured = api.log_evidence(table, classes, **how)
-            found, told = measured, measurement_document(measured)
+            found, details = measured, measurement_document(measured)
     document = {
         "data": table_document(table),
         "states": states,
         "alpha": settings.alpha,
         "seed": settings.seed,
-        **told,
+        **details,
     }
-    show_and_save(found, document, asked, save)
+    show_and_save(found, document, request, save)
 
 
 def _say_prior(settings: Settings) -> None:
     """Note the prior if it differs from that of other commands."""
-    own, others = UNIFORM.alpha, DEFAULTS.alpha
-    if settings.alpha == own:
+    here, others = UNIFORM.alpha, DEFAULTS.alpha
+    if settings.alpha == here:
         say(
-            f"note: alpha is {own:g}, as in most published evidence; fit, select and compare have "
+            f"note: alpha is {here:g}, as in most published evidence; fit, select and compare have "
             f"{others:g}. To go with them, give --alpha {others:g}."
         )
 

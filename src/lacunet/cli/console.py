@@ -199,7 +199,7 @@ def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
                 _draw(console, panel)
 
 
-def tell(document: Mapping[str, Any], line: str, form: Format) -> None:
+def print_line(document: Mapping[str, Any], line: str, form: Format) -> None:
     """Print a line, or its JSON document."""
     sys.stdout.write((to_json(document) if form is Format.JSON else line) + "\n")
 

@@ -14,16 +14,16 @@ from lacunet.cli.outcome import (
     TITLES,
     Described,
     Wanted,
-    asked_document,
     audit,
     check_one_model,
     check_outputs,
-    doubt,
+    classes_or_network,
     finish_fit,
     read_structure,
+    request_document,
     save_network,
-    settle,
     show_forecast,
+    warn_of_states,
 )
 from lacunet.cli.parsing import parse_hidden, split
 from lacunet.cli.paths import READS, Writes
@@ -137,10 +137,10 @@ Like: TypeAlias = Annotated[
     covariates=("missing_covariates", "coefficient_sd"),
     free=("quick", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
+    like=(*o.LEARNING, *o.MISSING, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
 def fit(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     states: o.States = None,
     network: o.NetworkFile = None,
@@ -180,21 +180,21 @@ def fit(
         "plot": plot,
         "like": like,
         "statistics": statistics,
-        "bootstrap": asked.settings.bootstrap,
+        "bootstrap": request.settings.bootstrap,
         "dry-run": dry_run,
     }
-    _refuse_without(asked.settings, given)
+    _refuse_without(request.settings, given)
     wanted = Wanted(save, report, tables, plot, intervals, statistics)
     if covariates is not None:
         but = {"report", "tables", "plot", "statistics", "bootstrap"}
         _refuse_beside("covariates", "predict the classes of a latent class model", given, but)
-        fit_covariates(asked, data, states, covariates, wanted)
+        fit_covariates(request, data, states, covariates, wanted)
     elif group is not None:
         but = {"free", "report", "tables", "plot"}
         _refuse_beside("group", "compares classes in groups", given, but)
-        fit_groups(asked, data, states, group, free, wanted)
+        fit_groups(request, data, states, group, free, wanted)
     else:
-        _fit(asked, data, states, given, wanted)
+        _fit(request, data, states, given, wanted)
 
 
 def _refuse_beside(
@@ -223,7 +223,7 @@ def _refuse_without(settings: Settings, given: Mapping[str, object]) -> None:
 
 
 def _fit(
-    asked: o.Request, data: Path, states: int | None, given: Mapping[str, Any], wanted: Wanted
+    request: o.Request, data: Path, states: int | None, given: Mapping[str, Any], wanted: Wanted
 ) -> None:
     """Fit, save and show one model."""
     if given["free"]:
@@ -232,19 +232,19 @@ def _fit(
         refused = ("network", "hidden", "knowledge", "tables", "plot", "dry-run")
         no = {name: given[name] for name in refused}
         _refuse_beside("residuals", "adds effects to a latent class model", no, ())
-    settings, edges = asked.settings, given["edge"] or ()
+    settings, edges = request.settings, given["edge"] or ()
     resembled = None if given["like"] is None else api.as_model(given["like"])
     sizes = parse_hidden(given["hidden"])
-    table, found_for = read_structure(data, given["network"], sizes, asked, states)
-    classes, structure = settle(found_for, states)
+    table, found_for = read_structure(data, given["network"], sizes, request, states)
+    classes, structure = classes_or_network(found_for, states)
     _check(table, structure, settings, wanted, edges)
     models: dict[str, Any] = {"knowledge": given["knowledge"], "edges": edges}
     if given["dry-run"]:
-        alone = replace(asked, settings=replace(settings, quick=True))  # nothing is sampled
+        alone = replace(request, settings=replace(settings, quick=True))  # nothing is sampled
         show_forecast(alone, table, classes, structure, **models)
         return
     effects = None
-    with asked.work() as how:
+    with request.work() as how:
         if given["residuals"] is None or classes is None:
             found = api.fit(table, classes, network=structure, **models, **how)
         else:
@@ -253,13 +253,13 @@ def _fit(
     if resembled is not None:
         found = api.match_classes(found, resembled)
     save_network(found.model, wanted.save)  # before the slow intervals
-    described = _described(table, found, asked, wanted)
+    described = _described(table, found, request, wanted)
     precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     if effects is not None:
         others = {"Direct effects": [effects.tried], **others}
     document = {
-        **asked_document(table, asked, states),
+        **request_document(table, request, states),
         "hidden": found.model.network.hidden_sizes,
         "dimension": found.model.network.dimension,
         "missing_as_state": settings.missing_as_state,
@@ -269,7 +269,7 @@ def _fit(
         **({} if effects is None else {"direct_effects": effects_document(effects)}),
     }
     finish_fit(
-        asked,
+        request,
         wanted,
         found if effects is None else replace(effects, fit=found),
         document,
@@ -299,60 +299,60 @@ def _check(
             check_replicates(table.counts, settings.bootstrap, FEWEST)
 
 
-def _described(table: Table, fit: Fit, asked: o.Request, wanted: Wanted) -> Described:
+def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> Described:
     """Compute the requested intervals and statistics, with their documents, by name."""
     found: Described = {}
     drawn = table.design is not None and table.design.told  # a design affects only intervals
-    if wanted.intervals or asked.settings.bootstrap or drawn:
-        with asked.work() as how:
+    if wanted.intervals or request.settings.bootstrap or drawn:
+        with request.work() as how:
             precise = api.intervals(table, fit, **how)
         found["intervals"] = precise, intervals_document(precise)
     if wanted.statistics:
-        told = api.fit_statistics(table, fit, settings=asked.settings)
-        found["fit_statistics"] = told, statistics_document(told)
+        statistics = api.fit_statistics(table, fit, settings=request.settings)
+        found["fit_statistics"] = statistics, statistics_document(statistics)
     return found
 
 
 def fit_covariates(
-    asked: Request, data: Path, states: int | None, covariates: str, wanted: Wanted
+    request: Request, data: Path, states: int | None, covariates: str, wanted: Wanted
 ) -> None:
     """Fit, save and show a latent class regression."""
     if states is None:
         raise OptionError("--covariates predict classes. Give their number: --states.")
-    terms, table = api.read_covariates(data, covariates, asked.reading)
+    terms, table = api.read_covariates(data, covariates, request.reading)
     audit(table)
-    doubt([states], table)
+    warn_of_states([states], table)
     check_outputs(table, wanted.save, wanted.plot, but=[term.name for term in terms])
-    with asked.work() as how:
+    with request.work() as how:
         found = api.class_regression(table, states, covariates, **how)
     for note in found.table.notes[len(table.notes) :]:
         say(f"note: {note}")
     save_network(found.model, wanted.save)
     described: Described = {}
-    if wanted.intervals or asked.settings.bootstrap:
+    if wanted.intervals or request.settings.bootstrap:
         described["intervals"] = found.intervals, intervals_document(found.intervals)
     if wanted.statistics:
         described["fit_statistics"] = found.statistics, statistics_document(found.statistics)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     document = {
-        **asked_document(found.table, asked, states),
+        **request_document(found.table, request, states),
         **regression_document(found),
         "model": None if wanted.save is None else str(wanted.save),
     }
     finish_fit(
-        asked,
+        request,
         wanted,
         found,
         document,
         described,
-        lambda: regression_answer(found, asked.settings, others),
+        lambda: regression_answer(found, request.settings, others),
         tables=lambda: Together(found.coefficients, item_table(found.intervals)),
         picture=lambda: plot_profile_lines(found.model, intervals=found.intervals),
     )
 
 
 def fit_groups(
-    asked: Request,
+    request: Request,
     data: Path,
     states: int | None,
     group: str,
@@ -362,34 +362,34 @@ def fit_groups(
     """Fit, save and show classes in groups."""
     if states is None:
         raise OptionError("--group compares classes. Give their number: --states.")
-    table = api.read_groups(data, group, asked.reading)
+    table = api.read_groups(data, group, request.reading)
     audit(table)
-    doubt([states], table)
+    warn_of_states([states], table)
     check_outputs(table, wanted.save)
     check_outputs(table, None, wanted.plot, but=[group])
     named = None if free is None else split(free, [c.name for c in table.columns])
-    with asked.work() as how:
+    with request.work() as how:
         found = api.compare_groups(table, states, group, free=named, **how)
     save_network(found.model, wanted.save)
     described: Described = {}
     precise: Intervals | None = None
     if wanted.intervals or (table.design is not None and table.design.told):
-        with asked.work() as how:
+        with request.work() as how:
             precise = api.intervals(found.selection.table, found.fit, **how)
         described["intervals"] = precise, intervals_document(precise)
     sections = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
     document = {
-        **asked_document(table, asked, states),
+        **request_document(table, request, states),
         **group_document(found),
         "model": None if wanted.save is None else str(wanted.save),
     }
     finish_fit(
-        asked,
+        request,
         wanted,
         found,
         document,
         described,
-        lambda: groups_answer(found, asked.settings, sections, precise),
+        lambda: groups_answer(found, request.settings, sections, precise),
         tables=lambda: found,
         picture=lambda: plot_group_profiles(found, intervals=precise or True),
     )

@@ -28,7 +28,7 @@ WHICH = "imputation"  # column with the number of the completed table
 @command
 @o.options_after(api.impute, probabilities=("seed", *o.READING, "kinds", "threads", *o.PRINTING))
 def impute(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     output: o.TableFile,
     model: Annotated[
@@ -57,15 +57,15 @@ def impute(
     columns and the order of the rows are kept. With --imputations, each table has its own posterior
     draw of the parameters (multiple imputation).
     """
-    with asked.work() as how:
+    with request.work() as how:
         found = api.impute(
-            data, model=model, draw=draw, imputations=imputations, **asked.reading.changed, **how
+            data, model=model, draw=draw, imputations=imputations, **request.reading.changed, **how
         )
     (number,) = api.fresh_names({WHICH: None}, column_names(data))
     write_frames(found.all_filled, output, None if imputations is None else number)
     if probabilities is not None:
         write_frames([found.to_frame()], probabilities)
-    show(found, {**imputation_document(found), "output": str(output)}, asked.form)
+    show(found, {**imputation_document(found), "output": str(output)}, request.form)
     say_written(output, probabilities)
 
 
@@ -100,7 +100,7 @@ SaveStack: TypeAlias = Annotated[
 @command
 @o.options_after(api.stack, data=("seed", *o.READING, "kinds"), test=("threads",), save=o.PRINTING)
 def stack(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     folds: Folds = FOLDS,
     only: Annotated[StackKind | None, o.option("Learn models of one kind alone.")] = None,
@@ -117,30 +117,38 @@ def stack(
     the rows of this table, give --output: log p and tail probability of each row then come from
     models learned without it.
     """
-    table = read(data, asked)
-    rows = api.rows_in_order(data, table, asked.reading)
-    own = rows if rows is not None else api.own_rows(data, table, asked.reading)
-    with asked.work() as how:
+    table = read(data, request)
+    rows = api.rows_in_order(data, table, request.reading)
+    own = rows if rows is not None else api.own_rows(data, table, request.reading)
+    with request.work() as how:
         found = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
     if save is not None:
         write_stack(found.ensemble, save)
-    document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}
+    document = {
+        "data": table_document(table),
+        "seed": request.settings.seed,
+        **stack_document(found),
+    }
     shown: list[Printable] = [found]
     if test is not None:
         say_not_shown(test, found.ensemble)
-        each = api.log_likelihoods(test, found.ensemble, missing=asked.reading.missing)
-        told = RowLikelihoods(str(test), each)
-        shown.append(told)
-        document["test"] = {"file": str(test), "rows": len(each), "log_likelihood": told.total}
+        each = api.log_likelihoods(test, found.ensemble, missing=request.reading.missing)
+        likelihoods = RowLikelihoods(str(test), each)
+        shown.append(likelihoods)
+        document["test"] = {
+            "file": str(test),
+            "rows": len(each),
+            "log_likelihood": likelihoods.total,
+        }
     if output is not None:
-        tails = found.own.tail_probabilities(seed=asked.settings.seed)
+        tails = found.own.tail_probabilities(seed=request.settings.seed)
         judged = Unusual(found.own.log_likelihoods, tails)
         append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
         shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}
         document["own_rows"] = {**written, **unusual_document(judged)}
     document["stack"] = None if save is None else str(save)
-    show(Together(*shown), document, asked.form)
+    show(Together(*shown), document, request.form)
     say_written(output, save)
 
 
@@ -154,7 +162,7 @@ def stack(
     save=o.PRINTING,
 )
 def three_step(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     model: o.ModelFile,
     outcomes: Annotated[
@@ -198,7 +206,7 @@ def three_step(
         covariates=covariates or (),
         correction=correction,
         assignment=assignment,
-        settings=asked.settings,
-        **asked.reading.changed,
+        settings=request.settings,
+        **request.reading.changed,
     )
-    show_and_save(found, three_step_document(found), asked, save)
+    show_and_save(found, three_step_document(found), request, save)

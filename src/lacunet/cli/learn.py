@@ -109,7 +109,7 @@ Resamples: TypeAlias = Annotated[
     report=o.PRINTING,
 )
 def learn(
-    asked: o.Request,
+    request: o.Request,
     context: typer.Context,
     data: o.Data,
     max_parents: MaxParents = None,
@@ -146,29 +146,29 @@ def learn(
     outputs = save, report
     if hidden is not None:
         _check_hidden(hidden, shape, edges)
-        asked = _own_prior(context, asked, api.find_hidden)
-        table = read(data, asked)
-        with asked.work() as how:
+        request = _own_prior(context, request, api.find_hidden)
+        table = read(data, request)
+        with request.work() as how:
             looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)
-        answer = hidden_answer(looked, table, asked.settings, most)
-        show_network(looked, answer, hidden_document(looked), asked, *outputs)
+        answer = hidden_answer(looked, table, request.settings, most)
+        show_network(looked, answer, hidden_document(looked), request, *outputs)
         return
     if _was_given(context, "most"):
         raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
     if shape is not None:
         _check_shape(shape, known, edges, resume)
-        asked = _own_prior(context, asked, api.learn_latent_tree)
-        table = read(data, asked)
-        with asked.work() as how:
+        request = _own_prior(context, request, api.learn_latent_tree)
+        table = read(data, request)
+        with request.work() as how:
             tree = api.learn_latent_tree(table, shape, **how)
-        answer = latent_tree_answer(tree, table, asked.settings)
-        show_network(tree, answer, latent_tree_document(tree), asked, *outputs)
+        answer = latent_tree_answer(tree, table, request.settings)
+        show_network(tree, answer, latent_tree_document(tree), request, *outputs)
         return
-    _learn(asked, data, known, resume, resamples if edges else None, *outputs)
+    _learn(request, data, known, resume, resamples if edges else None, *outputs)
 
 
 def _learn(
-    asked: o.Request,
+    request: o.Request,
     data: Path,
     known: Knowledge,
     resume: Path | None,
@@ -177,17 +177,17 @@ def _learn(
     report: Path | None,
 ) -> None:
     """Learn a graph; unless `resamples` is None, also compute edge probabilities."""
-    table, sure = read(data, asked), None
+    table, sure = read(data, request), None
     check_outputs(table, save)
     if resamples is not None:
         api.check_edges(table, resamples)
-    with asked.work() as how:
+    with request.work() as how:
         found = api.learn_structure(table, knowledge=known, resume=resume, **how)
         if resamples is not None:
             sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
-    answer = learned_answer(found, table, asked.settings, sure)
+    answer = learned_answer(found, table, request.settings, sure)
     document = learned_document(found) | ({"edges": edges_document(sure)} if sure else {})
-    show_network(Together(found, sure) if sure else found, answer, document, asked, save, report)
+    show_network(Together(found, sure) if sure else found, answer, document, request, save, report)
 
 
 def _check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:
@@ -225,7 +225,7 @@ def _refuse_edges(what: str, edges: bool) -> None:
 
 
 def _own_prior(
-    context: typer.Context, asked: o.Request, function: Callable[..., object]
+    context: typer.Context, request: o.Request, function: Callable[..., object]
 ) -> o.Request:
     """Without --alpha, use the default prior of a function."""
     if _was_given(context, "graph_prior"):
@@ -234,9 +234,9 @@ def _own_prior(
             "--shape."
         )
     if _was_given(context, "alpha"):
-        return asked
+        return request
     alpha = defaults_of(function).alpha
-    return replace(asked, settings=replace(asked.settings, alpha=alpha))
+    return replace(request, settings=replace(request.settings, alpha=alpha))
 
 
 def _was_given(context: typer.Context, option: str) -> bool:

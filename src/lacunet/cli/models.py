@@ -7,8 +7,8 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say, say_written, show, tell
-from lacunet.cli.outcome import audit, remind, say_not_shown
+from lacunet.cli.console import command, print_line, say, say_written, show
+from lacunet.cli.outcome import audit, note_missing_state, say_not_shown
 from lacunet.cli.parsing import parse_given, parse_hidden, parse_names, parse_soft, split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data.write import append_columns, column_names, write_codes
@@ -22,7 +22,7 @@ from lacunet.report.fit_documents import (
     separations_document,
 )
 
-AskedModel: TypeAlias = Annotated[
+QueryModel: TypeAlias = Annotated[
     Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
 ]
 Of: TypeAlias = Annotated[
@@ -65,8 +65,8 @@ Separated: TypeAlias = Annotated[
 @command
 @o.options_after(api.answer, separated=("plug_in", *o.PRINTING))
 def query(
-    asked: o.Request,
-    model: AskedModel,
+    request: o.Request,
+    model: QueryModel,
     of: Of = None,
     given: Given = None,
     soft: Soft = None,
@@ -90,7 +90,7 @@ def query(
             )
         known = parse_names(given, names), parse_names(do, names)
         pairs = api.separations(network, split(separated, names), *known)
-        show(pairs, separations_document(pairs), asked.form)
+        show(pairs, separations_document(pairs), request.form)
         return
     wanted = [name for name in split(of, names) if name]
     if not wanted and not most_probable:
@@ -100,14 +100,14 @@ def query(
     case: dict[str, Any] = {
         "evidence": _evidence(given, soft, [*names, *api.covariates_of(network).names]),
         "do": parse_given(do, names, "--do"),
-        "settings": asked.settings,
+        "settings": request.settings,
     }
     if most_probable:
         found = api.most_probable(network, wanted or None, **case)
-        show(found, most_probable_document(found), asked.form)
+        show(found, most_probable_document(found), request.form)
     else:
         answer = api.answer(network, wanted, **case)
-        show(answer, answer_document(answer), asked.form)
+        show(answer, answer_document(answer), request.form)
 
 
 def _evidence(
@@ -124,7 +124,7 @@ def _evidence(
 @command
 @o.options_after(api.random_model, leaf_states=("alpha", "seed", "json"))
 def random(
-    asked: o.Request,
+    request: o.Request,
     classes: Annotated[int, o.option("States of the hidden root.")],
     leaves: Annotated[int, o.option("Observed variables.")],
     output: Annotated[
@@ -133,19 +133,19 @@ def random(
     leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
 ) -> None:
     """Write a random naive-Bayes model, with uniformly drawn distributions as in the paper."""
-    model = api.random_model(classes, leaves, leaf_states=leaf_states, settings=asked.settings)
+    model = api.random_model(classes, leaves, leaf_states=leaf_states, settings=request.settings)
     write_model(model, output)
     dimension = model.network.dimension
-    document = {"output": str(output), "dimension": dimension, "seed": asked.settings.seed}
-    tell(document, f"written: {output}", asked.form)
+    document = {"output": str(output), "dimension": dimension, "seed": request.settings.seed}
+    print_line(document, f"written: {output}", request.form)
 
 
 @command
 @o.options_after(
-    api.score, refit=("scores", "estimate", "dimension", "threads", *o.HOLES, *o.PRINTING)
+    api.score, refit=("scores", "estimate", "dimension", "threads", *o.MISSING, *o.PRINTING)
 )
 def score(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     model: o.ModelFile,
     hidden: o.AlsoHidden = None,
@@ -158,18 +158,20 @@ def score(
     (csl-occupied, vb-occupied) fit them.
     """
     given = api.as_model(model, parse_hidden(hidden))
-    table = api.table_with_model(data, given.network, asked.settings, asked.reading, numbers=True)
+    table = api.table_with_model(
+        data, given.network, request.settings, request.reading, numbers=True
+    )
     audit(table)
-    remind(given.network, asked.settings)
-    with asked.work() as how:
+    note_missing_state(given.network, request.settings)
+    with request.work() as how:
         found = api.score(table, given, refit=refit, **how)
-    show(found, {"data": table_document(table), **scores_document(found)}, asked.form)
+    show(found, {"data": table_document(table), **scores_document(found)}, request.form)
 
 
 @command
 @o.options_after(api.simulate, output=("seed",), missing_rate=("plug_in", "json"))
 def simulate(
-    asked: o.Request,
+    request: o.Request,
     model: o.ModelFile,
     rows: Annotated[int, o.option("Number of rows.")],
     output: o.TableFile,
@@ -178,22 +180,24 @@ def simulate(
     ] = 0.0,
 ) -> None:
     """Draw rows from a model or a stack, without the hidden variables."""
-    given = api.asked_speaker(model, asked.settings)
+    given = api.prediction_speaker(model, request.settings)
     if known := api.covariates_of(given).names:
-        told = ", ".join(f"'{name}'" for name in known)
-        say(f"note: {told} predict the classes of the model, and have no distribution themselves.")
+        listed = ", ".join(f"'{name}'" for name in known)
+        say(
+            f"note: {listed} predict the classes of the model, and have no distribution themselves."
+        )
         say("note: classes are drawn by their sizes over the rows that it was fitted to.")
-    seed = asked.settings.seed
+    seed = request.settings.seed
     columns, codes = api.draw(given, rows, seed, missing_rate)
     write_codes(columns, codes, output)
     document = {"output": str(output), "rows": rows, "seed": seed, "missing_rate": missing_rate}
-    tell(document, f"written: {output}", asked.form)
+    print_line(document, f"written: {output}", request.form)
 
 
 @command
 @o.options_after(api.assign, draw=("seed", "missing", "missing_as_state", "plug_in", "json"))
 def assign(
-    asked: o.Request,
+    request: o.Request,
     data: o.Data,
     model: o.ModelFile,
     output: o.TableFile,
@@ -216,11 +220,11 @@ def assign(
     probable: below 0.01 is unusual. Fitted models give posterior-predictive probabilities. A stack
     (`lacunet stack --save`) can impute too.
     """
-    given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
-    remind(given.network, asked.settings)
+    given = api.prediction_speaker(model, request.settings, parse_hidden(hidden))
+    note_missing_state(given.network, request.settings)
     say_not_shown(data, given)
-    how: dict[str, Any] = {"settings": asked.settings, "missing": asked.reading.missing}
+    how: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
     found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
     append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
-    show(found, {**assignment_document(found), "output": str(output)}, asked.form)
+    show(found, {**assignment_document(found), "output": str(output)}, request.form)
     say_written(output)

@@ -180,7 +180,7 @@ COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
 NUMBERS = ("kinds", "number_prior", "covariance")
 LIMITS = ("memory",)
-HOLES = ("missing", "missing_as_state", "weights", "weights_as")
+MISSING = ("missing", "missing_as_state", "weights", "weights_as")
 DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
@@ -332,21 +332,23 @@ def options_after(
     start = defaults_of(work)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command).parameters.values() if p.name != "asked"]
+        parameters = [
+            p for p in inspect.signature(command).parameters.values() if p.name != "request"
+        ]
         shown: list[inspect.Parameter] = []
-        last = last_output(own)
-        for parameter in own:
+        last = last_output(parameters)
+        for parameter in parameters:
             shown.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
             shown += [OVERWRITE] * (parameter.name == last)
             shown += (_parameter(name, start) for name in after.get(parameter.name, ()))
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            check_paths(own, given, given.get("overwrite", False))
+            check_paths(parameters, given, given.get("overwrite", False))
             settings = replace(start, **_among(given, OPTIONS))
             reading = ReadingOptions(**_among(given, TO_READ)).settings(given.get("data"))
             form = PrintingOptions(**_among(given, TO_PRINT)).format
-            mine = _among(given, {p.name for p in own})
+            mine = _among(given, {p.name for p in parameters})
             if mine.get("dry_run"):  # a forecast names the cluster
                 command(Request(settings, reading, form), **mine)
                 return

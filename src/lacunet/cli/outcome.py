@@ -36,7 +36,7 @@ def read_structure(
     data: Path,
     network: Path | Network | None,
     hidden: dict[str, int | None],
-    asked: Request,
+    request: Request,
     states: int | None = None,
 ) -> tuple[Table, Structured | None]:
     """Read a network and its table; None for a latent class model of the table.
@@ -46,15 +46,17 @@ def read_structure(
     if network is None:
         if hidden:
             raise OptionError("--hidden names variables of a network. Give the network: --network.")
-        return read(data, asked, states), None
-    found = api.structured(data, network, hidden, asked.reading, asked.settings.numbers)
-    tell(found.table, asked, states)
+        return read(data, request, states), None
+    found = api.structured(data, network, hidden, request.reading, request.settings.numbers)
+    print_summary(found.table, request, states)
     return found.table, found
 
 
-def settle(found: Structured | None, states: int | None) -> tuple[int | None, Network | None]:
+def classes_or_network(
+    found: Structured | None, states: int | None
+) -> tuple[int | None, Network | None]:
     """Give a number of classes, or a network with all numbers of states."""
-    return (states, None) if found is None else (None, found.settled(states))
+    return (states, None) if found is None else (None, found.with_states(states))
 
 
 def check_one_model(states: int | None, network: Path | None) -> None:
@@ -69,29 +71,29 @@ def check_one_model(states: int | None, network: Path | None) -> None:
         raise OptionError(f"--classes {states}: there must be at least 1.")
 
 
-def read(data: Path, asked: Request, states: int | None = None) -> Table:
+def read(data: Path, request: Request, states: int | None = None) -> Table:
     """Read the table, and print a summary."""
-    table = api.as_table(data, asked.reading, numbers=True)
-    tell(table, asked, states)
+    table = api.as_table(data, request.reading, numbers=True)
+    print_summary(table, request, states)
     return table
 
 
-def tell(table: Table, asked: Request, states: int | None = None) -> None:
+def print_summary(table: Table, request: Request, states: int | None = None) -> None:
     """Print a summary of a table; warn of too many states."""
     audit(table)
-    if asked.settings.missing_as_state:
-        _answers(table)
+    if request.settings.missing_as_state:
+        _note_missing_as_state(table)
     if states is not None:
-        doubt([states], table)
+        warn_of_states([states], table)
 
 
-def doubt(states: Sequence[int], table: Table) -> None:
+def warn_of_states(states: Sequence[int], table: Table) -> None:
     """Warn of too many states for the table."""
     for warning in check_states(states, table):
         say(f"warning: {warning}")
 
 
-def _answers(table: Table) -> None:
+def _note_missing_as_state(table: Table) -> None:
     """Note the effect of --missing-as-state on this table."""
     if table.complete:
         say("note: no cell is missing, so --missing-as-state changes nothing.")
@@ -103,7 +105,7 @@ def _answers(table: Table) -> None:
     )
 
 
-def remind(network: Network, settings: Settings) -> None:
+def note_missing_state(network: Network, settings: Settings) -> None:
     """Note a model fitted with --missing-as-state, if rows are read without it."""
     has = any(has_missing_state(column) for column in api.observed_columns(network))
     if has and not settings.missing_as_state:
@@ -157,7 +159,7 @@ def command_line() -> str:
 
 
 def show_forecast(
-    asked: Request,
+    request: Request,
     table: Table,
     states: Sequence[int] | int | None,
     network: Network | None = None,
@@ -169,9 +171,9 @@ def show_forecast(
         states = 1
     elif network is not None:
         given["network"] = network
-    with asked.work() as how:
+    with request.work() as how:
         found = api.forecast(table, states, **given, **how)
-    show(found, forecast_document(found), asked.form)
+    show(found, forecast_document(found), request.form)
 
 
 def check_outputs(
@@ -192,12 +194,12 @@ def check_outputs(
         )
 
 
-def asked_document(table: Table, asked: Request, states: int | None) -> dict[str, Any]:
+def request_document(table: Table, request: Request, states: int | None) -> dict[str, Any]:
     """Describe the data and the settings of a fit."""
     return {
         "data": table_document(table),
-        "seed": asked.settings.seed,
-        "alpha": asked.settings.alpha,
+        "seed": request.settings.seed,
+        "alpha": request.settings.alpha,
         "states": states,
     }
 
@@ -213,7 +215,7 @@ def _note(words: str) -> None:
 
 
 def finish_fit(
-    asked: Request,
+    request: Request,
     wanted: Wanted,
     found: Printable,
     document: Mapping[str, Any],
@@ -230,8 +232,8 @@ def finish_fit(
             write_picture(picture(), wanted.plot, _note)
     if wanted.report is not None:
         report_network(answer(), wanted.report)
-    whole = {**document, **{name: told for name, (_, told) in described.items()}}
-    show(Together(found, *(result for result, _ in described.values())), whole, asked.form)
+    whole = {**document, **{name: further for name, (_, further) in described.items()}}
+    show(Together(found, *(result for result, _ in described.values())), whole, request.form)
     say_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
 
 
@@ -242,12 +244,12 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
 
 
 def show_and_save(
-    found: Printable, document: Mapping[str, Any], asked: Request, save: Path | None
+    found: Printable, document: Mapping[str, Any], request: Request, save: Path | None
 ) -> None:
     """Write a document, if a path is given, and show the result."""
     if save is not None:
         write_text(save, to_json(document) + "\n")
-    show(found, document, asked.form)
+    show(found, document, request.form)
     say_written(save)
 
 
@@ -255,7 +257,7 @@ def show_network(
     found: Printable,
     answer: NetworkAnswer,
     document: Mapping[str, Any],
-    asked: Request,
+    request: Request,
     save: Path | None,
     report: Path | None,
 ) -> None:
@@ -264,12 +266,12 @@ def show_network(
     report_network(answer, report)
     whole = {
         "data": table_document(answer.table),
-        "seed": asked.settings.seed,
-        "alpha": asked.settings.alpha,
+        "seed": request.settings.seed,
+        "alpha": request.settings.alpha,
         **document,
         "model": None if save is None else str(save),
     }
-    show(found, whole, asked.form)
+    show(found, whole, request.form)
     say_written(save, report)
 
 

@@ -56,8 +56,8 @@ class PathGiven:
         real = _real(other)
         if self._writes(real.name) and _same(self.path, real.parent):
             return True
-        there = self.path.iterdir() if self.inside and self.path.is_dir() else ()
-        return any(_same(path, other) for path in there if self._writes(path.name))
+        files = self.path.iterdir() if self.inside and self.path.is_dir() else ()
+        return any(_same(path, other) for path in files if self._writes(path.name))
 
     def _writes(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.inside)

@@ -28,7 +28,7 @@ from lacunet.data.reading import Rows, as_array, declared_columns
 from lacunet.errors import ModelError, OptionError
 from lacunet.estimators.inputs import (
     FitInput,
-    HolesAllowed,
+    MissingAllowed,
     check_drawn,
     check_input,
     check_weights,
@@ -124,8 +124,8 @@ class RowReading(Parameters):
         declared = dict(zip(every, declared_states(self.categories, every), strict=True))
         states, places = [declared[name] for name in used], [every.index(name) for name in used]
         how = column_kinds(kinds, used, states, self.bin)
-        told = FitInput(used, states, self.unseen, how, places, self._drawn_by)
-        return read_fit(X, sample_weight, told)
+        reading = FitInput(used, states, self.unseen, how, places, self._drawn_by)
+        return read_fit(X, sample_weight, reading)
 
     def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
         """Give the checked X, and its codes."""
@@ -148,7 +148,7 @@ class RowReading(Parameters):
     def _read(self, X: Any, unseen: str | None = None) -> Rows:
         return self._read_both(X, unseen)[1]
 
-    def _told(self, rows: Rows) -> tuple[Any, Rows]:
+    def _predictive_input(self, rows: Rows) -> tuple[Any, Rows]:
         """Give the model at the numbers and covariates of rows, and the rows coded for it."""
         asked, codes = self._given(self._asked, rows)
         if rows.beside is None:
@@ -172,7 +172,7 @@ class HiddenStateEstimator(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     DensityMixin,
-    HolesAllowed,
+    MissingAllowed,
     BaseEstimator,
 ):
     """Base class of estimators that compute posteriors of hidden variables of incomplete rows.
@@ -274,9 +274,9 @@ class HiddenStateEstimator(
         cells.
         """
         checked, rows = self._read_both(X)
-        asked, whole = self._told(rows)
-        told = MissingCells(whole, asked, self._places, self._asked.network).most_probable()
-        return filled(X if is_frame(X) else checked, told)
+        asked, whole = self._predictive_input(rows)
+        fillings = MissingCells(whole, asked, self._places, self._asked.network).most_probable()
+        return filled(X if is_frame(X) else checked, fillings)
 
     def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:
         """Compute tail probabilities of rows, given their missing cells: small is unusual.
@@ -286,7 +286,7 @@ class HiddenStateEstimator(
         it does not fall with the number of observed cells. If these have more than `n_draws`
         configurations, so many rows are drawn; else the result is exact.
         """
-        asked, rows = self._told(self._read(X))
+        asked, rows = self._predictive_input(self._read(X))
         rng = np.random.default_rng(seed_of(self.random_state))
         return tail_probabilities(asked, rows.codes, n_draws, rng)
 
@@ -356,9 +356,9 @@ class HiddenStateEstimator(
     def _keep_model(self, model: Model) -> None:
         """Store a model, and its tables and categories."""
         self.model_, self.network_ = model, model.network
-        own = model_as_shown(model).network
-        self.tables_ = {v.name: model.table(v.name) for v in own.variables}
-        columns = api.observed_columns(own)
+        network = model_as_shown(model).network
+        self.tables_ = {v.name: model.table(v.name) for v in network.variables}
+        columns = api.observed_columns(network)
         self.categories_ = {c.name: () if c.kind.number else c.states for c in columns}
 
     def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
@@ -374,8 +374,8 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there are no probabilities of its states. "
                 "Declare one with hidden=, or use impute to fill in holes."
             )
-        asked, told = self._told(rows)
-        return posterior_of(asked, told.codes, [(h,) for h in hidden])
+        asked, inputs = self._predictive_input(rows)
+        return posterior_of(asked, inputs.codes, [(h,) for h in hidden])
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         """Draw observed cells of rows, and codes of their hidden states."""
@@ -384,8 +384,8 @@ class HiddenStateEstimator(
         return seen, cells[:, list(network.hidden)].astype(np.int64)
 
     def _log_lik(self, rows: Rows) -> FloatArray:
-        asked, told = self._told(rows)
-        return log_lik_of(asked, told.codes)
+        asked, inputs = self._predictive_input(rows)
+        return log_lik_of(asked, inputs.codes)
 
     def _criteria(self, X: Any) -> dict[str, float]:
         """Compute the information criteria of rows, at the point estimate."""

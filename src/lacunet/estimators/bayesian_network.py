@@ -134,9 +134,11 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         self.numbers_ = {}
         for v in self.model_.network.variables:
             if not v.family.tabular:  # by title, for each parent configuration
-                own = self.model_.table(v.name)
-                told = v.summary(own.reshape(-1, own.shape[-1]))
-                self.numbers_[v.name] = {n: x.reshape(own.shape[:-1]) for n, x in told.items()}
+                array = self.model_.table(v.name)
+                parameters = v.summary(array.reshape(-1, array.shape[-1]))
+                self.numbers_[v.name] = {
+                    n: x.reshape(array.shape[:-1]) for n, x in parameters.items()
+                }
 
     def _read_sketch(
         self, X: Any, sample_weight: Any, sketch: GraphSketch
@@ -156,7 +158,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             table = api.missing_as_state(table)
         prior = self._settings().numbers
         found = api.sketched(table.in_work_order, sketch, hidden, prior, every)
-        return table, found.settled(None)
+        return table, found.with_states(None)
 
     @property
     def _may_hide(self) -> bool:

@@ -179,8 +179,8 @@ def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
         places = [names.index(name) for name in drawn.names]
         kinds = Kinds(dict.fromkeys(drawn.names, ColumnKind.CATEGORICAL))
         rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, asked=True)
-        for name, column, own in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
-            mine = own[found.kept].astype(np.int64)
+        for name, column, cells in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
+            mine = cells[found.kept].astype(np.int64)
             if (mine < 0).any():
                 row = int(np.flatnonzero(found.kept)[np.argmax(mine < 0)]) + 1
                 raise DataError(missing_words(name, f"row {row}"))
@@ -192,8 +192,8 @@ def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
 
 def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
     """Refuse columns of a design that X does not have."""
-    for option, told in (("strata", (drawn.strata,)), ("clusters", drawn.clusters)):
-        for name in told:
+    for option, columns in (("strata", (drawn.strata,)), ("clusters", drawn.clusters)):
+        for name in columns:
             if name is not None and name not in names:
                 hint = did_you_mean(str(name), names)
                 raise OptionError(
@@ -213,8 +213,8 @@ def code_fit(X: Any, sample_weight: Any, how: FitInput) -> CodedFit:
     for note in rows.notes:
         warn(note)
     # Weights beside a design are survey weights, even if they are whole numbers.
-    told = given is not None and bool(how.drawn.names)
-    kind = WeightsAs.SURVEY if told else WeightsAs.AUTO
+    designed = given is not None and bool(how.drawn.names)
+    kind = WeightsAs.SURVEY if designed else WeightsAs.AUTO
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), kind)
     return CodedFit(rows, cases, keep, survey)
 
@@ -231,8 +231,8 @@ def shown_places(
     if empty and len(empty) == len(places):
         raise DataError("every cell is missing. Give at least one value to learn from.")
     if empty:
-        told = shown([names_of(X)[j] for j in empty])
-        warn(f"columns that show no value are not used, and stay as they are: {told}.")
+        names = shown([names_of(X)[j] for j in empty])
+        warn(f"columns that show no value are not used, and stay as they are: {names}.")
     return [j for j in places if j not in empty]
 
 
@@ -277,19 +277,19 @@ def column_kinds(
     """Combine the kinds that the user gives with declared states; others follow the rule."""
     binning = understand_bins(bins)
     said = understand_kinds(kinds).binned(binning)
-    told = {name for name, own in zip(names, states, strict=True) if own is not None}
+    declared = {name for name, known in zip(names, states, strict=True) if known is not None}
     for option, about in (("kinds", said.declared), ("bin", binning.named)):
         for name in about:
             if name not in names:
                 raise OptionError(
                     f"{option} name {name!r}, which is no column of X. It has {shown(names)}."
                 )
-            if name in told and said.declares_number(name):
+            if name in declared and said.declares_number(name):
                 raise OptionError(
                     f"column {name!r} has its states in categories=, and stands in {option}=. "
                     "Leave out one of the two."
                 )
-    return said.also(Kinds(dict.fromkeys(told, ColumnKind.CATEGORICAL)))
+    return said.also(Kinds(dict.fromkeys(declared, ColumnKind.CATEGORICAL)))
 
 
 def declared_states(categories: Categories, names: Sequence[str]) -> States:
@@ -362,7 +362,7 @@ def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
     )
 
 
-class HolesAllowed:
+class MissingAllowed:
     """Input tags: cells may be missing, categories or text."""
 
     _function = "fit"  # API function with further options

@@ -144,7 +144,7 @@ class StackedModel(HiddenStateEstimator):
             raise DataError("X has 1 sample, and none is left to learn from while it is held out.")
         table = self._read_all(X, sample_weight, self.kinds)
         known = {column.name: column.states for column in table.columns}
-        own = read_codes(
+        codes = read_codes(
             X,
             known=known,
             columns=[self._names.index(name) for name in known],
@@ -155,8 +155,8 @@ class StackedModel(HiddenStateEstimator):
         found = api.stack(
             table,
             folds=self.folds,
-            rows=own if sample_weight is None else None,
-            own=own,
+            rows=codes if sample_weight is None else None,
+            own=codes,
             settings=self._settings(),
             listener=listener,
         )

@@ -112,20 +112,20 @@ def worded_estimator(cls: C) -> C:
     Messages name the parameters of the estimator, and suggest code for X.
     """
     for name, thing in [*vars(cls).items()]:
-        own = getattr(thing, "fn", thing)  # unwraps `available_if`
-        if name.startswith("_") or not inspect.isfunction(own):
+        function = getattr(thing, "fn", thing)  # unwraps `available_if`
+        if name.startswith("_") or not inspect.isfunction(function):
             continue
-        if "X" in inspect.signature(own).parameters:
-            if own is thing:
-                setattr(cls, name, _in_own_words(own))
+        if "X" in inspect.signature(function).parameters:
+            if function is thing:
+                setattr(cls, name, _with_translated_messages(function))
             else:
-                thing.fn = _in_own_words(own)
+                thing.fn = _with_translated_messages(function)
     if is_dataclass(cls):
         cast(Any, cls).__init__ = _refusing(cls, cast(Any, cls).__init__)
     return cls
 
 
-def _in_own_words(method: Callable[..., Any]) -> Callable[..., Any]:
+def _with_translated_messages(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def worded_here(self: Any, X: Any, *args: Any, **given: Any) -> Any:
         parameters = frozenset((*inspect.signature(type(self)).parameters, "sample_weight"))

@@ -32,7 +32,7 @@ from lacunet.errors import DataError, OptionError
 from lacunet.estimators.inputs import (
     Categories,
     FitInput,
-    HolesAllowed,
+    MissingAllowed,
     check_input,
     code_fit,
     column_kinds,
@@ -54,7 +54,7 @@ from lacunet.settings import Settings
 from lacunet.tabular import frame_of, library_of
 
 
-class PooledEstimator(HolesAllowed, BaseEstimator):
+class PooledEstimator(MissingAllowed, BaseEstimator):
     """Base class of ensemble estimators; empty columns are left out."""
 
     model: str
@@ -184,10 +184,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
 
         The result is an array, or a dataframe like X with the same column types.
         """
-        holes, own = self._holes(X)
+        missing, table = self._missing_cells(X)
         if self.strategy == DRAW:
-            return drawn_tables(own, holes, self.pool_, self._table, 1, self._seed)[0]
-        return filled(own, holes.most_probable())
+            return drawn_tables(table, missing, self.pool_, self._table, 1, self._seed)[0]
+        return filled(table, missing.most_probable())
 
     def draw(self, X: Any, n_imputations: int = 20) -> list[Any]:
         """Draw several completed tables, for multiple imputation.
@@ -196,8 +196,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         tables reflect parameter uncertainty.
         """
         check_imputations(n_imputations)
-        holes, own = self._holes(X)
-        return list(drawn_tables(own, holes, self.pool_, self._table, n_imputations, self._seed))
+        missing, table = self._missing_cells(X)
+        return list(
+            drawn_tables(table, missing, self.pool_, self._table, n_imputations, self._seed)
+        )
 
     def predict_cells(self, X: Any) -> Any:
         """Compute the posterior of every missing cell, as a dataframe.
@@ -205,10 +207,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         It has a row for each state of each cell: row (from 0), column, state and probability. A
         number has one row, without state: mean and sd (lognormal: geometric mean and factor).
         """
-        holes, own = self._holes(X)
-        return frame_of(tidy_cells(cells_of(holes), self.pool_.ensemble), library_of(own))
+        missing, table = self._missing_cells(X)
+        return frame_of(tidy_cells(cells_of(missing), self.pool_.ensemble), library_of(table))
 
-    def _holes(self, X: Any) -> tuple[MissingCells, Any]:
+    def _missing_cells(self, X: Any) -> tuple[MissingCells, Any]:
         """Check and code rows; give the missing cells, and the table to fill in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
@@ -308,8 +310,8 @@ class Classifier(ClassifierMixin, PooledEstimator):
         """Compute p(class | observed cells) of each row, (n_samples, n_classes)."""
         check_is_fitted(self)
         checked = check_input(self, self._features(X), reset=False)
-        own = class_probabilities(self.pool_, self._read_rows(checked), self._place)
-        return with_prior(own, self.class_prior_, self._shift())
+        p = class_probabilities(self.pool_, self._read_rows(checked), self._place)
+        return with_prior(p, self.class_prior_, self._shift())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Compute the logarithms of `predict_proba`."""
@@ -330,13 +332,15 @@ class Classifier(ClassifierMixin, PooledEstimator):
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
         """Make the training table: the features, and a column of classes."""
         found = code_fit(X, sample_weight, self._reading(X, sample_weight))
-        own, columns = labels[found.kept], found.rows.columns
-        cases = np.bincount(own[own >= 0], found.cases[own >= 0], len(self.classes_))
+        classified, columns = labels[found.kept], found.rows.columns
+        cases = np.bincount(
+            classified[classified >= 0], found.cases[classified >= 0], len(self.classes_)
+        )
         if not cases.any():
             raise DataError("no row has a label. Give at least one.")
         self.class_prior_ = cases / cases.sum()
         classes = Column(CLASS, tuple(range(len(self.classes_))))
-        codes = np.column_stack([found.rows.codes, own]).astype(np.int32)
+        codes = np.column_stack([found.rows.codes, classified]).astype(np.int32)
         return Table.from_codes(codes, (*columns, classes), found.cases, source="X")
 
     def _shift(self) -> FloatArray:
@@ -372,9 +376,9 @@ class Classifier(ClassifierMixin, PooledEstimator):
 def _labels(y: Any) -> tuple[Any, IntArray]:
     """Give the classes, and the index of the class of each row, −1 if unlabelled."""
     values, missing = values_of(y)
-    own = column_or_1d(values, warn=True)
-    missing = missing.reshape(own.shape)
-    known = own[~missing]
+    labelled = column_or_1d(values, warn=True)
+    missing = missing.reshape(labelled.shape)
+    known = labelled[~missing]
     if known.dtype == object and len(known):
         known = np.array(known.tolist())
     assert_all_finite(known, input_name="y")
@@ -382,6 +386,6 @@ def _labels(y: Any) -> tuple[Any, IntArray]:
         raise DataError("no row has a label. Give at least one.")
     check_classification_targets(known)
     classes, which = np.unique(known, return_inverse=True)
-    labels = np.full(len(own), -1)
+    labels = np.full(len(labelled), -1)
     labels[~missing] = which
     return classes, labels
