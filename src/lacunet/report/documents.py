@@ -1,6 +1,6 @@
-"""Results as JSON documents: what `--json` prints and `--save` keeps.
+"""JSON documents of results, for `--json` and `--save`.
 
-A document is mostly attributes of a result by their own names; `described` takes these.
+A document mostly contains attributes of a result under their names; `described` copies these.
 """
 
 import json
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """Write strict JSON: a number that does not exist is null."""
+    """Write strict JSON; NaN and infinities become null."""
     return json.dumps(_strict(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
@@ -51,7 +51,7 @@ def _strict(value: Any) -> Any:
 
 
 def described(result: object, names: str) -> dict[str, Any]:
-    """Give attributes of a result by their own names, or as "name=attribute" by another.
+    """Return attributes of a result under their names, or renamed by "name=attribute".
 
     Flags become sentences, members of enumerations their values, arrays lists.
 
@@ -77,12 +77,12 @@ def _plain(value: Any) -> Any:
 
 
 def if_given(document: Callable[[T], dict[str, Any]], result: T | None) -> dict[str, Any] | None:
-    """Give the document of a result that may be None."""
+    """Return the document of a result, or None."""
     return None if result is None else document(result)
 
 
 def table_document(table: Table) -> dict[str, Any]:
-    """Describe the data."""
+    """Describe the data table."""
     columns = [
         {"name": c.name, **_values(c), "missing": float(share)}
         for c, share in ((table.columns[j], table.missing[j]) for j in table.shown)
@@ -101,7 +101,7 @@ def table_document(table: Table) -> dict[str, Any]:
 
 
 def _values(column: Column) -> dict[str, Any]:
-    """List states; of numbers, their kind, and the lowest and the highest."""
+    """List the categories; for numbers, return the kind and the range."""
     if not column.kind.number:
         return {"states": list(column.states)}
     return {"kind": column.kind.value, "range": [column.states[0], column.states[-1]]}
@@ -114,19 +114,19 @@ def _design(design: SamplingDesign) -> dict[str, Any]:
 
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:
-    """Describe one score; one that was sampled has a standard error."""
+    """Describe one score, with its standard error if it was sampled."""
     error = {} if evidence.stderr is None else {"stderr": evidence.stderr}
     return {"value": evidence.value, **error, **described(evidence, "terms flags")}
 
 
 def measurement_document(measured: Measurement) -> dict[str, Any]:
-    """Describe a measured evidence."""
+    """Describe a measurement of the evidence."""
     names = "value one_labelling stderr ess verdict method seconds details notes used_classes=used"
     return described(measured, names)
 
 
 def sandwich_document(bounds: Sandwich) -> dict[str, Any]:
-    """Describe bounds from both sides."""
+    """Describe lower and upper bounds of the evidence."""
     return described(bounds, "lower lower_stderr upper upper_stderr gap steps chains seconds")
 
 
@@ -160,7 +160,7 @@ def candidate_document(candidate: Candidate) -> dict[str, Any]:
 
 
 def certainty_document(certainty: Certainty) -> dict[str, Any]:
-    """Describe how probable each candidate is, and how sure that is."""
+    """Describe the posterior probabilities of the candidates and their errors."""
     best, labels = certainty.choice, certainty.values
     against_best = {} if best is None else {str(k): certainty.bayes_factor(k, best) for k in labels}
     return {
@@ -207,7 +207,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
 
 
 def _range(selection: Selection) -> dict[str, Any] | None:
-    """Say whether the answer is at the edge of what was tried, and how probable more are."""
+    """Describe whether the answer is at the edge of the range, and the mass beyond it."""
     if not all(c.proposal.sizes for c in selection.candidates):
         return None
     prior = selection.named_prior
@@ -219,7 +219,7 @@ def _range(selection: Selection) -> dict[str, Any] | None:
 
 
 def _averaged(selection: Selection) -> list[dict[str, float]] | None:
-    """Describe the priors that the answer averages over; None: there is one only."""
+    """Describe the priors of the model average; None if there is only one."""
     grid = selection.grid
     if grid is None or not grid.averages:
         return None
@@ -228,7 +228,7 @@ def _averaged(selection: Selection) -> list[dict[str, float]] | None:
 
 
 def _tests(selection: Selection) -> list[dict[str, Any]]:
-    """Describe the tests of each number of states against one less."""
+    """Describe the bootstrap tests of k states against k − 1."""
     names = "statistic p_value stderr exceeding asked draws=replicates.size stopped_early=stopped"
     return [
         {"states": k, "against": k - 1, **described(test, names)}
@@ -293,7 +293,7 @@ def stack_document(found: Stack) -> dict[str, Any]:
 
 
 def imputation_document(found: Imputation) -> dict[str, Any]:
-    """Describe how missing values were imputed; the rows themselves go to the output file."""
+    """Describe an imputation; the output file has the rows."""
     pool = found.pool
     return {
         "holes": found.holes,
@@ -306,7 +306,7 @@ def imputation_document(found: Imputation) -> dict[str, Any]:
 
 
 def hidden_document(found: HiddenFound) -> dict[str, Any]:
-    """Describe a graph with the hidden variables that were found, if any."""
+    """Describe a graph with its hidden variables, if any."""
     averaged = found.averaged if found.factor is not None else None
     by_prior = zip(averaged.pairs, averaged.log_evidence, strict=True) if averaged else ()
     return {
@@ -331,7 +331,7 @@ def parents_document(network: Network) -> dict[str, list[str]]:
 
 
 def edges_document(sure: EdgeCertainty) -> dict[str, Any]:
-    """Describe how sure each edge is: every pair of variables, the likelier parent first."""
+    """Describe edge probabilities for each pair of variables, the likelier parent first."""
     pairs = [asdict(pair) for pair in sure.pairs()]
     return {**described(sure, "by draws chains flags"), "pairs": pairs}
 

@@ -1,4 +1,4 @@
-"""What describes a fit or answers a query as JSON documents: intervals, tests, rows, groups."""
+"""JSON documents of intervals, tests, query answers, row assignments and group comparisons."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def intervals_document(intervals: Intervals) -> dict[str, Any]:
 
 
 def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
-    """Intervals of the states of a variable, or of the summaries of a number, by their titles."""
+    """Return the intervals of a variable's categories, or of a number's summaries by title."""
     if v.family.tabular:
         return {"states": list(v.labels), **_lists(intervals.table(v.name))}
     return {title: _lists(summary) for title, summary in intervals.told(v.name).items()}
@@ -58,7 +58,7 @@ def _lists(interval: Interval) -> dict[str, Any]:
 
 
 def forecast_document(forecast: Forecast) -> dict[str, Any]:
-    """Describe what work would take."""
+    """Describe the forecast time and memory of a run."""
     return {
         "dry_run": True,
         **described(
@@ -80,7 +80,7 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
 
 
 def classification_document(classification: Classification) -> dict[str, Any]:
-    """Describe how well rows are classified by one hidden variable."""
+    """Describe the classification of rows by one hidden variable."""
     return described(
         classification,
         """states entropy_r2 given classification_error=error expected=sizes
@@ -147,7 +147,7 @@ def missing_document(comparison: MissingComparison) -> dict[str, Any]:
 
 
 def assignment_document(assignment: Assignment) -> dict[str, Any]:
-    """Describe an assignment; the rows themselves go to the output file."""
+    """Describe an assignment; the output file has the rows."""
 
     def sizes(v: Assigned) -> dict[str, int]:
         return {name: int((v.best[v.missing] == k).sum()) for k, name in enumerate(v.states)}
@@ -164,12 +164,12 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
 
 
 def unusual_document(unusual: Unusual) -> dict[str, Any]:
-    """Say how many rows are unusual, and what to know of that."""
+    """Return the number of unusual rows, with a note if there is one."""
     return {"unusual": unusual.rare, **({"note": unusual.note} if unusual.note else {})}
 
 
 def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:
-    """Describe the joint distribution of some variables, or what is expected of a number."""
+    """Describe the joint distribution of some variables, or the moments of a number."""
     given = {**answer.known.document(), "log_probability_of_given": answer.log_known}
     if isinstance(answer, NumberAnswer):
         moments = zip(answer.titles, (answer.mean, answer.spread), strict=True)
@@ -195,7 +195,7 @@ def separations_document(found: Separations) -> dict[str, Any]:
 
 
 def effects_document(found: DirectEffects) -> dict[str, Any]:
-    """Describe direct effects: what was tried, and what was kept."""
+    """Describe direct effects: the trials and the edges kept."""
     return {
         **described(found, "pairs kept=edges log_likelihood_without=base.fit.log_lik"),
         "trials": [trial_document(trial) for trial in found.trials],
@@ -204,7 +204,7 @@ def effects_document(found: DirectEffects) -> dict[str, Any]:
 
 
 def trial_document(trial: Trial, gain: float | None = None) -> dict[str, Any]:
-    """Describe an edge that was tried; its log Bayes factor may be known better."""
+    """Describe the trial of an edge; `gain` replaces its approximate log Bayes factor."""
     return {
         **described(trial, "edge step adds kept change_of_bic needs=price"),
         "log_bayes_factor": trial.gain if gain is None else gain,
@@ -218,7 +218,7 @@ def ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
 
 
 def group_document(found: GroupComparison) -> dict[str, Any]:
-    """Describe how far classes are the same in all groups."""
+    """Describe the comparison of classes between groups."""
     alignment = found.alignment
     return {
         **described(found, "group groups cases flags answer=level free_items=free"),
@@ -271,7 +271,7 @@ def _level(found: GroupComparison, level: Level) -> dict[str, Any]:
 
 
 def regression_document(found: ClassRegression) -> dict[str, Any]:
-    """Describe classes and what predicts them."""
+    """Describe a latent class regression."""
     fit = found.fit
     return {
         **described(found, "dimension criteria flags log_likelihood=log_lik"),
@@ -295,7 +295,7 @@ def regression_document(found: ClassRegression) -> dict[str, Any]:
 
 
 def coefficients_document(found: Coefficients) -> dict[str, Any]:
-    """Describe log odds."""
+    """Describe the coefficients of a latent class regression."""
     low, high = found.interval
     return {
         **described(
@@ -311,12 +311,12 @@ def coefficients_document(found: Coefficients) -> dict[str, Any]:
 
 
 def wald_document(test: WaldTest) -> dict[str, Any]:
-    """Describe a test."""
+    """Describe a Wald test."""
     return {**test._asdict(), "why": test.why or None}
 
 
 def three_step_document(found: ThreeStep) -> dict[str, Any]:
-    """Describe the classes of a third step, and their outcomes and covariates."""
+    """Describe the classes, outcomes and covariates of a three-step analysis."""
     return {
         **described(
             found,

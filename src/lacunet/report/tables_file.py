@@ -1,4 +1,4 @@
-"""Results as files: tables (in Word by python-docx), and selections as folders."""
+"""Files of results: tables as text or Word documents, selections as folders."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,18 +23,18 @@ from lacunet.selection.candidates import Selection
 from lacunet.tabular import Grid, Printable, Shown
 from lacunet.tabular.export import csv_table
 
-UPRIGHT = 6  # columns that a page holds upright; more of them are read across
+UPRIGHT = 6  # most columns of a table in portrait orientation
 TEXT, NOTE = 9, 8  # points
-THICK, THIN = "8", "4"  # eighths of a point: rules above and below, and under the head
+THICK, THIN = "8", "4"  # eighths of a point: outer rules, and the rule under the head
 
 
 def door() -> Any:
-    """Give python-docx, or say what installs it."""
+    """Return the module docx, or raise an error that names the package to install."""
     return require("docx", extra="word", what="a Word document")
 
 
 def write_word(grids: Sequence[Grid], path: Path) -> None:
-    """Write tables with captions that Word numbers, three rules each, and their notes below."""
+    """Write a Word document of tables with numbered captions, three rules and notes."""
     document = door().Document()
     document.styles["Caption"].font.color.rgb = require("docx.shared").RGBColor(0, 0, 0)
     document.core_properties.title = harmless(grids[0].title)
@@ -59,7 +59,7 @@ def write_word(grids: Sequence[Grid], path: Path) -> None:
 
 
 def _caption(document: Any, grid: Grid) -> None:
-    """Write the title; that of a table begins with a number that Word keeps in order."""
+    """Write the caption of a table, with a number field that Word updates."""
     paragraph = document.add_paragraph(style="Caption")
     paragraph.paragraph_format.keep_with_next = True
     if grid.header:
@@ -78,7 +78,7 @@ def _table(document: Any, grid: Grid) -> None:
     rules = _element("w:tblBorders")
     rules.append(_rule("top", THICK))
     rules.append(_rule("bottom", THICK))
-    # Word wants the properties of a table in an order of its own: rules come after the width.
+    # The schema of Word fixes the order of table properties: borders follow the width.
     width = table._tbl.tblPr.find(require("docx.oxml.ns").qn("w:tblW"))  # noqa: SLF001
     width.addnext(rules)
     for r, line in enumerate((grid.header, *grid.rows)):
@@ -92,7 +92,7 @@ def _table(document: Any, grid: Grid) -> None:
                 under = _element("w:tcBorders")
                 under.append(_rule("bottom", THIN))
                 cell._tc.get_or_add_tcPr().append(under)  # noqa: SLF001
-    # A table of several pages has its head on each.
+    # Repeat the head on each page.
     table.rows[0]._tr.get_or_add_trPr().append(_element("w:tblHeader"))  # noqa: SLF001
 
 
@@ -124,21 +124,21 @@ TEXTS: dict[str, Callable[[Printable], str]] = {
 
 
 def check_tables(target: StrPath) -> None:
-    """Say now, before the work, why tables could not be written."""
+    """Raise an error before the computation if tables cannot be written."""
     if _ending(target) == WORD:
         door()
     check_file(target)
 
 
 def write_tables(result: Printable, path: StrPath) -> Path:
-    """Write the tables of any result to a file.
+    """Write the tables of a result to a file.
 
     Parameters
     ----------
     result
-        What `paper_tables` gave, or any other result that prints.
+        The result of `paper_tables`, or any other result that prints.
     path
-        The file: `.csv` (numbers with all their digits), `.md` (Markdown), `.tex` (LaTeX, package
+        Path with extension `.csv` (full precision), `.md` (Markdown), `.tex` (LaTeX, package
         booktabs), `.html`, or `.docx` (Word; needs `pip install 'lacunet[word]'`).
     """
     if not isinstance(result, Printable):
@@ -167,12 +167,12 @@ def _ending(target: StrPath) -> str:
 FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")
 
 
-# Names of what is written in the folder, as patterns.
+# Patterns of the files of a saved selection.
 WRITTEN = ("candidates.csv", "selection.txt", "selection.json", "model-*.json")
 
 
 def check_selection_folder(folder: StrPath) -> None:
-    """Say now, before the work, why a selection could not be saved there."""
+    """Raise an error before the computation if a selection cannot be saved to the folder."""
     check_folder(folder)
     for path in _there(folder):
         check_file(path)
@@ -194,12 +194,12 @@ def save_selection(selection: Selection, folder: StrPath) -> Path:
 
 
 def _there(folder: StrPath) -> list[Path]:
-    """Give what is in a folder already under the names that are written."""
+    """Return the existing files that saving would overwrite."""
     return [path for pattern in WRITTEN for path in Path(folder).glob(pattern)]
 
 
 def _candidates(document: dict[str, Any]) -> str:
-    """One line per candidate, with all digits; a cell without a value is empty."""
+    """Write CSV with a row for each candidate; missing values are empty cells."""
     names = list(dict.fromkeys(name for c in document["candidates"] for name in c["scores"]))
     by = document["headline"]
     first = "states" if isinstance(document["candidates"][0]["label"], int) else "network"

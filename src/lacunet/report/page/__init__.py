@@ -1,4 +1,8 @@
-"""One self-contained page: the content of each section, and templates that show it."""
+"""The HTML report: one self-contained page about a selection or about one network.
+
+`selection_page` and `network_page` collect the content, the `*_view` modules compute its sections,
+and `render` fills the templates. Start at `write_report` and `write_network_report`.
+"""
 
 from lacunet.report.page.network_page import NetworkAnswer, write_network_report
 from lacunet.report.page.render import check_page, check_report

@@ -1,4 +1,4 @@
-"""Every flag in plain words: what it means, and what to do about it."""
+"""Explanations of all warnings: meaning and recommended action."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from lacunet.selection.grids import TITLES
 
 @dataclass(frozen=True)
 class Meaning:
-    """What some kinds of flags mean."""
+    """The explanation that some kinds of flags share."""
 
     kinds: tuple[Kind, ...]
     title: str
     words: str
-    serious: bool = False  # whether numbers must not be trusted because of it
+    serious: bool = False  # whether it invalidates numbers
 
 
-# Kinds of flags; a title, after "!" where it is serious; what it means, and what to do about it.
+# Each entry: kinds of flags; title ("! " marks serious ones); meaning and recommended action.
 CATALOGUE = """
 NOT_CONVERGED
 ! Learning stopped before it reached a maximum
@@ -198,13 +198,13 @@ OTHER = Meaning((), "Also worth knowing", "")
 
 
 def warnings(selection: Selection) -> list[dict[str, Any]]:
-    """Every flag of every candidate and score, by meaning; what concerns the answer comes first."""
+    """Group all flags of a selection by meaning; those of the chosen candidate come first."""
     found: dict[Meaning, dict[str, Any]] = {}
     for where, flag, chosen in _cases(selection):
         own = meaning(flag)
         warned = found.setdefault(own, {"meaning": own, "cases": [], "chosen": False})
         warned["cases"].append((where, flag))
-        warned["chosen"] |= chosen  # whether the chosen candidate has it
+        warned["chosen"] |= chosen
     return sorted(
         found.values(),
         key=lambda w: (not w["chosen"], not w["meaning"].serious, w["meaning"] is OTHER),
@@ -212,7 +212,7 @@ def warnings(selection: Selection) -> list[dict[str, Any]]:
 
 
 def meaning(flag: Flag) -> Meaning:
-    """Find what a flag means.
+    """Return the explanation of a flag.
 
     >>> meaning(Flag(Kind.EMPTY_CLASS, ("class", "4"), {"cases": 0.1})).title
     'A class that nobody is in'
@@ -221,7 +221,7 @@ def meaning(flag: Flag) -> Meaning:
 
 
 def _cases(selection: Selection) -> Iterator[tuple[str, Flag, bool]]:
-    """Where each flag was raised, and whether it is about the chosen candidate."""
+    """Yield each flag with its origin, and whether it belongs to the chosen candidate."""
     for c in selection.candidates:
         chosen = c.label == selection.label
         yield from ((c.title, flag, chosen) for flag in c.flags)

@@ -1,7 +1,7 @@
-"""A chart of the evidence as SVG: a curve for each score over the candidates.
+"""SVG charts of the evidence: a curve for each score over the candidates.
 
-Numbers of states run from left to right; candidates with names stand below each other. Each chart
-is drawn for a wide and for a narrow screen: one that is only scaled cannot be read on a phone.
+Numbers of states run from left to right; named candidates are listed from top to bottom. Each chart
+has a wide and a narrow version, because a scaled-down chart is illegible on a phone.
 """
 
 import math
@@ -12,13 +12,14 @@ from lacunet.charts.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series,
 from lacunet.data.discover import shorten
 from lacunet.report.page.render import label, mark, tag
 
-LEAST_REACH = 10.0  # nats below the answer that the near view shows at least,
-BEST = 4  # or as many as these candidates need, or half of them if that is less,
-FURTHER = 2.0  # and so many times that for the choices of other scores
+# The near view reaches 10 nats below the best value, or down to the fourth-best candidate if lower.
+LEAST_REACH = 10.0
+BEST = 4  # at most half of the candidates
+FURTHER = 2.0  # reach for the choices of other scores, as a multiple
 PADDING = 0.06  # of the span, above and below
-WORTH_ZOOMING = 2.0  # the near view is drawn where the whole one is so many times as high
-KEY = 3.6  # radius of a mark in the legend
-ROOMY = 500.0  # width from which a chart is for a wide screen, in pixels
+WORTH_ZOOMING = 2.0  # least ratio of the whole range to the near one
+KEY = 3.6  # radius of a marker in the legend
+ROOMY = 500.0  # least width of a chart for wide screens, in pixels
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,21 @@ class Frame:
     high: float
 
     def beyond(self, value: float) -> int:
-        """Whether a value is below (−1) or above (1) the range."""
+        """Return −1 for a value below the range, 1 for one above it, 0 within."""
         return (value > self.high) - (value < self.low)
 
 
 def whole(series: Sequence[Series]) -> Frame | None:
-    """Everything; nothing, if no score has a value."""
+    """Return the range of all values; None if no score has a value."""
     values = [v for s in series for v in s.known]
     return _padded(min(values), max(values)) if values else None
 
 
 def near(series: Sequence[Series]) -> Frame | None:
-    """What is near to the answer; nothing, if that is nearly everything.
+    """Return the range near the answer; None if that is nearly the whole range.
 
-    That is the best few candidates of the score that the answer goes by, and the best one of every
-    other score that is not too far away. What is further is marked at the edge of the chart.
+    It covers the best few candidates by the main score, and the best candidate of each other score
+    unless that is far away. Markers at the edge of the chart show values beyond the range.
     """
     everything = whole(series)
     main = sorted(next((s.known for s in series if s.main), []), reverse=True)
@@ -64,12 +65,12 @@ def _padded(low: float, high: float) -> Frame:
 
 
 def dash(look: Look) -> str | None:
-    """Give the dashes of a line, as SVG writes them."""
+    """Return the dash pattern of a line as an SVG attribute."""
     return " ".join(map(str, look.dash)) or None
 
 
 def key(look: Look, *, marked: bool = True) -> str:
-    """Draw a curve small, for the legend."""
+    """Draw the legend key of a curve."""
     line = tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=dash(look))
     point = [mark(look.corners, 13.0, 7.0, KEY, class_="mark")] if marked else []
     box = {"viewBox": "0 0 26 14", "width": 26, "height": 14}
@@ -78,7 +79,7 @@ def key(look: Look, *, marked: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis of the values: from which pixel to which it runs, and whether it stands upright."""
+    """The value axis: its range, its first and last pixel, and its orientation."""
 
     frame: Frame
     start: float
@@ -86,20 +87,20 @@ class Axis:
     upright: bool
 
     def at(self, value: float) -> float:
-        """Where a value is."""
+        """Return the pixel of a value."""
         share = (value - self.frame.low) / (self.frame.high - self.frame.low)
         return self.start + share * (self.end - self.start)
 
     def within(self, value: float) -> float:
-        """Where the value in the range is that is nearest to another."""
+        """Return the pixel of a value clipped to the range."""
         return self.at(min(max(value, self.frame.low), self.frame.high))
 
     def xy(self, along: float, across: float) -> tuple[float, float]:
-        """The point that is so far along the axis, and so far across."""
+        """Return the (x, y) of a point from its coordinates along and across the axis."""
         return (across, along) if self.upright else (along, across)
 
     def marks(self, series: Series, place: Callable[[int], float]) -> list[str]:
-        """Draw the values of a score, each across the axis where its candidate has its place."""
+        """Draw the markers and error bars of a score; `place` gives the position of a candidate."""
         parts = []
         for c, (value, error) in enumerate(zip(series.values, series.errors, strict=True)):
             if math.isnan(value):
@@ -118,7 +119,7 @@ class Axis:
         return parts
 
     def _pointer(self, edge: float, across: float, out: int) -> str:
-        """Draw a small triangle at the edge of the chart that points out of it."""
+        """Draw a small triangle at the edge of the chart that points outwards."""
         way = f"h8l-4 {6 * out}" if self.upright else f"v8l{6 * out} -4"
         return tag("path", d=f"M{self._point(edge - 8 * out, across - 4)}{way}z")
 
@@ -135,30 +136,30 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn, and how wide."""
+    """The content and the width of a chart."""
 
     labels: tuple[str, ...]  # of the candidates
-    tips: tuple[str, ...]  # what to say of each: lines, with a tab between name and value
+    tips: tuple[str, ...]  # their tooltips: lines, with a tab between name and value
     series: tuple[Series, ...]
     frame: Frame
     width: float
-    description: str  # for people who cannot see it
-    unit: str  # what labels are numbers of
+    description: str  # alternative text
+    unit: str  # unit of numeric labels
 
     def failures(self) -> list[tuple[int, int]]:
-        """Give the candidates of which scores failed, and how many."""
+        """Return the candidates with failed scores, and the numbers of these."""
         failed = (sum(s.failed(c) for s in self.series) for c in range(len(self.labels)))
         return [(c, n) for c, n in enumerate(failed) if n]
 
     def groups(self, draw: Callable[[Series], Sequence[str]]) -> list[str]:
-        """Draw each series, all that belongs to it together, so that it can be switched off."""
+        """Draw each series as one SVG group, so that the legend can hide it."""
         kinds = [f"series s{s.look.colour}{' main' if s.main else ''}" for s in self.series]
         return [
             tag("g", *draw(s), class_=kinds[i], data_series=i) for i, s in enumerate(self.series)
         ]
 
     def bands(self, corner: Callable[[int], tuple[float, float]], wide: float, high: float) -> str:
-        """Draw what the pointer touches to show the tip of a candidate, in front of everything."""
+        """Draw the invisible areas that show the tooltips of the candidates, above all else."""
         size = {"width": wide, "height": high, "class_": "band"}
         corners = map(corner, range(len(self.tips)))
         return "".join(
@@ -167,20 +168,20 @@ class Chart:
         )
 
     def svg(self, parts: Sequence[str], height: float) -> str:
-        """Put everything together."""
+        """Assemble the SVG element."""
         about = {"role": "img", "aria_label": self.description}
         box = f"0 0 {self.width:.0f} {height:.0f}"
         return tag("svg", *parts, class_="chart", viewBox=box, **about)
 
 
 RIGHT, TOP = 14.0, 34.0
-BELOW = 46.0  # for what stands under the axis
-CLOSE_TOGETHER = 26.0  # least room for the number of a candidate
-DIGIT = 7.0  # likely width of a digit
+BELOW = 46.0  # room for labels under the axis
+CLOSE_TOGETHER = 26.0  # least distance of two labels
+DIGIT = 7.0  # approximate width of a digit
 
 
 def draw_lines(chart: Chart) -> str:
-    """Draw curves over numbers of states."""
+    """Draw the scores as curves over numbers of states."""
     levels = ticks(chart.frame.low, chart.frame.high)
     left = 16.0 + DIGIT * max(map(len, tick_labels(levels)))
     right = chart.width - RIGHT
@@ -214,7 +215,7 @@ def draw_lines(chart: Chart) -> str:
 
 
 def _line(series: Series, axis: Axis, x: Callable[[int], float], inside: tuple[float, ...]) -> str:
-    """Draw the line, cut off where the frame ends; a score that failed leaves a gap."""
+    """Draw the curve of a score, clipped to the frame; failed values leave gaps."""
     pieces: list[list[str]] = [[]]
     for c, value in enumerate(series.values):
         if math.isnan(value):
@@ -231,13 +232,13 @@ def _line(series: Series, axis: Axis, x: Callable[[int], float], inside: tuple[f
 
 
 LEFT, ROWS_RIGHT, ROWS_TOP, STEP = 14.0, 18.0, 8.0, 44.0
-DOWN = 6.0  # from the middle of a row to its line: its name stands above
-LETTER = 6.8  # likely width of a letter
-FEW = 4  # numbers on the axis for a narrow screen
+DOWN = 6.0  # from the middle of a row to its line, below the name
+LETTER = 6.8  # approximate width of a letter
+FEW = 4  # most ticks on a narrow screen
 
 
 def draw_rows(chart: Chart) -> str:
-    """Draw a line for each candidate that has a name, with the mark of every score on it."""
+    """Draw a row for each named candidate, with a marker for every score."""
     axis = Axis(chart.frame, LEFT, chart.width - ROWS_RIGHT, upright=False)
     bottom = ROWS_TOP + STEP * len(chart.labels)
     most = (chart.frame.low, chart.frame.high, *(() if chart.width > ROOMY else (FEW,)))

@@ -1,4 +1,4 @@
-"""The evidence of every candidate: the chart, all numbers, and the probabilities that follow."""
+"""The evidence of every candidate: chart, table of scores, and posterior probabilities."""
 
 import math
 from collections import Counter
@@ -16,12 +16,12 @@ from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0
 FAILED, OPEN = "failed", "not measured"
-EVERY = "†"  # marks scores that count every labelling already
-DRAWN = 4000  # marks that charts may have: a page must stay small
+EVERY = "†"  # marks scores that count every labelling
+DRAWN = 4000  # most markers of all charts, to limit the size of a page
 
 
 def series(selection: Selection) -> tuple[Series, ...]:
-    """One curve for each score that every candidate has; that of the answer first."""
+    """Return a curve for each score common to all candidates; the main score comes first."""
     names = ranked(selection)
     curves = zip(score_series(selection, names), names, strict=True)
     return tuple(replace(curve, title=_marked(selection, name)) for curve, name in curves)
@@ -38,7 +38,7 @@ def _marked(selection: Selection, name: str) -> str:
 
 
 def views(selection: Selection, curves: tuple[Series, ...]) -> list[tuple[str, str, str]]:
-    """Draw the evidence near the best candidates, then all of it: title, wide and narrow chart."""
+    """Draw the near view and the whole range; each has a title, a wide and a narrow chart."""
     frames = {"Near the best": near(curves), "Everything": whole(curves)}
     drawn = {title: frame for title, frame in frames.items() if frame is not None}
     if len(drawn) > 1 and len(curves) * len(selection.candidates) * 4 > DRAWN:
@@ -55,7 +55,7 @@ def views(selection: Selection, curves: tuple[Series, ...]) -> list[tuple[str, s
 
 
 def _description(selection: Selection, curves: Sequence[Series]) -> str:
-    """Say what the chart shows; the table below it has every number."""
+    """Describe the chart, as its alternative text."""
     main = next(s for s in curves if s.main)
     what = f"Log evidence of {count(len(selection.candidates), 'candidate')} by {main.title}"
     each = zip(selection.candidates, main.values, strict=True)
@@ -65,7 +65,7 @@ def _description(selection: Selection, curves: Sequence[Series]) -> str:
 
 
 def _tip(c: Candidate, curves: Sequence[Series], i: int) -> str:
-    """What is shown of a candidate under the pointer: a title, then a line for each score."""
+    """Return the tooltip of a candidate: a title, then a line for each score."""
     ordered = sorted(curves, key=lambda s: math.inf if math.isnan(s.values[i]) else -s.values[i])
     lines = [
         f"{s.title}\t{OPEN if i in s.left_out else _with_error(s.values[i], s.errors[i])}"
@@ -81,7 +81,7 @@ def _with_error(value: float, error: float | None) -> str:
 
 
 def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
-    """What must be known to read the chart."""
+    """Return the notes that explain the chart."""
     notes = ["Touch or point at a candidate for its values."]
     if any(e for s in curves for e in s.errors):
         notes.append("Error bars are one standard error, where a value was sampled.")
@@ -99,13 +99,13 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
 
 
 def score_names(selection: Selection) -> list[str]:
-    """Scores that any candidate has: those that all have, then the others."""
+    """Name the scores of all candidates, then those of some."""
     some = (name for c in selection.candidates for name in c.scores)
     return list(dict.fromkeys([*(s.name for s in selection.scores), *some]))
 
 
 def number_rows(selection: Selection) -> list[LabelledRow]:
-    """Every number of every candidate: its size, its fit, its scores."""
+    """Return the table of candidates: dimension, log likelihood, scores."""
     names = score_names(selection)
     return [
         LabelledRow(
@@ -135,7 +135,7 @@ def _failed(evidence: Evidence) -> Cell:
 
 
 def posterior_bars(selection: Selection) -> tuple[list[str], list[LabelledRow]]:
-    """Heads, and for each candidate its probability by every way to count labellings."""
+    """Return column heads, and the probability of each candidate by each count of labellings."""
     chances, stderr = posteriors(selection), selection.certainty.stderr
     alone = len(selection.candidates) == 1
     rows = []
@@ -149,7 +149,7 @@ def posterior_bars(selection: Selection) -> tuple[list[str], list[LabelledRow]]:
 
 
 def factors(selection: Selection) -> list[str]:
-    """The Bayes factor of each candidate against the answer, in words; none if there is none."""
+    """Describe the log Bayes factor of each candidate against the answer, if there is one."""
     best = selection.label
     if best is None:
         return []
@@ -157,7 +157,7 @@ def factors(selection: Selection) -> list[str]:
 
 
 def posterior_matrix(selection: Selection) -> list[LabelledRow]:
-    """How probable every score makes every candidate."""
+    """Return the posterior probability of each candidate by each score."""
     return [
         LabelledRow(
             _marked(selection, name), tuple(_chances(selection, name)), name == selection.headline
@@ -179,7 +179,7 @@ def _chances(selection: Selection, name: str) -> Iterator[Cell]:
 
 
 def agreement(selection: Selection) -> str:
-    """Say in words whether the scores agree."""
+    """Describe whether the scores agree."""
     chosen = {n: k for n, k in selection.chosen.items() if k is not None}
     if len(chosen) < 2 or selection.label is None:
         return ""
@@ -189,14 +189,14 @@ def agreement(selection: Selection) -> str:
     if agree == len(chosen):
         return f"All {len(chosen)} scores choose {title[selection.label]}."
     others = []
-    for k, number in votes.most_common():  # all of them: a reader looks for the missing score
+    for k, number in votes.most_common():
         mine = [TITLES[n] for n, choice in chosen.items() if choice == k]
         others.append(f"{title[k]} by {listed(mine, number)}")
     return f"{agree} of {len(chosen)} scores choose {title[selection.label]}; {'; '.join(others)}."
 
 
 def runner_up(selection: Selection) -> tuple[Candidate, Factor] | None:
-    """The candidate next to the best, and how much more probable the data make the best."""
+    """Return the second-best candidate, and the log Bayes factor of the best against it."""
     ranking = selection.certainty.ranking
     if len(ranking) < 2:
         return None

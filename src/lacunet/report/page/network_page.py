@@ -1,4 +1,4 @@
-"""The page about one network: the answer, a picture, tables of results, missing data."""
+"""The report on one network: the answer, a drawing, tables of results, missing data."""
 
 import math
 import os
@@ -46,23 +46,23 @@ from lacunet.summaries.intervals import Intervals
 from lacunet.summaries.profiles import item_table
 from lacunet.tabular import Grid, Printable, probability
 
-Parts = Sequence[tuple[str, Sequence[Grid]]]  # titles, and tables
-Tile = tuple[str, str, str]  # a number beside the answer: what it is, the number, a remark
+Parts = Sequence[tuple[str, Sequence[Grid]]]  # (title, tables) of each section
+Tile = tuple[str, str, str]  # a number beside the answer: name, value, remark
 
 
 @dataclass(frozen=True)
 class NetworkAnswer:
-    """One network that is the answer to a question about data."""
+    """A network as the answer to a question about data: the content of a page."""
 
     question: str
     answer: str
     model: Model
     table: Table
     parts: Parts  # the results
-    call: str  # how to do it again in Python
+    call: str  # the equivalent Python call
     settings: Settings
     certainty: Certainty | None = None  # probabilities of edges
-    compelled: Collection[tuple[str, str]] | None = None  # those that cannot be turned round
+    compelled: Collection[tuple[str, str]] | None = None  # edges with a determined direction
     groups: View | None = None  # profiles of classes in groups
     leads: Sequence[str] = ()  # warnings, below the answer
 
@@ -74,7 +74,7 @@ def _call(function: str, arguments: str, settings: Settings) -> str:
 def learned_answer(
     found: Learned, table: Table, settings: Settings, sure: EdgeCertainty | None = None
 ) -> NetworkAnswer:
-    """Say what was learned, by families, and how sure its edges are, if that is known."""
+    """Report a learned structure by families, with edge probabilities if given."""
     edges = count(sum(map(len, found.network.parents)), "edge")
     variables = count(len(found.network.variables), "variable")
     least = "" if found.complete else "of at least "
@@ -93,7 +93,7 @@ def learned_answer(
 
 
 def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
-    """Say which hidden variables join the columns."""
+    """Report the hidden variables of a latent tree."""
     return NetworkAnswer(
         f"Which latent {'class model' if found.shape == 'naive' else found.shape}?",
         f"Hidden: {_with_states(found.hidden)}; log evidence about {nats(found.log_evidence)}",
@@ -112,7 +112,7 @@ def _with_states(hidden: Mapping[str, int]) -> str:
 def hidden_answer(
     found: HiddenFound, table: Table, settings: Settings, most: int = MOST
 ) -> NetworkAnswer:
-    """Say which hidden variables a graph has, if any, and by how much it is better with them."""
+    """Report the hidden variables of a graph, if any, and the gain in log evidence."""
     what = f"Yes: {_with_states(found.hidden)}" if found.hidden else "No"
     return NetworkAnswer(
         "Are there hidden variables?",
@@ -128,7 +128,7 @@ def hidden_answer(
 def fitted_answer(
     fit: Fit, table: Table, settings: Settings, others: Mapping[str, Sequence[Grid]]
 ) -> NetworkAnswer:
-    """Say what was fitted, and what else is known of it, by titles."""
+    """Report a fit and other results about it, by title."""
     network = fit.model.network
     hidden = [f"{v.name} ({len(v.states)})" for v in network.variables if v.hidden]
     question, argument = "What does the fitted network look like?", "network=..."
@@ -138,7 +138,7 @@ def fitted_answer(
     if (classes := find_classes(network)) is not None:
         k = len(classes.variable.states)
         question, what, argument = "What do the classes look like?", counted(k, network), str(k)
-        grids = grids[:1]  # the page has their profiles already
+        grids = grids[:1]  # the page shows the profiles
     return NetworkAnswer(
         question,
         f"{what}; log likelihood {nats(fit.log_lik)}",
@@ -156,7 +156,7 @@ def groups_answer(
     others: Mapping[str, Sequence[Grid]],
     precise: Intervals | None = None,
 ) -> NetworkAnswer:
-    """Say how far classes are the same in all groups; the network is that of the answer."""
+    """Report the comparison of classes between groups; the network is that of the chosen model."""
     first, models, *rest = found.grids()
     classes = len(found.sizes(found.level).T)
     parts = {
@@ -180,7 +180,7 @@ def groups_answer(
 def regression_answer(
     found: ClassRegression, settings: Settings, others: Mapping[str, Sequence[Grid]]
 ) -> NetworkAnswer:
-    """Say how covariates predict classes; the network is that of the items."""
+    """Report how covariates predict classes; the network is that of the items."""
     fit, *rest = found.grids()
     covariates = list(found.design.names)
     return NetworkAnswer(
@@ -188,14 +188,14 @@ def regression_answer(
         f"{found.brief()}; log likelihood {nats(found.log_lik)}",
         found.model,
         found.table,
-        [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # the last are the profiles
+        [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # rest[-1]: the profiles
         _call("fit", f"{found.fit.given.states}, covariates={covariates}, ", settings),
         settings,
     )
 
 
 def on_a_page(found: Printable) -> Sequence[Grid]:
-    """Give its tables; of intervals of classes that of items by class first, which is short."""
+    """Return the tables of a result; intervals of a class model begin with items by class."""
     if isinstance(found, Intervals) and find_classes(found.model.network) is not None:
         (items,), every = item_table(found).grids(), found.grids()
         return [replace(items, notes=items.notes[:1]), *every]
@@ -205,7 +205,7 @@ def on_a_page(found: Printable) -> Sequence[Grid]:
 def write_network_report(
     found: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
-    """Write one self-contained page about a network."""
+    """Write a self-contained HTML page about a network."""
     check_report(target)
     check_not_read(target, found.table.source)
     return write_page("network.html.j2", _content(found), target, command)
@@ -215,7 +215,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
     model, table = found.model, found.table
     network = model.network
     classes = find_classes(network) is not None
-    # Profiles of classes, and of hidden variables with numbers below them; tables say the rest.
+    # Profiles of classes, and of hidden variables with numeric children; tables show the rest.
     hidden = hidden_views(model)[0] if classes or not network.layout.tabular else []
     tables, left_out = table_grids(model)
     return {
@@ -257,7 +257,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
 
 
 def data_tiles(table: Table) -> list[Tile]:
-    """Say how large the table is, and how much of it is missing."""
+    """Return the size of the table and its share of missing cells."""
     rows, columns = count(table.rows, "row"), count(len(table.columns), "column")
     data = ("data", rows, columns)
     if table.weights is not None:
@@ -265,22 +265,22 @@ def data_tiles(table: Table) -> list[Tile]:
     return [data, ("missing", percent(float(table.missing.mean())), "of the cells")]
 
 
-LARGEST, MOST_EDGES = 250, 600  # of a network that is drawn: more cannot be read
-SMALLEST = 10.2 / TEXT  # share of its size that a picture may shrink to: texts stay readable
-EDGE = 3  # pixels around everything
+LARGEST, MOST_EDGES = 250, 600  # most variables and edges of a legible drawing
+SMALLEST = 10.2 / TEXT  # smallest scale of a drawing with legible text
+EDGE = 3  # margin in pixels
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A network to show, or why there is none."""
+    """A drawing of a network, or the reason for its absence."""
 
-    words: str  # what to know of it
+    words: str  # caption
     svg: str = ""
-    width: int = 0  # pixels that it needs, at most
-    smallest: int = 0  # pixels that it needs, at least
+    width: int = 0  # natural width, in pixels
+    smallest: int = 0  # least legible width, in pixels
     hidden: bool = False  # whether it has hidden variables
     certain: bool = False  # whether edges have probabilities
-    turning: bool = False  # whether some edges may as well point the other way
+    turning: bool = False  # whether some edges are reversible
 
 
 def picture(
@@ -288,7 +288,7 @@ def picture(
     certainty: Certainty | None = None,
     compelled: Collection[tuple[str, str]] | None = None,
 ) -> Picture:
-    """Draw a network, if it can be drawn; edges that are not compelled are marked."""
+    """Draw a network, unless it is too large; mark the edges that are not compelled."""
     variables = len(model.network.variables)
     edges = sum(map(len, model.network.parents))
     about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
@@ -309,7 +309,7 @@ def picture(
 
 def _svg(model: Model, drawing: Drawing, about: str) -> str:
     names = [v.name for v in model.network.variables]
-    # Lines at the border are as broad as they are: some room for their outer halves.
+    # A margin, because half the width of a line at the border lies outside the box.
     box = f"{-EDGE} {-EDGE} {drawing.width + 2 * EDGE:.0f} {drawing.height + 2 * EDGE:.0f}"
     return tag(
         "svg",
@@ -324,7 +324,7 @@ def _svg(model: Model, drawing: Drawing, about: str) -> str:
 
 
 def _arrow(arrow: Arrow, names: Sequence[str]) -> str:
-    """Draw an edge; a broad line that is not seen makes it easy to point at."""
+    """Draw an edge; an invisible broad line makes it easy to point at."""
     curve = _path(arrow.curve)
     head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.head)
     width, opacity = edge_style(arrow.certainty)
@@ -366,7 +366,7 @@ def _box(model: Model, box: Box) -> str:
 
 
 def _path(curve: Curve) -> str:
-    """Write a curve: its start, then three points for each piece."""
+    """Write an SVG path: the start, then three points for each Bézier piece."""
     points = [f"{x:.1f} {y:.1f}" for x, y in curve]
     pieces = (f"C{' '.join(points[k : k + 3])}" for k in range(1, len(points), 3))
     return f"M{points[0]}{''.join(pieces)}"

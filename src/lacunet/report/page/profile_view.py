@@ -1,4 +1,4 @@
-"""Class profiles: answers, means and densities of numbers; what separates most comes first."""
+"""Class profiles: answers, means and densities; the variables that separate best come first."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,18 +24,18 @@ from lacunet.summaries.profiles import (
 )
 from lacunet.tabular import measured
 
-CELLS = 4000  # numbers that heat maps may have: a page must stay small
-STATES = 12  # answers of a variable that are shown; those that differ least are added up
-MOST = 60  # columns of numbers that are shown
+CELLS = 4000  # most cells of all heat maps of a page, to limit its size
+STATES = 12  # most categories shown of a variable; those that differ least are merged
+MOST = 60  # most numeric columns shown
 
 
 def hidden_views(model: Model) -> tuple[list[View], list[str]]:
-    """Give what to show of every hidden variable, and what could not be worked out."""
+    """Return the content for each hidden variable, and notes on failed computations."""
     views, notes = [], []
     for h in model.network.hidden:
         try:
             views.append(_view(model, profile(model, h)))
-        except LacunetError as error:  # nothing is seen here, so cliques can be larger than in EM
+        except LacunetError as error:  # without evidence, cliques can be larger than in EM
             notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
     return views, notes
 
@@ -52,7 +52,7 @@ def _view(model: Model, profiles: Profiles) -> View:
     names = [f"{profiles.name} {state}" for state in profiles.states]
 
     def power(information: float) -> float:
-        """The share of what could be known of the class."""
+        """Mutual information as a share of the entropy of the class."""
         return min(information / entropy, 1.0) if entropy > 0 else 0.0
 
     return {
@@ -81,14 +81,14 @@ def _view(model: Model, profiles: Profiles) -> View:
 
 
 def _within(profiles: Profiles, budget: int) -> list[Answers]:
-    """Give as many variables as there may be cells, one at least."""
+    """Return as many variables as the budget of cells allows, at least one."""
     sizes = [(len(profiles.states) + 1) * min(len(a.states), STATES) for a in profiles.answers]
     fitting = int(np.sum(np.cumsum(sizes) <= budget))
     return [_shortened(a) for a in profiles.answers[: max(1, fitting)]]
 
 
 def _shortened(a: Answers) -> Answers:
-    """Add up the answers that differ least between the classes, where there are very many."""
+    """Merge the categories that differ least between the classes, if there are too many."""
     if len(a.states) <= STATES:
         return a
     difference = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
@@ -104,7 +104,7 @@ def _shortened(a: Answers) -> Answers:
 
 
 def _variable(a: Answers, profiles: Profiles) -> dict[str, Any]:
-    """Give the rows of the heat map, and the segments of the bars."""
+    """Return the rows of the heat map and the segments of the bars."""
     last = max(len(a.states) - 1, 1)
     shades = [0.12 + 0.8 * k / last for k in range(len(a.states))]  # from light to dark
     everybody = np.vstack([a.given, a.overall])
@@ -118,13 +118,13 @@ def _variable(a: Answers, profiles: Profiles) -> dict[str, Any]:
     }
 
 
-WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart of densities, in pixels
-FEW = 4  # numbers on its axis
-WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair
+WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a density chart, in pixels
+FEW = 4  # most ticks on its axis
+WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair of numbers
 
 
 def _scale(ends: tuple[float, float], first: float, last: float) -> Callable[[Any], Any]:
-    """Give the linear map from values to pixels."""
+    """Return the linear map from values to pixels."""
     unit = (last - first) / (ends[1] - ends[0] or 1.0)
     return lambda value: first + (value - ends[0]) * unit
 
@@ -153,9 +153,9 @@ def density_chart(n: NumberProfile, profiles: Profiles) -> str:
 
 
 def _ticks(n: NumberProfile, ends: tuple[float, float]) -> list[tuple[str, float]]:
-    """Words on an axis with these ends, and where they stand, as the family sees numbers."""
+    """Return the tick labels of an axis, and their positions in coordinates of the family."""
     low, high = n.as_values(ends).tolist()
-    if n.of_logarithm:  # and so is the axis
+    if n.of_logarithm:  # the axis is logarithmic too
         shown = factor_ticks(low, high, FEW)
     else:
         shown = ticks(low, high, FEW) if high > low else [low]
@@ -163,9 +163,9 @@ def _ticks(n: NumberProfile, ends: tuple[float, float]) -> list[tuple[str, float
 
 
 def pair_chart(profiles: Profiles, model: Model) -> str:
-    """Draw the classes in the plane of the two measurements that tell most of them, if there are.
+    """Draw the classes in the plane of the two most informative measurements, if there are two.
 
-    Ellipses are one and two standard deviations around the means.
+    Ellipses mark one and two standard deviations around the means.
     """
     pair = [n for n in profiles.numbers if not n.whole][:2]
     if len(pair) < 2 or len(profiles.states) < 2:
@@ -194,7 +194,7 @@ def pair_chart(profiles: Profiles, model: Model) -> str:
 
 
 def _reach(n: NumberProfile) -> tuple[float, float]:
-    """The ends of an axis that has room for every ellipse."""
+    """Return the ends of an axis with room for every ellipse."""
     middle = n.as_places(n.mean[:-1])
     far = 1.1 * RINGS[-1] * n.deviations[:-1]
     return float(np.min(middle - far)), float(np.max(middle + far))

@@ -1,4 +1,4 @@
-"""From the content of a page to its text: numbers, cells, SVG, templates (jinja2's door)."""
+"""Rendering of a page: number formats, table cells, SVG elements, jinja2 templates."""
 
 import base64
 import hashlib
@@ -19,11 +19,11 @@ from lacunet.optional import require
 from lacunet.runtime.files import StrPath, check_ending, check_file, harmless, write_text
 from lacunet.tabular import chance, measured, number, probability
 
-SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were
+SMALL = 0.001  # shares nearer to 0 or 1 are written as "<0.1%" or ">99.9%"
 
 
 def nats(x: float) -> str:
-    """Write a log evidence, with a real minus sign; a dash where it does not exist.
+    """Format a log evidence, with a true minus sign; NaN is a dash.
 
     >>> nats(-355.123), nats(math.nan)
     ('−355.12', '–')
@@ -32,7 +32,7 @@ def nats(x: float) -> str:
 
 
 def percent(p: float) -> str:
-    """Write a share.
+    """Format a share as a percentage.
 
     >>> percent(0.1234), percent(0.0), percent(0.00001), percent(0.99999)
     ('12.3%', '0%', '<0.1%', '>99.9%')
@@ -45,7 +45,7 @@ def percent(p: float) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """Write a number of things.
+    """Format a count with its noun.
 
     >>> count(1, "row"), count(1200, "row")
     ('1 row', '1,200 rows')
@@ -54,12 +54,12 @@ def count(n: int, noun: str) -> str:
 
 
 def kind(v: Variable) -> str:
-    """Write how many states a variable has, or which kind of number it is."""
+    """Return the number of categories of a variable, or the name of its numeric family."""
     return str(len(v.states)) if v.family.tabular else v.family.by_itself.name
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Write names with commas and 'and'; of very many, some.
+    """Join names with commas and 'and'; truncate after `most`.
 
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2)
     ('a, b and c', 'a, b and 2 more')
@@ -71,19 +71,19 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def hundredths(p: float) -> str:
-    """Write a share for the style sheet, which needs no more digits than can be seen."""
+    """Format a share for the style sheet, to three decimals."""
     return "0" if math.isnan(p) else f"{p:.3f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number in a table, or why there is none."""
+    """A number in a table, or the reason for its absence."""
 
     text: str
     tip: str = ""
     best: bool = False
     failed: bool = False
-    share: str = ""  # 0 to 1, how strongly to colour it, or how long its bar is; empty: not at all
+    share: str = ""  # strength of colour or length of bar, 0 to 1; empty: neither
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,19 @@ class LabelledRow:
 
 
 def share_cell(p: float) -> Cell:
-    """Show a share, in percent."""
+    """Return the cell of a share, in percent."""
     return Cell(percent(p), share=hundredths(p))
 
 
 def chance_cell(
     p: float, tip: str = "", best: bool = False, *, exact: bool = True, stderr: float | None = None
 ) -> Cell:
-    """Show a probability, with its error if it has one; one that does not exist has no length."""
+    """Return the cell of a probability, with its standard error if given; NaN has no bar."""
     return Cell(chance(p, stderr, exact=exact), tip, best, share=hundredths(p))
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """Write an element; `_` in the name of an attribute stands for `-`, one at its end for nothing.
+    """Write an XML element; `_` in an attribute name becomes `-`, a trailing `_` is dropped.
 
     >>> tag("text", "a", x=1.25, class_="b < c")
     '<text x="1.25" class="b &lt; c">a</text>'
@@ -122,12 +122,12 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
 
 def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
-    """Write a text at a place."""
+    """Write an SVG text at a position."""
     return tag("text", escape(content), x=x, y=y, text_anchor=anchor, **more)
 
 
 def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:
-    """Draw the mark of a curve around a point; without corners it is a circle."""
+    """Draw the marker of a curve at a point; without corners it is a circle."""
     if not corners:
         return tag("circle", cx=x, cy=y, r=size, **attributes)
     points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
@@ -135,41 +135,41 @@ def mark(corners: Corners, x: float, y: float, size: float, **attributes: object
 
 
 def _quoted(value: object) -> str:
-    """Escape the value of an attribute; XML would take bare line ends and tabs for spaces."""
+    """Escape an attribute value; XML parsers replace bare line ends and tabs with spaces."""
     text = escape(_plain(value))
     return text.replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
 
 
 def _plain(value: object) -> str:
-    """Write coordinates with no more digits than can be seen."""
+    """Format coordinates to two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-LARGEST = 3_000_000  # bytes of a page
+LARGEST = 3_000_000  # most bytes of a page
 PAGES = (".html", ".htm")
 HERE = Path(__file__).parent
 
 
 def version() -> str:
-    """Give the version of Lacunet."""
+    """Return the version of Lacunet."""
     return importlib.metadata.version("lacunet")
 
 
 def prior_words(alpha: Alpha) -> str:
-    """Say the prior of the parameters."""
+    """Describe the prior of the parameters."""
     if isinstance(alpha, Mapping):
         return f"tables of Dirichlet exponents for {listed(list(alpha), 12)}"
     return f"Dirichlet, exponents {alpha}"
 
 
 def check_report(target: StrPath) -> None:
-    """Say now, before the work, why a report could not be written."""
+    """Raise an error before the computation if a report cannot be written."""
     check_file(target)
     _jinja()
 
 
 def check_page(target: StrPath) -> None:
-    """Do the same, and refuse an ending that a page does not have."""
+    """Check the same, and refuse a file extension other than HTML."""
     check_report(target)
     check_ending(target, PAGES, "a report")
 
@@ -177,7 +177,7 @@ def check_page(target: StrPath) -> None:
 def write_page(
     template: str, content: Mapping[str, Any], target: StrPath, command: str | None
 ) -> Path:
-    """Write one page, unless it is too large; `content["call"]` is how to make it in Python."""
+    """Write one page, unless it is too large; `content["call"]` is the equivalent Python call."""
     page = page_text(template, content, command)
     if len(page.encode()) > LARGEST:
         raise OutputError(
@@ -189,7 +189,7 @@ def write_page(
 
 
 def page_text(template: str, content: Mapping[str, Any], command: str | None) -> str:
-    """Give the text of a page."""
+    """Return the HTML of a page."""
     environment = _jinja().Environment(
         loader=_jinja().FileSystemLoader(HERE),
         autoescape=True,
@@ -210,7 +210,7 @@ def page_text(template: str, content: Mapping[str, Any], command: str | None) ->
         command=command or content["call"],
         in_shell=command is not None,
     )
-    return harmless(page.encode("utf-8", "replace").decode())  # paths may hold bytes of no text
+    return harmless(page.encode("utf-8", "replace").decode())  # paths may hold undecodable bytes
 
 
 def _jinja() -> Any:
@@ -218,7 +218,7 @@ def _jinja() -> Any:
 
 
 def _whole_options(words: str) -> Any:
-    """Escape a text, and keep the names of options in it on one line."""
+    """Escape a text, and prevent line breaks within option names."""
     markup = require("markupsafe", extra="report", what="the report").Markup
     whole = re.sub(r"--[a-z-]+", r'<span class="nobr">\g<0></span>', str(markup.escape(words)))
     return markup(whole)

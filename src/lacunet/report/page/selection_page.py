@@ -1,4 +1,4 @@
-"""The page about a selection: the answer, the evidence, the profiles, and how it was made."""
+"""The report on a selection: the answer, the evidence, the profiles, and the settings."""
 
 import importlib.metadata
 import os
@@ -30,18 +30,19 @@ from lacunet.tabular import chance
 def write_report(
     selection: Selection, target: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
-    """Write one self-contained page about a selection.
+    """Write a self-contained HTML page about a selection.
 
-    It needs no network, works on a phone, in the dark and on paper, and is never above 3 MB.
+    The page loads nothing from the internet, has at most 3 MB, and suits phones, dark mode and
+    paper.
 
     Parameters
     ----------
     selection
         What `select` or `compare` returns.
     target
-        Where to write it.
+        Path of the file.
     command
-        The command that made it (default: the Python call).
+        The command to show under "How this was made" (default: the Python call).
     """
     render.check_report(target)
     check_not_read(target, selection.table.source)
@@ -99,7 +100,7 @@ def _question(selection: Selection) -> str:
 
 
 def _of_best(selection: Selection) -> dict[str, Any]:
-    """What there is to say of the chosen candidate."""
+    """Return the content about the chosen candidate."""
     model = selection.best.fit.model
     network, names = model.network, [v.name for v in model.network.variables]
     simple = is_latent_class(network)
@@ -112,7 +113,7 @@ def _of_best(selection: Selection) -> dict[str, Any]:
     return {
         "chosen": selection.best.title,
         "hidden": hidden,
-        "tables": [] if simple else hidden_grids(model),  # else profiles say it already
+        "tables": [] if simple else hidden_grids(model),  # profiles replace them
         "notes": (*selection.table.notes, *notes),
         "separations": views.separations(criteria, selection),
         "grids": views.fit_grids(criteria, selection),
@@ -122,7 +123,7 @@ def _of_best(selection: Selection) -> dict[str, Any]:
 
 
 def tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
-    """The numbers that stand beside the answer."""
+    """Return the numbers beside the answer."""
     of_answer = _of_answer(selection, separations) if selection.label is not None else []
     return [*of_answer, *data_tiles(selection.table)]
 
@@ -148,11 +149,11 @@ def _of_answer(selection: Selection, separations: Sequence[views.View]) -> list[
     return found
 
 
-DOTS = 12  # starts that are drawn one by one
+DOTS = 12  # most starts drawn as single dots
 
 
 def _starts(candidate: Candidate, chosen: bool) -> dict[str, Any]:
-    """Say how often the best optimum of a candidate was found."""
+    """Describe how many final starts of a candidate reached its best optimum."""
     reached, finalists = candidate.fit.reached, candidate.fit.finalists
     if finalists == 1:
         words = str(candidate.fit.status)
@@ -183,12 +184,12 @@ PARAMETERS = {
 
 
 def _facts(selection: Selection) -> list[tuple[str, str]]:
-    """Everything that the numbers depend on."""
+    """Return all settings and versions that determine the numbers."""
     options, table = selection.options, selection.table
     seconds = sum(sum(c.seconds.values()) for c in selection.candidates)
     starts = count(options.starts, "random start")
     packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    # A prior that depends on the number of states may have a MAP or not.
+    # Whether the MAP exists can differ between candidates if the prior depends on their states.
     estimates = dict.fromkeys(c.fit.estimate.value for c in selection.candidates)
     prior = "all the same"
     if selection.named_prior is not None:
@@ -209,9 +210,9 @@ def _facts(selection: Selection) -> list[tuple[str, str]]:
 
 
 def python_call(selection: Selection) -> str:
-    """Write the call that makes this selection, where no command did.
+    """Write the Python call that reproduces this selection.
 
-    Data and networks are objects of the caller's program, so they are only named.
+    Data and networks are objects of the caller's program, so the call contains only their names.
     """
     options = selection.options
     network = selection.best.fit.model.network if selection.label is not None else None
@@ -247,10 +248,10 @@ def python_call(selection: Selection) -> str:
 
 
 def _measuring(selection: Selection) -> dict[str, object]:
-    """How far the evidence was measured, where that is not the default."""
+    """Return the arguments about measured evidence that differ from the default."""
     alone = {c.label for c in selection.candidates if c.measured}
     quick: dict[str, object] = {"quick": True} if selection.certainty.how is How.QUICK else {}
     if len(alone) == len(selection.candidates):
         return {"evidence": True}
-    # Candidates that were measured by themselves though they do not decide.
+    # `calibrate` measures some candidates although the answer does not use them.
     return {**quick, "calibrate": True} if alone - selection.certainty.measured else quick

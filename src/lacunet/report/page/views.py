@@ -1,6 +1,6 @@
-"""Sections of the page: classes in groups, missing data, separation of the classes, fit statistics.
+"""Sections of the page: classes in groups, missing data, class separation, fit statistics.
 
-What each function returns is the content of a template, which formats shares by its filters.
+Each function returns the content of a template.
 """
 
 import math
@@ -30,7 +30,7 @@ View = Mapping[str, Any]  # the content of a section
 
 
 def group_view(found: GroupComparison, intervals: Intervals | None = None) -> View:
-    """Show the answers by class and group of the model that the answer names, with intervals."""
+    """Return the profiles by class and group of the chosen model, with intervals."""
     precise = intervals_to_draw(found.fit, intervals or True)
     answers = group_answers(found, found.level, precise)
     grouped = found.grouped(found.level)
@@ -55,11 +55,11 @@ def group_view(found: GroupComparison, intervals: Intervals | None = None) -> Vi
 
 
 def _group_item(answers: Sequence[GroupAnswer], groups: Sequence[str]) -> View:
-    """Give the rows of one item, or of the class sizes."""
+    """Return the rows of one item, or of the class sizes."""
     v, sizes = answers[0].variable, answers[0].state is None
     return {
         "name": "class size" if sizes else v.heading,
-        "free": not sizes and not answers[0].shared,  # whether groups differ in it, by the model
+        "free": not sizes and not answers[0].shared,  # whether the model lets it differ by group
         "answers": [
             ("" if a.state is None else drawn_answers(v)[a.state], list(_group_cells(a, groups)))
             for a in answers
@@ -68,7 +68,7 @@ def _group_item(answers: Sequence[GroupAnswer], groups: Sequence[str]) -> View:
 
 
 def _group_cells(answer: GroupAnswer, groups: Sequence[str]) -> Iterator[View]:
-    """Give a cell for each class: a lane for each group, or one where all are the same."""
+    """Yield a cell for each class, with a lane for each group, or one shared lane."""
     named = ["all"] if answer.shared else groups
     looks = [f"s{Look(g).colour} m{g % len(MARKS)}" for g in range(len(named))]
     for c in range(answer.values.shape[2]):
@@ -93,13 +93,13 @@ def _share_and_ends(own: Sequence[float]) -> tuple[float, Sequence[float]]:
     return p, ends if all(map(math.isfinite, own)) else ()
 
 
-PATTERNS = 15  # patterns that are shown, the most frequent ones
-DOTS = 14  # columns with missing values up to which a pattern is drawn as dots
-COLUMNS = 400  # columns that are listed
+PATTERNS = 15  # most patterns shown
+DOTS = 14  # most incomplete columns of a pattern drawn as dots
+COLUMNS = 400  # most columns listed
 
 
 def audit(table: Table) -> View:
-    """Show how much is missing, in which columns, and in which patterns."""
+    """Summarise missing values by column and by pattern."""
     share = table.missing
     holed = sorted((j for j in table.shown if share[j] > 0), key=lambda j: -share[j])
     if not holed:
@@ -132,12 +132,12 @@ def audit(table: Table) -> View:
     }
 
 
-MATRIX = 40  # classes of which a table of all pairs can still be read
-GOOD, FAIR = 0.8, 0.6  # entropy R² from which classes are called well and fairly separated
+MATRIX = 40  # most classes of a legible table of all pairs
+GOOD, FAIR = 0.8, 0.6  # least entropy R² of good and fair separation
 
 
 def separations(criteria: Criteria, selection: Selection) -> list[View]:
-    """Show how well the chosen candidate classifies the rows, for each hidden variable."""
+    """Summarise the classification by the chosen candidate, for each hidden variable."""
     best = next(c for c in criteria.candidates if c.candidate is selection.best)
     latent_class = is_latent_class(selection.best.proposal.network)
     return [_separation(c, latent_class) for c in best.classification]
@@ -169,7 +169,7 @@ def _separation(c: Classification, latent_class: bool) -> View:
 
 
 def _posteriors(c: Classification, a: int) -> Iterator[Cell]:
-    """Give the mean posterior of each state, over the rows that are given state `a`."""
+    """Yield the mean posterior of each state over the rows assigned to state `a`."""
     given = f"rows that are given {c.name} {c.states[a]}"
     for b, p in enumerate(c.average[a]):
         tip = f"{given}\nbelong to {c.name} {c.states[b]}\t{percent(p)}"
@@ -177,16 +177,13 @@ def _posteriors(c: Classification, a: int) -> Iterator[Cell]:
 
 
 def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
-    """AIC and its kin of every candidate; of a latent class model also what it leaves unexplained.
-
-    The tables of the other results are used as they are.
-    """
+    """Return information criteria, tests, and the residuals of a latent class model."""
     grids = list(criteria.grids())
     if selection.ratio_tests:
         grids.append(ratio_grid(selection.ratio_tests, selection.unit))
     fit = selection.best.fit
     if is_latent_class(fit.model.network):
         statistics = fit_statistics(fit.problem, fit.model, fit.estimate)
-        skip = 1 + len(statistics.classification)  # those have sections of their own
+        skip = 1 + len(statistics.classification)  # other sections show these
         grids += list(statistics.grids())[skip:]
     return grids
