@@ -1,7 +1,6 @@
-"""How charts look: colours on a screen, in the dark and on paper; sizes, marks, dashes, ticks.
+"""Style of charts: colour schemes, sizes, markers, dashes, ticks, and shading of means.
 
-What the charts of a selection show: a curve for each score, a bar for each candidate.
-How dark the mean of a number is drawn.
+Also the data series of a selection: a curve for each score, a bar for each candidate.
 """
 
 import math
@@ -19,19 +18,19 @@ from lacunet.tabular import number
 
 Corners = tuple[tuple[float, float], ...]
 
-TEXT = 12.0  # pixels, as all sizes here
-LINE, MAIN_LINE, ERROR_LINE = 1.4, 2.8, 1.3  # the main curve is that of the answer
+TEXT = 12.0  # pixels, like all sizes here
+LINE, MAIN_LINE, ERROR_LINE = 1.4, 2.8, 1.3  # main: the curve of the headline score
 MARK, MAIN_MARK, RING = 3.4, 4.2, 8.0  # radii
 CAP = 4.0  # half the width of the ends of an error bar
-EDGE = (0.6, 1.5)  # width of an edge of a network, with probability 0 and 1
+EDGE = (0.6, 1.5)  # width of an edge with probability 0 and 1
 FAINTEST = 0.25  # opacity of an edge with probability 0
 MOST_TICKS = 7
 STEPS = (1, 2, 5, 10)  # round numbers, times a power of ten
 AXIS = "log evidence (nats)"
 
-# Corners of the marks around (0, 0), y down, so that curves differ in more than their colour.
+# Corners of the markers around (0, 0), y down; they distinguish curves without colour.
 MARKS: dict[str, Corners] = {
-    "circle": (),  # it has none
+    "circle": (),
     "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
     "triangle": ((0, -1.3), (1.2, 0.9), (-1.2, 0.9)),
     "diamond": ((0, -1.4), (1.4, 0), (0, 1.4), (-1.4, 0)),
@@ -44,22 +43,22 @@ DASHES = ((), (7, 3), (2, 3), (8, 3, 2, 3))
 class Palette:
     """The colours of one scheme."""
 
-    page: Mapping[str, str]  # by what they are for
+    page: Mapping[str, str]  # by purpose
     curves: tuple[str, ...]
 
     def css(self) -> str:
-        """Give the variables of a style sheet."""
+        """Return the CSS variables."""
         curves = {f"s{i}": colour for i, colour in enumerate(self.curves)}
         return " ".join(f"--{name}: {value};" for name, value in {**self.page, **curves}.items())
 
 
-# The hues of Okabe & Ito, which people of every colour vision tell apart, less yellow: too faint.
+# The hues of Okabe & Ito, distinguishable with every colour vision, without the faint yellow.
 LIGHT = Palette(
     {
         "paper": "#f7f8f8", "card": "#ffffff", "ink": "#1d242c", "soft": "#56616d",
         "line": "#dfe3e7", "faint": "#eef1f3", "accent": "#1b5e94", "tint": "#e7f0f7",
         "heat": "#559bd3", "shade": "#1f5f97", "hole": "#a4672b",
-        # Text on light and on dark shades, and where it changes: 4.5 to 1 at least.
+        # Text on light and on dark shades, and the threshold: contrast is at least 4.5 to 1.
         "low": "#000", "high": "#fff", "flip": ".83",
         "alert": "#8c2f1d", "alert-tint": "#fbeeea", "care": "#75500a", "care-tint": "#faf3e2",
         "fine": "#22633f", "fine-tint": "#e9f4ed",
@@ -88,7 +87,7 @@ PRINT = Palette(
 
 
 def style_sheet() -> str:
-    """Give the variables of every scheme, for the style sheet of a page."""
+    """Return the CSS variables of every scheme."""
     sizes = f"--curve: {LINE}; --main-curve: {MAIN_LINE}; --error: {ERROR_LINE}; --edge: {EDGE[1]};"
     return "\n".join(
         [
@@ -101,28 +100,28 @@ def style_sheet() -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """How the i-th curve is drawn: no two of twenty alike, even without colours."""
+    """The style of the i-th curve; twenty curves differ even without colours."""
 
     index: int
 
     @property
     def colour(self) -> int:
-        """The place of its colour in a palette."""
+        """Index of the colour in a palette."""
         return self.index % len(LIGHT.curves)
 
     @property
     def corners(self) -> Corners:
-        """Those of its mark; none for a circle."""
+        """Corners of the marker; empty for a circle."""
         return tuple(MARKS.values())[self.index % len(MARKS)]
 
     @property
     def dash(self) -> tuple[int, ...]:
-        """Lengths of dashes and gaps; none for a line without gaps."""
+        """Lengths of dashes and gaps; empty for a solid line."""
         return DASHES[self.index // len(MARKS) % len(DASHES)]
 
 
 def edge_style(certainty: float | None) -> tuple[float, float]:
-    """Width and opacity of an edge by its probability; one without is drawn as certain.
+    """Return the width and opacity of an edge by its probability (None: 1).
 
     >>> edge_style(None) == edge_style(1.0), edge_style(0.5) < edge_style(0.9)
     (True, True)
@@ -132,7 +131,7 @@ def edge_style(certainty: float | None) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
-    """Give round numbers between two others, about as many as asked for at most.
+    """Return round numbers between two values, about `most` at most.
 
     >>> ticks(-360.2, -349.0, 4)
     [-360.0, -355.0, -350.0]
@@ -145,7 +144,7 @@ def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
 
 
 def factor_ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
-    """Give round numbers above 0 for an axis of logarithms; few of them are few decades apart.
+    """Return round numbers for a logarithmic axis, about `most` at most.
 
     >>> factor_ticks(300.0, 9000.0, 4)
     [500.0, 1000.0, 2000.0, 5000.0]
@@ -163,7 +162,7 @@ def factor_ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Write the numbers of an axis, all with as many digits as they need.
+    """Format the ticks of an axis, all with the same number of decimals.
 
     >>> tick_labels([-1.0, -0.5, 0.0]), tick_labels([-360.0, -350.0])
     (['−1.0', '−0.5', '0.0'], ['−360', '−350'])
@@ -180,32 +179,32 @@ class Series:
     """One score of every candidate."""
 
     title: str
-    values: tuple[float, ...]  # NaN where the score failed, or was not taken
+    values: tuple[float, ...]  # NaN: the score failed or was not computed
     errors: tuple[float | None, ...]  # standard errors
-    chosen: int | None  # index of the candidate that it chooses
+    chosen: int | None  # index of the best candidate
     look: Look
-    main: bool = False  # whether the answer goes by it
-    left_out: frozenset[int] = frozenset()  # candidates that it was not taken of: too far behind
+    main: bool = False  # whether it is the headline score
+    left_out: frozenset[int] = frozenset()  # candidates without this score: too far behind
 
     def failed(self, candidate: int) -> bool:
-        """Whether it has no value where it should have one."""
+        """Whether the computation for a candidate failed."""
         return math.isnan(self.values[candidate]) and candidate not in self.left_out
 
     @property
     def known(self) -> list[float]:
-        """The values that exist."""
+        """The finite values."""
         return [v for v in self.values if math.isfinite(v)]
 
 
 def ranked(selection: Selection) -> list[str]:
-    """Name the scores that candidates can be compared by, that of the answer first."""
+    """Name the scores common to all candidates, the headline score first."""
     return sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
 
 
 def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ...]:
-    """Give a curve for each of some scores that candidates can be compared by.
+    """Return a curve for each of the named scores.
 
-    The score of the answer has the first look, so that it is the same in every chart.
+    The headline score has the first style, so that it looks the same in every chart.
     """
     every = ranked(selection)
     labels = [c.label for c in selection.candidates]
@@ -229,27 +228,27 @@ def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ..
 
 
 def posteriors(selection: Selection, score: str | None = None) -> dict[str, dict[Label, float]]:
-    """Give the probability of every candidate by each way to count labellings that differs."""
+    """Return the probabilities of the candidates by each distinct count of labellings."""
     ways = {way.value: selection.posterior(score, way) for way in Labellings}
     plain, labelled = ways.values()
     return {PLAIN: plain} if plain == labelled else ways
 
 
 def errors_of(selection: Selection, score: str | None = None) -> dict[Label, float | None]:
-    """Give the standard errors of the probabilities of the answer; other scores have none."""
+    """Return the standard errors of the probabilities; only the score of the answer has any."""
     certainty = selection.certainty
     answer = score is None or score == certainty.by
     return certainty.stderr if answer else dict.fromkeys(certainty.stderr)
 
 
 def by_number(selection: Selection) -> bool:
-    """Whether candidates are numbers of states, so that a curve means something."""
+    """Whether candidates are numbers of states, so that a curve is meaningful."""
     return all(isinstance(c.label, int) for c in selection.candidates)
 
 
-FAR = 2.0  # standard deviations of everybody that a mean is off at the ends of the shading
+FAR = 2.0  # overall standard deviations from the overall mean at the ends of the shading
 
 
 def shading(number: NumberProfile) -> FloatArray:
-    """(K + 1,) from 0 to 1, half where a mean is that of everybody."""
+    """Return shades (K + 1,) from 0 to 1; 0.5 is the overall mean."""
     return np.clip(0.5 + number.standing / (2.0 * FAR), 0.0, 1.0)

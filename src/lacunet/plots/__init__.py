@@ -1,7 +1,8 @@
-"""Figures for papers, by matplotlib: each function draws on an Axes, or makes one, and gives it.
+"""Figures for papers, by matplotlib: each function draws on given or new Axes, and returns them.
 
-They are small, with thin lines, and marks that differ in more than their colour; save them as PDF
-or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotlib itself adds.
+Figures are small, with thin lines; markers and dashes also distinguish curves without colour. Save
+them as PDF or SVG. `with lacunet.plots.paper_style():` sets fonts for all texts of a figure. Start
+with `plot_evidence` for a selection and `plot_profile_lines` for a fit.
 """
 
 from lacunet.plots.door import paper_style, plot_trace

@@ -1,4 +1,4 @@
-"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, figures as files, traces."""
+"""Access to matplotlib: Axes and curves in the style of `lacunet.charts`, figure files, traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ONE_COLUMN = (3.4, 2.5)  # inches: one column of a paper
 SMALL, SMALLER = 8.0, 7.0  # points
-POINTS = SMALLER / style.TEXT  # in a figure, for each pixel on a page
+POINTS = SMALLER / style.TEXT  # points in a figure per pixel of a page
 THIN = 0.6  # points
 GREY = PRINT.curves[-1]
 SETTINGS = {
@@ -34,18 +34,18 @@ SETTINGS = {
     "legend.fontsize": SMALLER,
     "svg.fonttype": "none",
     "svg.hashsalt": "lacunet",
-    "pdf.fonttype": 42,  # TrueType: what journals ask for
+    "pdf.fonttype": 42,  # TrueType, which journals require
     "savefig.bbox": "tight",
 }
 
 
 def load(module: str = "pyplot", *, extra: str = "plots", what: str = "a plot") -> Any:
-    """Give one of matplotlib's modules."""
+    """Return a module of matplotlib."""
     return require(f"matplotlib.{module}", extra=extra, what=what)
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = ONE_COLUMN) -> Axes:
-    """Give the Axes to draw on, tidied; a new figure, if none is given."""
+    """Return the given Axes, or those of a new figure, with thin spines and small ticks."""
     if ax is None:
         ax = load().subplots(figsize=size, layout="constrained")[1]
     ax.tick_params(labelsize=SMALLER, width=THIN, length=2.5)
@@ -56,7 +56,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = ONE_COLUMN) -> Axes:
 
 
 def level_lines(ax: Axes) -> None:
-    """Put round numbers on the upright axis, a line at each."""
+    """Draw a horizontal line at each round number of the vertical axis."""
     ax.grid(axis="y", color=PRINT.page["line"], linewidth=0.8 * THIN)
     ax.set_axisbelow(True)
     ax.spines["left"].set_visible(False)
@@ -65,14 +65,14 @@ def level_lines(ax: Axes) -> None:
 
 
 def round_numbers(axis: Axis, *, whole: bool = False) -> None:
-    """Put round numbers on an axis, written out."""
+    """Place ticks at round numbers, without offsets."""
     ticker = load("ticker")
     axis.set_major_locator(ticker.MaxNLocator(style.MOST_TICKS, steps=style.STEPS, integer=whole))
     axis.set_major_formatter(ticker.ScalarFormatter(useOffset=False))
 
 
 def curve(look: style.Look, *, main: bool = False) -> dict[str, Any]:
-    """How matplotlib draws a curve."""
+    """Return matplotlib's line properties of a curve."""
     corners = [(x, -y) for x, y in (*look.corners, *look.corners[:1])]
     reach = max((abs(v) for corner in corners for v in corner), default=1.0)
     return {
@@ -88,7 +88,7 @@ def curve(look: style.Look, *, main: bool = False) -> dict[str, Any]:
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Set fonts for a paper, and keep texts as texts in the files that are written.
+    """Set fonts for a paper, and keep texts as text in saved files.
 
     >>> import matplotlib
     >>> with paper_style():
@@ -100,12 +100,12 @@ def paper_style() -> Iterator[None]:
 
 
 ENDINGS = (".svg", ".pdf", ".png")
-LACKING = r"Glyph (\d+) .* missing from"  # what matplotlib warns of
-DOTS = 200  # for each inch, of a picture that is made of them
+LACKING = r"Glyph (\d+) .* missing from"  # matplotlib's warning
+DOTS = 200  # per inch of a PNG
 
 
 def check_picture(target: StrPath) -> None:
-    """Say now, before the work, why a figure could not be written."""
+    """Raise an error before the computation if a figure cannot be written."""
     if Path(target).suffix.lower() not in ENDINGS:
         known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise OptionError(f"'{target}': figures are written to {known} files. Choose one of these.")
@@ -114,7 +114,7 @@ def check_picture(target: StrPath) -> None:
 
 
 def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
-    """Write the figure that Axes are part of, and let go of it; say which letters a font lacks."""
+    """Save and close the figure of an Axes; report letters missing from the font."""
     figure: Any = ax.figure
     with atomic_path(path) as temporary, warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message=LACKING)
@@ -136,23 +136,22 @@ def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
     return Path(path)
 
 
-NEAREST = 1e-8  # nats: what is nearer to the best end than this is drawn there
+NEAREST = 1e-8  # nats: least distance from the best value on the logarithmic axis
 
 
 def plot_trace(traces: Traces, ax: Axes | None = None, *, below: bool = True) -> Axes:
     """Draw the objective after every step of every start of a search.
 
-    Starts that were climbed to a maximum are blue, the best one thick; those that the race left
-    behind are grey.
+    Starts that reached a maximum are blue, the best one thick; starts dropped in the race are grey.
 
     Parameters
     ----------
     traces
-        What `em_traces` returns.
+        The result of `em_traces`.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     below
-        Draw how far below the best end each one is, on a logarithmic scale; else the objective.
+        Draw the distance to the best final value on a logarithmic scale; else the objective.
     """
     ax = axes(ax)
     best = traces.best.end

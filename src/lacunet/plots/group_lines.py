@@ -1,4 +1,4 @@
-"""Profiles of classes in groups: a panel for each class with a line for each group, or reversed."""
+"""Figures of class profiles in groups: a panel per class with a line per group, or reversed."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from lacunet.summaries.intervals import Intervals, intervals_to_draw
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ACROSS, PANEL, NAMES = 4, 1.55, 2.1  # panels in a row, inches of each, and of the names beside them
-# The look of what is the same in all groups.
+ACROSS, PANEL, NAMES = 4, 1.55, 2.1  # panels per row, inches of a panel and of the labels
+# The line style of answers that are equal in all groups.
 ALIKE: dict[str, Any] = {"label": "all groups", "color": PRINT.page["ink"], "zorder": 2.5}
 PANELS = ("classes", "groups")
 
@@ -46,31 +46,31 @@ def plot_group_profiles(
     intervals: Intervals | bool = True,
     legend: bool = True,
 ) -> Axes:
-    """Draw p(answer | class) in every group, with intervals: are the classes the same?
+    """Draw p(answer | class) in every group, with intervals.
 
-    Class sizes come first. Answers that the model makes the same in all groups are drawn once, in
-    black. Of an item with two states the second is drawn; of ordered answers their mean, from the
-    lowest (0) to the highest (1). Other columns of numbers are left out.
+    Class sizes come first. Answers that the model constrains to be equal in all groups appear once,
+    in black. An item with two states shows the second; ordered answers show their mean, scaled from
+    the lowest (0) to the highest (1). Other numeric columns are omitted.
 
     Parameters
     ----------
     found
-        What `compare_groups` returned.
+        The result of `compare_groups`.
     level
-        Which of its models: equal, partly equal or free (default: its answer).
+        Which of its models: equal, partly equal or free (default: the chosen one).
     panels
-        classes: a panel for each class, in which every group has a line; groups: a panel for each
-        group, in which every class has one.
+        classes: a panel for each class with a line for each group; groups: a panel for each group
+        with a line for each class.
     intervals
-        What `intervals` gave for its fit (default: from the observed information, or the sampling
-        design; False: none).
+        The result of `intervals` for its fit (default: from the observed information, or the
+        sampling design; False: none).
     legend
-        Whether to name the lines.
+        Whether to draw a legend of the lines.
 
     Returns
     -------
     Axes
-        Those of the first panel; `.figure` is the whole.
+        The first panel; its attribute `figure` is the whole figure.
     """
     check_kind(found, GroupComparison, "no comparison of groups", "what compare_groups() returned")
     levels = [f.level for f in found.levels.fits]
@@ -100,14 +100,14 @@ def plot_group_profiles(
 
 
 def _name_lines(first: Axes, most: int) -> None:
-    """Name the lines below the whole picture, in at most so many columns."""
+    """Draw a legend below the figure, with at most `most` columns."""
     names = [str(line.get_label()) for line in first.lines]
     columns = min(len(names), ACROSS, most)
     first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
 
 
 def _groups(found: GroupComparison) -> list[str]:
-    """Name the groups, with their cases."""
+    """Return the names of the groups, with their cases."""
     each = zip(found.groups, found.cases.tolist(), strict=True)
     names = (f"{name} (n = {round(cases, 1):,.10g})" for name, cases in each)
     return ["\n".join(wrap(name, NAME)) for name in names]
@@ -116,7 +116,7 @@ def _groups(found: GroupComparison) -> list[str]:
 def _points(
     answers: Sequence[GroupAnswer], naming: Naming, panel: int, by_class: bool
 ) -> Iterator[AxisPoint]:
-    """Give the answers of one panel: values of all groups in a class, or of all classes in one."""
+    """Yield the answers of one panel: all groups in a class, or all classes in a group."""
     before: Variable | None = None
     for a in answers:
         values = a.values[:, :, panel] if by_class else a.values[:, panel]
@@ -132,7 +132,7 @@ def _points(
 
 
 def _draw_alike(panel: Axes, points: Sequence[AxisPoint]) -> None:
-    """Draw the answers that are the same in all groups as one line, with gaps for the others."""
+    """Draw the answers that are equal in all groups as one line, with gaps for the others."""
     if any(p.shared for p in points):
         gap = np.full((3, 1), np.nan)
         alike = [replace(p, values=p.values if p.shared else gap, shared=False) for p in points]

@@ -1,4 +1,4 @@
-"""Class profiles as lines over answers, with intervals: the picture of papers on latent classes."""
+"""Class profiles as lines over answers, with intervals: the usual figure of papers."""
 
 from __future__ import annotations
 
@@ -21,54 +21,54 @@ from lacunet.summaries.profiles import check_items
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME, LINES = 30, 2  # characters of a line of a name, and lines
-APART, MOST_APART = 0.09, 0.5  # of the room of an answer: between two lines, between all
+NAME, LINES = 30, 2  # most characters of a line of a label, and most lines
+APART, MOST_APART = 0.09, 0.5  # offset between two lines and between all, in rows
 ROW, EDGES, TITLE = 0.22, 0.9, 0.35  # inches
-LINE_ROW = 0.018  # inches more for each answer and line, so that intervals do not overlap
+LINE_ROW = 0.018  # extra inches per answer and line, so that intervals do not overlap
 LEGEND: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 3.0}
 
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """An answer on the axis, or a heading (without values): of an item, or of several."""
+    """An answer on the axis, or the heading of one or several items (without values)."""
 
     name: str
     values: FloatArray | None = None  # (3, lines) estimate, low, high
-    joined: bool = False  # whether a line leads here from the point before
-    shared: bool = False  # whether all lines are the same here
-    section: bool = False  # whether it is the heading of several items
+    joined: bool = False  # whether a line joins it to the previous point
+    shared: bool = False  # whether all lines have the same value
+    section: bool = False  # whether it is a heading of several items
 
 
 class Naming:
-    """How answers are named on the axis: with their item, or below its name if that is too long."""
+    """The labels of answers on the axis: after the item's name, or below it if that is long."""
 
     def __init__(self, items: Sequence[Variable]) -> None:
-        """Look at the items that are drawn."""
+        """Choose the form of the labels from the items drawn."""
         each = [drawn_answers(v) for v in items]
-        self.single = all(len(answers) == 1 for answers in each)  # one answer of each is drawn
+        self.single = all(len(answers) == 1 for answers in each)  # one answer per item
         whole = {
             v.labels[1:] if v.family.tabular else tuple(answers.values())
             for v, answers in zip(items, each, strict=True)
         }
         (states,) = whole if len(whole) == 1 else [()]
-        self.common = states[0] if len(states) == 1 else ""  # that answer, if the same of all
+        self.common = states[0] if len(states) == 1 else ""  # the answer common to all items
         names = (drawn_name(v, k) for v, answers in zip(items, each, strict=True) for k in answers)
-        # Whether items are headings of their own.
+        # Whether the names of items are separate headings.
         self.below = not self.single and any(len(wrap(name, NAME)) > LINES for name in names)
         self.means = [v.family.on_a_scale for v in items]
 
     def heading(self, v: Variable) -> list[AxisPoint]:
-        """Give the line above the answers to an item, if there is one."""
+        """Return the heading of an item, if it is separate."""
         return [AxisPoint(v.heading)] if self.below else []
 
     def name(self, v: Variable, state: int) -> str:
-        """Name an answer."""
+        """Return the label of an answer."""
         if self.below:
             return drawn_answers(v)[state]
         return v.heading if self.single and self.common else drawn_name(v, state)
 
     def axis(self, root: Variable) -> str:
-        """Give the title of the axis of probabilities, and of means between the ends of a scale."""
+        """Return the title of the value axis, of probabilities and scaled means."""
         ends = "lowest 0, highest 1"
         if all(self.means):
             return f"{self.common or 'mean'}\n({ends})"
@@ -77,7 +77,7 @@ class Naming:
 
 
 def columns_of(panels: int, across: int) -> int:
-    """Give the number of panels in a row, at most so many, so that rows are about as long.
+    """Return the number of panels per row, at most `across`, that balances the rows.
 
     >>> columns_of(6, 4), columns_of(5, 4), columns_of(2, 4)
     (3, 3, 2)
@@ -89,7 +89,7 @@ def columns_of(panels: int, across: int) -> int:
 def panels_of(
     titles: Sequence[str], across: int, tall: float, wide: float, names: float
 ) -> list[Axes]:
-    """Make a panel for each title, so many in a row; inches of each, and of the names beside."""
+    """Create a panel for each title, `tall` by `wide` inches, with `names` inches for labels."""
     columns = columns_of(len(titles), across)
     rows = -(-len(titles) // columns)
     size = (names + wide * columns, EDGES + rows * (TITLE + tall))
@@ -106,7 +106,7 @@ def panels_of(
 def tidy_panels(
     panels: Sequence[Axes], points: Sequence[AxisPoint], title: str, across: int
 ) -> None:
-    """Name the answers of all panels; what is below no other has numbers on its axis."""
+    """Label the answers of all panels; the lowest panel of each column has tick labels."""
     for place, panel in enumerate(panels):
         below = place + columns_of(len(panels), across) >= len(panels)
         tidy(panel, points, title if below else "", upright=False)
@@ -115,7 +115,7 @@ def tidy_panels(
 
 
 def height(points: Sequence[AxisPoint], lines: int) -> float:
-    """Inches that answers below each other need."""
+    """Return the height of a list of answers, in inches."""
     return (ROW + LINE_ROW * lines) * len(points)
 
 
@@ -127,9 +127,9 @@ def draw(
     upright: bool = False,
     only: int | None = None,
 ) -> None:
-    """Draw a line for each name, or one of them, with marks and intervals where it is alone.
+    """Draw a line with markers and intervals for each name, or only for the line `only`.
 
-    Lines are a little off the place of an answer, so that their intervals can be told apart.
+    Small offsets separate the intervals of different lines.
     """
     step = min(APART, MOST_APART / len(names))
     for c, name in enumerate(names):
@@ -147,7 +147,7 @@ def draw_one(
     *,
     upright: bool = False,
 ) -> None:
-    """Draw one line and the intervals around it."""
+    """Draw one line with its intervals."""
     drawn = draw_line(ax, points, c, off, look, upright=upright)
     own = [(place, p.values[:, c]) for place, p in drawn if p.values is not None and not p.shared]
     at = np.array([place for place, _ in own])
@@ -173,9 +173,9 @@ def draw_line(
     *,
     upright: bool = False,
 ) -> list[tuple[float, AxisPoint]]:
-    """Draw a line with gaps where points are not joined; give points with their places.
+    """Draw a line with gaps where points are not joined; return (position, point) pairs.
 
-    Where all lines are the same, this one has no mark of its own.
+    Shared points have no marker.
     """
     drawn = [
         (place + off * (not p.shared), p) for place, p in enumerate(points) if p.values is not None
@@ -195,7 +195,7 @@ def draw_line(
 
 
 def tidy(ax: Axes, points: Sequence[AxisPoint], title: str, *, upright: bool) -> None:
-    """Name the answers, and put the axis of probabilities from 0 to 1."""
+    """Label the answers, and set the value axis from 0 to 1."""
     names = ["\n".join(wrapped(p.name)) for p in points]
     here = range(len(points))
     grid: dict[str, Any] = {"color": GREY, "linewidth": 0.5 * THIN, "alpha": 0.5}
@@ -207,7 +207,7 @@ def tidy(ax: Axes, points: Sequence[AxisPoint], title: str, *, upright: bool) ->
         ax.grid(axis="y", **grid)
         return
     ax.set_yticks(here, names, fontsize=SMALLER)
-    for text, point in zip(ax.get_yticklabels(), points, strict=False):  # none where shared
+    for text, point in zip(ax.get_yticklabels(), points, strict=False):  # none on a shared axis
         if point.values is None:
             text.set(fontweight="bold", fontsize=SMALL if point.section else SMALLER)
     ax.set_ylim(len(points) - 0.4, -0.6)
@@ -218,15 +218,15 @@ def tidy(ax: Axes, points: Sequence[AxisPoint], title: str, *, upright: bool) ->
 
 
 def wrapped(name: str) -> list[str]:
-    """Break a long name between words, and say where it goes on."""
+    """Break a long name between words; an ellipsis marks truncation."""
     lines = wrap(name, NAME) or [""]
     return lines if len(lines) <= LINES else [*lines[: LINES - 1], lines[LINES - 1] + "…"]
 
 
-SHORT, FEW = 8, 14  # characters and number of names that have room side by side
+SHORT, FEW = 8, 14  # most characters and number of labels side by side
 WIDE, TALL = 4.2, 2.6  # inches
-TOGETHER = 6  # classes whose lines can still be told apart in one panel
-ACROSS, PANEL, NAMES = 5, 1.2, 2.0  # panels in a row, inches of each, and of the names beside them
+TOGETHER = 6  # most classes in one panel
+ACROSS, PANEL, NAMES = 5, 1.2, 2.0  # panels per row, inches of a panel and of the labels
 GREY_LINE: dict[str, Any] = {"color": GREY, "linewidth": THIN, "alpha": 0.25, "zorder": 1.0}
 
 
@@ -240,24 +240,24 @@ def plot_profile_lines(
 ) -> Axes:
     """Draw p(answer | class) as a line for each class, items in their order, with intervals.
 
-    Of an item with two states the second is drawn; of ordered answers their mean, from the lowest
-    (0) to the highest (1). Other columns of numbers are left out. Few items with short names stand
-    side by side, others below each other. More than six classes have a panel each, before the
-    others in grey, and the first panel is given back.
+    An item with two states shows the second; ordered answers show their mean, scaled from the
+    lowest (0) to the highest (1). Other numeric columns are omitted. Few items with short names
+    stand side by side, others below each other. Each of more than six classes has its own panel,
+    with the others in grey; the function then returns the first panel.
 
     Parameters
     ----------
     fit
         A fit of a latent class model, or a model.
     ax
-        Where to draw (default: a new figure).
+        Axes to draw on (default: a new figure).
     intervals
-        What `intervals` gave (default: from the observed information, or the sampling design;
+        The result of `intervals` (default: from the observed information, or the sampling design;
         False: none).
     groups
-        Items that belong together, by the name of their group; others come last.
+        Names of items by the title of their group; other items come last.
     legend
-        Whether to name the classes.
+        Whether to draw a legend of the classes.
     """
     model = fit.model if isinstance(fit, Fit) else fit
     network = model.network
@@ -281,7 +281,7 @@ def plot_profile_lines(
     alone, ax = ax is None, axes(ax, size)
     draw(ax, points, names, upright=upright)
     tidy(ax, points, title, upright=upright)
-    if legend and alone:  # the figure is ours: there is room for as many names as it takes
+    if legend and alone:  # a new figure has room for a long legend
         ax.figure.legend(loc="outside lower center", ncols=min(len(names), 3), **LEGEND)
     elif legend:
         ax.legend(**LEGEND)
@@ -289,7 +289,7 @@ def plot_profile_lines(
 
 
 def _in_panels(points: Sequence[AxisPoint], names: Sequence[str], title: str) -> Axes:
-    """Give each class a panel of its own, in which all others are grey."""
+    """Draw each class in its own panel, with all others in grey."""
     panels = panels_of(names, ACROSS, ROW * len(points), PANEL, NAMES)
     for c, panel in enumerate(panels):
         for other in range(len(names)):
@@ -307,7 +307,7 @@ def _points(
     precise: Intervals | None,
     groups: Mapping[str, Sequence[str]] | None,
 ) -> Iterator[AxisPoint]:
-    """Give the answers in their order; a line goes on where every item has one point."""
+    """Yield the answers in order; lines join items if every item has one point."""
     for title, members in _grouped({v.name: v for v in items}, groups or {}):
         if title:
             yield AxisPoint(title, section=True)
@@ -328,7 +328,7 @@ def _points(
 def _grouped(
     items: Mapping[str, Variable], groups: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, list[Variable]]]:
-    """Give items by group, as they are listed there; those in none come last."""
+    """Yield the items of each group in order; items without a group come last."""
     others = dict(items)
     for title, members in groups.items():
         for name in members:

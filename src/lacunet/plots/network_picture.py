@@ -1,4 +1,4 @@
-"""A network as boxes and arrows; classes as a heat map; numbers by class."""
+"""Figures of a network, of class profiles as a heat map, and of numbers by class."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def network(
 ) -> Axes:
     """Draw a network: a box for each variable, an arrow from each parent to its child.
 
-    Hidden variables have round boxes with dashed borders. Edges of a learned graph that may as well
-    point the other way have open heads.
+    Hidden variables have round boxes with dashed borders. Reversible edges of a learned graph have
+    open heads.
 
     Parameters
     ----------
     of
         A network, a model, a fit, a learned graph, or the path of a network file.
     ax
-        Where to draw (default: a new figure, as large as it needs).
+        Axes to draw on (default: a new figure of the required size).
     certainty
-        Probabilities of edges, ``{("parent", "child"): 0.9}``: the more probable an edge, the
-        broader and darker it is.
+        Probabilities of edges, ``{("parent", "child"): 0.9}``: more probable edges are broader and
+        darker.
     room
-        Width from which leaves are gathered in columns, or layers run from left to right; a name of
-        ten letters takes about 90.
+        Largest width before leaves are stacked in columns, or layers run from left to right; a name
+        of ten letters takes about 90.
     """
     compelled, structure = None, of
     if isinstance(of, Learned):
@@ -65,7 +65,7 @@ def network(
     ax.set_xlim(-1.0, drawing.width + 1.0)
     ax.set_ylim(drawing.height + 1.0, -1.0)
     ax.set_aspect("equal")
-    # Points on paper for each pixel of the drawing; never more than texts of plots have.
+    # Points on paper per pixel of the drawing; at most the scale of texts in plots.
     wide, tall = ax.bbox.width / ax.figure.dpi, ax.bbox.height / ax.figure.dpi
     scale = min(POINTS, INCH * wide / drawing.width, INCH * tall / drawing.height)
     for trunk in drawing.trunks:
@@ -117,7 +117,7 @@ def _add_box(ax: Axes, box: Box, scale: float) -> None:
     )
 
 
-NAME = 34  # characters of the name of an answer
+NAME = 34  # most characters of a row label
 ROW, WIDE, EDGES = 0.17, 3.4, 0.7  # inches
 
 
@@ -129,10 +129,10 @@ def plot_profiles(
     most: int = 20,
     numbers: bool = True,
 ) -> Axes:
-    """Draw p(answer | class) as a heat map, the variables that separate the classes most first.
+    """Draw p(answer | class) as a heat map, starting with the variables that separate best.
 
-    Of a variable with two states only the second is drawn; the first has the rest. Of a number it
-    is the mean, the darker the higher above that of everybody.
+    A variable with two states has one row, for the second state. A number has a row of class means;
+    darker cells are higher above the overall mean.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def plot_profiles(
     hidden
         The hidden variable (default: the first one).
     most
-        How many variables to draw.
+        Largest number of variables.
     numbers
         Whether to write the probabilities and means on the cells.
     """
@@ -174,7 +174,7 @@ def plot_profiles(
 
 
 def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
-    """Give the profiles of a hidden variable, of the first one without a name."""
+    """Return the profiles of a hidden variable (default: the first one)."""
     model = fit.model if isinstance(fit, Fit) else fit
     names = {model.network.variables[h].name: h for h in model.network.hidden}
     if not names:
@@ -185,7 +185,7 @@ def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
 
 
 def _rows(one: Answers | NumberProfile) -> Iterator[tuple[str, list[float], list[str]]]:
-    """Give names of rows of the heat map, how dark their cells are, what stands on them."""
+    """Yield the label, the shades and the texts of each row of the heat map."""
     if isinstance(one, NumberProfile):
         means = [f"{x:.4g}" for x in one.mean[:-1].tolist()]
         yield shorten(f"{one.name}: {one.titles[0]}", NAME), shading(one)[:-1].tolist(), means
@@ -198,14 +198,14 @@ def _rows(one: Answers | NumberProfile) -> Iterator[tuple[str, list[float], list
 def plot_densities(
     fit: Fit | Model, number: str, ax: Axes | None = None, *, hidden: str | None = None
 ) -> Axes:
-    """Draw the density of a number in each class; of counts and ordered answers, probabilities.
+    """Draw the density of a number in each class; for counts and ordered answers, probabilities.
 
     Parameters
     ----------
     fit
         A fit, or a model.
     number
-        A column of numbers.
+        Name of a numeric column.
     ax
         Where to draw (default: a new figure, one column wide).
     hidden
@@ -228,17 +228,17 @@ def plot_densities(
 
 
 def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes:
-    """Draw the rows of a fit in the plane of two numbers, each in the colour of its class.
+    """Draw the rows of a fit in the plane of two numbers, coloured by most probable class.
 
-    Ellipses are one and two standard deviations around the means of the classes. Rows that miss one
-    of the numbers are not drawn.
+    Ellipses mark one and two standard deviations around the class means. Rows in which one of the
+    numbers is missing are omitted.
 
     Parameters
     ----------
     fit
         A fit of a latent class model.
     first, second
-        Columns of numbers: across, and up.
+        Names of numeric columns: horizontal and vertical axis.
     ax
         Where to draw (default: a new figure, one column wide).
     """

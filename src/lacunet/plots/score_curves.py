@@ -1,4 +1,4 @@
-"""Evidence and probability of the candidates of a selection."""
+"""Figures of the evidence and the posterior probabilities of a selection."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from lacunet.selection.grids import TITLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME = 24  # characters of the name of a network
+NAME = 24  # most characters of the name of a network
 WITH_LEGEND = (3.4, 3.1)  # inches
-BAR = 0.38  # width of a bar, where candidates are 1 apart
+BAR = 0.38  # width of a bar; candidates are 1 apart
 ERROR_BAR: Any = {"fmt": "none", "capsize": POINTS * CAP, "linewidth": POINTS * ERROR_LINE}
 RING_SIZES = {"markersize": 2 * POINTS * RING, "markeredgewidth": POINTS * LINE}
 OPEN_RING: Any = {"marker": "o", "fillstyle": "none", **RING_SIZES}
@@ -45,7 +45,7 @@ def plot_evidence(
     span: float | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw the log evidence of every candidate by every score; an open ring is a score's choice.
+    """Draw the log evidence of every candidate by every score; open rings mark the best ones.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def plot_evidence(
     ax
         Where to draw (default: a new figure, one column wide).
     scores
-        Names of the scores (default: all that every candidate has).
+        Names of the scores (default: those of all candidates).
     span
-        Show only so many nats below the highest value; a model that is far too small otherwise
-        squeezes all others together.
+        Range of the axis below the highest value, in nats; a model that is far too small otherwise
+        compresses the rest.
     legend
-        Whether to name the curves.
+        Whether to draw a legend of the scores.
     """
     alone, ax = ax is None, axes(ax, WITH_LEGEND)
     known = [s.name for s in selection.scores]
@@ -75,7 +75,7 @@ def plot_evidence(
     ax.set_ylabel(AXIS, fontsize=SMALL)
     if legend:
         how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.6}
-        if alone:  # the figure is ours: there is room below for as many names as it takes
+        if alone:  # a new figure has room for a long legend
             ax.figure.legend(loc="outside lower center", ncols=2, **how)
         else:
             ax.legend(**how)
@@ -83,7 +83,7 @@ def plot_evidence(
 
 
 def draw_curves(ax: Axes, places: Sequence[float], curves: Sequence[Series]) -> None:
-    """Draw scores over places; an open ring is a score's choice."""
+    """Draw scores over positions; an open ring marks the best candidate by a score."""
     level_lines(ax)
     for s in curves:
         look = curve(s.look, main=s.main)
@@ -106,7 +106,7 @@ def plot_posterior(
 ) -> Axes:
     """Draw the probability of every candidate, plain and with log k! for equal labellings.
 
-    Error bars are one standard error, where it was measured.
+    Error bars show one standard error if the evidence was measured.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def plot_posterior(
     ax
         Where to draw (default: a new figure, one column wide).
     score
-        The score to go by (default: that of the answer).
+        Name of the score (default: that of the answer).
     labellings
-        Whether to draw the second bar, where it differs.
+        Whether to draw the bars with log k!, if they differ.
     legend
-        Whether to name the bars.
+        Whether to draw a legend of the bars.
     """
     ax, bars = axes(ax), posteriors(selection, score)
     if not labellings:

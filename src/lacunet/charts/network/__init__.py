@@ -1,7 +1,7 @@
-"""A network as a picture: where its boxes and arrows are, on the page and in figures.
+"""Graph drawing: positions of the boxes and arrows of a network.
 
-`layout.draw` takes the sizes of boxes from `drawing` and their places from `layered`; leaves that
-would not fit side by side are gathered under their parent.
+`layout.draw` takes the sizes of boxes from `drawing` and their positions from `layered`. It stacks
+the leaves of a parent in columns if they do not fit side by side.
 """
 
 from lacunet.charts.network.drawing import Arrow, Box, Drawing

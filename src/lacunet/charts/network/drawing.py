@@ -1,7 +1,4 @@
-"""What is drawn of a network, in pixels from the upper left corner.
-
-Names in boxes: broken into lines where they are long, and how much room they take.
-"""
+"""Elements of the drawing of a network, in pixels from the upper left corner; sizes of labels."""
 
 import math
 import re
@@ -26,7 +23,7 @@ class Box:
     """One variable."""
 
     variable: int  # its index in the network
-    lines: tuple[str, ...]  # its name, as far as there is room
+    lines: tuple[str, ...]  # its name, possibly truncated
     x: float  # of the middle, as y
     y: float
     width: float
@@ -50,19 +47,19 @@ class Arrow:
 
     parent: int  # indices of variables
     child: int
-    curve: Curve  # to where the head begins
+    curve: Curve  # up to the arrowhead
     tip: Point  # on the border of the child's box
-    certainty: float | None = None  # probability of the edge, where it is known
-    turns: bool = False  # whether it may as well point the other way
+    certainty: float | None = None  # probability of the edge, if given
+    turns: bool = False  # whether the edge is reversible
 
     def moved(self, right: float) -> Self:
-        """Give the same further to the right."""
+        """Return the arrow shifted to the right."""
         curve = tuple((x + right, y) for x, y in self.curve)
         return replace(self, curve=curve, tip=(self.tip[0] + right, self.tip[1]))
 
     @property
     def head(self) -> tuple[Point, Point, Point]:
-        """The corners of its head: the tip first."""
+        """The corners of the arrowhead, starting with the tip."""
         (x, y), (u, v) = self.tip, self.curve[-1]
         length = math.hypot(x - u, y - v) or 1.0
         dx, dy = HEAD_WIDTH * (x - u) / length, HEAD_WIDTH * (y - v) / length
@@ -71,17 +68,17 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes and arrows of a network, and the lines that arrows share."""
+    """Boxes and arrows of a network, and the trunks shared by arrows."""
 
     width: float
     height: float
-    boxes: tuple[Box, ...]  # one for each variable, line by line
+    boxes: tuple[Box, ...]  # one for each variable, in reading order
     arrows: tuple[Arrow, ...]  # one for each edge
     trunks: tuple[Curve, ...] = ()
 
 
 def line(*points: Point) -> Curve:
-    """Write straight lines from point to point as a curve."""
+    """Return a polyline as a Bézier curve."""
     curve = [points[0]]
     for a, b in pairwise(points):
         curve += [_between(a, b, 1 / 3), _between(a, b, 2 / 3), b]
@@ -92,22 +89,22 @@ def _between(a: Point, b: Point, share: float) -> Point:
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
-LINE = 16  # characters that stand on one line in any case
-LONGEST = 22  # characters of a line at most
+LINE = 16  # characters of a name that is never broken
+LONGEST = 22  # most characters of a line
 LINES = 3
-LEADING = 1.25  # height of a line, by the size of the text
+LEADING = 1.25  # line height, relative to the text size
 BESIDE, ABOVE = 9.0, 6.0  # pixels between a name and its box
 
-# Widths by the size of the text.
+# Widths of characters, relative to the text size.
 NARROW = dict.fromkeys("iljI.,:;'|!", 0.33) | dict.fromkeys('ftr()[]{}/\\- "*', 0.42)
 WIDE = dict.fromkeys("mMwW@%", 0.99)
 CAPITAL, OTHER, IDEOGRAPH = 0.72, 0.63, 1.0
-# Where a name may be broken: after what joins words, and where a small letter meets a capital.
+# Break points of a name: after a separator, and between a lower-case and an upper-case letter.
 BREAK = re.compile(r"(?<=[\s_\-./:])|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def text_width(text: str, size: float = TEXT) -> float:
-    """Guess how wide a text is, in pixels.
+    """Estimate the width of a text, in pixels.
 
     >>> text_width("mm") > text_width("ii"), text_width("雪") == TEXT
     (True, True)
@@ -127,7 +124,7 @@ def _width(char: str) -> float:
 
 
 def name_lines(name: str) -> tuple[str, ...]:
-    """Break a name into lines; what does not fit is cut.
+    """Break a name into lines, and truncate what does not fit.
 
     >>> name_lines("dyspnoea"), name_lines("history_of_smoking"), name_lines("LowerBodyOxygenation")
     (('dyspnoea',), ('history_of_', 'smoking'), ('LowerBody', 'Oxygenation'))
@@ -146,6 +143,6 @@ def name_lines(name: str) -> tuple[str, ...]:
 
 
 def box_size(lines: tuple[str, ...]) -> tuple[float, float]:
-    """Give width and height of the box around a name."""
+    """Return the width and height of the box around a name."""
     width = max(text_width(text) for text in lines)
     return max(width, 2 * TEXT) + 2 * BESIDE, LEADING * TEXT * len(lines) + 2 * ABOVE

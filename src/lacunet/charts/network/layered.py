@@ -1,9 +1,9 @@
-"""Boxes in layers, and edges led around them: Sugiyama's way to draw a directed graph.
+"""Layered drawing of directed graphs (Sugiyama's method), with edges routed around boxes.
 
 Coordinates within layers minimise Σ w_e sqrt(d_e² + ε²), d_e the sideways length of an edge, under
-gaps between neighbours, by Newton's method with a logarithmic barrier. As ε falls, it becomes the
-problem of Gansner et al. (1993, section 4), Σ w_e |d_e|; of its many solutions this one is in the
-middle, so symmetric graphs have symmetric pictures.
+gaps between neighbours, by Newton's method with a logarithmic barrier. The limit ε → 0 is the
+problem of Gansner et al. (1993, section 4), Σ w_e |d_e|. The barrier selects a central solution, so
+symmetric graphs have symmetric drawings.
 """
 
 import math
@@ -20,19 +20,19 @@ from scipy.sparse.linalg import splu
 from lacunet.charts.network.drawing import HEAD, Curve, Point, line
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-WIDEST, FINEST = 128.0, 0.5  # pixels: ε in the beginning and in the end
-STEPS = 6  # of Newton's method for each ε, at most
-CLOSE = 0.05  # pixels that a step may still move, and be the last
-BARRIER = 0.02  # weight of the barrier, by ε
-ANCHOR = 1e-7  # weight of what holds the whole in its place
+WIDEST, FINEST = 128.0, 0.5  # pixels: first and last ε
+STEPS = 6  # most Newton steps for each ε
+CLOSE = 0.05  # pixels: a shorter step ends the iteration
+BARRIER = 0.02  # weight of the barrier, relative to ε
+ANCHOR = 1e-7  # weight of the quadratic term that fixes the translation
 
 
 def straighten(
     edges: IntArray, weights: FloatArray, pairs: IntArray, gaps: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Give coordinates of nodes; ``edges`` and ``pairs`` are (n, 2), pairs with their left first.
+    """Compute coordinates of nodes; ``edges`` and ``pairs`` (left, right) are (n, 2).
 
-    ``start`` keeps every gap with room to spare.
+    ``start`` is strictly feasible: it exceeds every gap.
     """
     x, eps = start, WIDEST
     ends = np.concatenate([edges, pairs])
@@ -53,12 +53,12 @@ def straighten(
 def _newton(
     x: FloatArray, eps: float, differences: sparse.csr_array, weights: FloatArray, gaps: FloatArray
 ) -> FloatArray:
-    """Give a step; ``differences`` are those of edges, then those of pairs."""
+    """Compute a Newton step; ``differences`` has rows for edges, then for pairs."""
     lengths, slack = np.split(differences @ x, [len(weights)])
     slack = slack - gaps
     stiff, push = weights / np.hypot(lengths, eps), BARRIER * eps / slack
     gradient = differences.T @ np.concatenate([stiff * lengths, -push]) + ANCHOR * x
-    # The curvature of reweighted squares: above the true one, so that no step goes too far.
+    # The curvature of reweighted least squares bounds the true one, so steps do not overshoot.
     curvature = sparse.diags_array(np.concatenate([stiff, push / slack]))
     H = differences.T @ curvature @ differences + ANCHOR * sparse.eye_array(len(x))
     step = splu(H.tocsc()).solve(-gradient)
@@ -68,17 +68,17 @@ def _newton(
     return share * step
 
 
-SWEEPS = 24  # of ordering the layers, at most, down and up in turn
-PATIENCE = 6  # sweeps without fewer crossings, after which ordering ends
+SWEEPS = 24  # most sweeps of ordering, down and up in turn
+PATIENCE = 6  # sweeps without improvement after which ordering ends
 
 Layers: TypeAlias = list[list[int]]
 Neighbours: TypeAlias = Sequence[Sequence[int]]
 
 
 def order_layers(layers: Layers, above: Neighbours, below: Neighbours) -> Layers:
-    """Order the nodes of each layer; neighbours are in the layers directly above and below.
+    """Order the nodes of each layer to reduce crossings; neighbours are in adjacent layers.
 
-    By weighted medians and exchanges, so that few edges cross (Gansner et al. 1993, section 3).
+    Alternates weighted medians and exchanges (Gansner et al. 1993, section 3).
     """
     layers = _connected_order(layers, above, below)
     best, fewest, idle = [list(layer) for layer in layers], _crossings(layers, below), 0
@@ -95,7 +95,7 @@ def order_layers(layers: Layers, above: Neighbours, below: Neighbours) -> Layers
 
 
 def _connected_order(layers: Layers, above: Neighbours, below: Neighbours) -> Layers:
-    """Number nodes depth first, so that a tree has no crossings from the start."""
+    """Order nodes depth first, so that a tree has no crossings."""
     seen: dict[int, int] = {}
     for root in (i for layer in layers for i in layer):
         waiting = [root]
@@ -112,10 +112,10 @@ def _positions(layers: Layers) -> dict[int, int]:
 
 
 def _crossings(layers: Layers, below: Neighbours) -> int:
-    """Count crossings: pairs of edges between two layers whose ends are in opposite orders."""
+    """Count crossings: pairs of edges between two layers with ends in opposite orders."""
     at, total = _positions(layers), 0
     for layer in layers:
-        ends: list[int] = []  # sorted, of the edges so far
+        ends: list[int] = []  # of previous edges, sorted
         for i in layer:
             own = sorted(at[j] for j in below[i])
             total += sum(len(ends) - bisect_left(ends, end + 1) for end in own)
@@ -124,18 +124,18 @@ def _crossings(layers: Layers, below: Neighbours) -> int:
 
 
 def _sort_by_medians(layers: Layers, above: Neighbours, below: Neighbours, down: bool) -> None:
-    """Sort each layer by the medians of its neighbours in the layer before it."""
+    """Sort each layer by the medians of its neighbours in the previous layer."""
     fixed = above if down else below
     at = _positions(layers)
     for layer in layers if down else reversed(layers):
         medians = {i: _median([at[j] for j in fixed[i]]) for i in layer if fixed[i]}
         ranked = iter(sorted(medians, key=medians.__getitem__))
-        layer[:] = [next(ranked) if i in medians else i for i in layer]  # the others stay
+        layer[:] = [next(ranked) if i in medians else i for i in layer]
         at.update({i: k for k, i in enumerate(layer)})
 
 
 def _median(places: list[int]) -> float:
-    """Give the median; between two middle ones, nearer to the side that is more crowded."""
+    """Return the weighted median: of two middle values, nearer to the more crowded side."""
     places.sort()
     half = len(places) // 2
     if len(places) % 2:
@@ -147,7 +147,7 @@ def _median(places: list[int]) -> float:
 
 
 def _exchange(layers: Layers, above: Neighbours, below: Neighbours) -> None:
-    """Exchange nodes that stand side by side while that removes crossings."""
+    """Exchange neighbouring nodes while that removes crossings."""
     at = _positions(layers)
     active = set(range(len(layers)))
     while active:
@@ -165,7 +165,7 @@ def _exchange(layers: Layers, above: Neighbours, below: Neighbours) -> None:
 
 
 def _gain(at: dict[int, int], near: Neighbours, i: int, j: int) -> int:
-    """Count the crossings that go, less those that come, when i and j change places."""
+    """Return the decrease in crossings if i and j change places."""
     if len(near[i]) == len(near[j]) == 1:  # most are bends of long edges
         a, b = at[near[i][0]], at[near[j][0]]
         return (a > b) - (a < b)
@@ -173,24 +173,24 @@ def _gain(at: dict[int, int], near: Neighbours, i: int, j: int) -> int:
     return sum((a > b) - (a < b) for a in lefts for b in rights)
 
 
-FIRM = 3  # weight of a firm link, by that of another
-STRAIGHT = (1, 2, 8)  # weights of pieces of links with no, one and two ends at bends
-BEND = 2.0  # pixels that a link takes in a layer that it goes through
-BESIDE_BEND = 0.7  # gap beside a bend, by that between boxes
-SPARE = 1.5  # gaps before coordinates are sought, by what they must be
-SPREAD, FLAT = 0.4, 60.0  # where links begin and end: shares of a box; pixels aside for half of it
-SLOPE = 1 / 7  # height between layers, by the width of the widest link between them
+FIRM = 3  # weight of a firm link, relative to another
+STRAIGHT = (1, 2, 8)  # weights of link segments with no, one and two ends at bends
+BEND = 2.0  # width of a link that crosses a layer, in pixels
+BESIDE_BEND = 0.7  # gap beside a bend, relative to that between boxes
+SPARE = 1.5  # initial gaps, relative to the least ones
+SPREAD, FLAT = 0.4, 60.0  # largest offset of a port, in box widths; distance for half of it
+SLOPE = 1 / 7  # distance of layers, relative to the widest link between them
 
 Size: TypeAlias = tuple[float, float]
 
 
 class Direction(NamedTuple):
-    """How layers run, and how much room there is between them."""
+    """The direction of the layers, and the distances within and between them."""
 
     across: bool  # from left to right, not from top to bottom
     within: float  # pixels between boxes of a layer
-    between: float  # pixels between layers, at least
-    most: float = math.inf  # and at most: links that go far to the side need more
+    between: float  # least pixels between layers
+    most: float = math.inf  # most pixels between layers
 
 
 DOWN, DOWN_CLOSE = Direction(False, 18, 34), Direction(False, 10, 34)
@@ -198,21 +198,21 @@ ACROSS = Direction(True, 12, 26, 44)
 
 
 class GraphLink(NamedTuple):
-    """An edge to lead from one box to another."""
+    """An edge to route from one box to another."""
 
     tail: int
     head: int
-    firm: bool = False  # short and straight before others
-    from_above: bool = False  # it ends in the middle of the upper edge, without a head
+    firm: bool = False  # larger weight in the layout
+    from_above: bool = False  # ends in the middle of the upper edge, without an arrowhead
 
 
 class Places(NamedTuple):
-    """Where everything goes, in pixels, y down."""
+    """Positions of boxes and links, in pixels, y down."""
 
     width: float
     height: float
     middles: dict[int, Point]  # of the boxes
-    routes: dict[int, tuple[Curve, Point]]  # of the links: curves, and where their heads end
+    routes: dict[int, tuple[Curve, Point]]  # of the links: curve and tip
 
 
 def place(
@@ -221,9 +221,9 @@ def place(
     direction: Direction = DOWN,
     room: float = math.inf,
 ) -> Places:
-    """Place boxes of given (width, height), and lead links between them; they make no cycle.
+    """Place boxes of given (width, height), and route the links, which must be acyclic.
 
-    Parts without a link between them stand side by side; from top to bottom, in rows of the room.
+    Connected components stand side by side, wrapped at the width `room` if layers run downwards.
     """
     if direction.across:
         sizes, room = [(height, width) for width, height in sizes], math.inf
@@ -250,7 +250,7 @@ def place(
 
 
 def _components(count: int, links: Sequence[GraphLink]) -> list[tuple[list[int], list[int]]]:
-    """Give the boxes and links of each connected part, in the order of their first boxes."""
+    """Return the boxes and links of each connected component, ordered by first box."""
     ends = [link.tail for link in links], [link.head for link in links]
     graph = sparse.coo_array((np.ones(len(links)), ends), shape=(count, count))
     _, part = connected_components(graph, directed=False)
@@ -263,7 +263,7 @@ def _components(count: int, links: Sequence[GraphLink]) -> list[tuple[list[int],
 
 
 class _Part:
-    """A connected graph in layers from top to bottom; links become chains of bends."""
+    """A connected graph in layers from top to bottom; long links become chains of bends."""
 
     def __init__(
         self, sizes: Sequence[Size], links: Sequence[GraphLink], direction: Direction
@@ -288,7 +288,7 @@ class _Part:
         self._stack(direction)
 
     def _chain(self, link: GraphLink, ranks: Sequence[int]) -> list[int]:
-        """Put a bend into each layer between a link's ends."""
+        """Add a bend in each layer between the ends of a link."""
         bends = []
         for rank in range(ranks[link.tail] + 1, ranks[link.head]):
             bends.append(len(self.sizes))
@@ -319,7 +319,7 @@ class _Part:
         return straighten(edges, weights, neighbours, np.array(apart), start)
 
     def _stack(self, direction: Direction) -> None:
-        """Stack the layers: the wider the links between two of them, the further apart."""
+        """Stack the layers; wider links increase the distance between layers."""
         widest = [0.0] * len(self.layers)
         for chain in self.chains:
             for i, j in pairwise(chain):
@@ -334,22 +334,22 @@ class _Part:
         self.height = self.bands[-1][1]
 
     def middle(self, i: int) -> Point:
-        """Give the middle of a box or bend."""
+        """Return the middle of a box or bend."""
         return float(self.x[i]), sum(self.bands[self.rank[i]]) / 2
 
     def shift(self, right: float, down: float) -> None:
-        """Move everything."""
+        """Shift the component."""
         self.x += right
         self.bands = [(top + down, bottom + down) for top, bottom in self.bands]
 
     def _port(self, i: int, other: int, side: int) -> Point:
-        """Give the point of a box's lower (1) or upper (-1) edge where a link to another ends."""
+        """Return the end point of a link at the lower (1) or upper (-1) edge of a box."""
         (x, y), (width, height) = self.middle(i), self.sizes[i]
         aside = float(self.x[other]) - x
         return x + SPREAD * width * aside / (abs(aside) + FLAT), y + side * height / 2
 
     def route(self, link: GraphLink, chain: Sequence[int]) -> tuple[Curve, Point]:
-        """Lead a link straight down through layers, by curves between them: its curve and tip."""
+        """Route a link straight through layers, with curves between them: curve and tip."""
         start = self._port(chain[0], chain[1], 1)
         tip = self._port(chain[-1], chain[-2], -1)
         if link.from_above:
@@ -366,7 +366,7 @@ class _Part:
         if link.from_above:
             return (*curve, *_bow(curve[-1], arrive, upright), *line(arrive, tip)[1:]), tip
         before = arrive if upright[1] else curve[-1]
-        head = HEAD / (math.dist(before, tip) or 1.0)  # the line ends where the head begins
+        head = HEAD / (math.dist(before, tip) or 1.0)  # the line ends at the arrowhead
         end = tip[0] - head * (tip[0] - before[0]), tip[1] - head * (tip[1] - before[1])
         curve += _bow(curve[-1], end if end[1] < arrive[1] else arrive, upright)
         if end[1] > arrive[1]:
@@ -375,7 +375,7 @@ class _Part:
 
 
 def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
-    """Continue a curve to `end`: upright where it goes on straight down, else along its chord."""
+    """Return the Bézier piece from `start` to `end`, vertical at the ends marked `upright`."""
     (x, y), (u, v) = start, end
     first = (x, y + 0.6 * (v - y)) if upright[0] else (x + (u - x) / 3, y + (v - y) / 3)
     second = (u, v - 0.6 * (v - y)) if upright[1] else (u - (u - x) / 3, v - (v - y) / 3)
@@ -383,7 +383,7 @@ def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
 
 
 def _ranks(count: int, links: Sequence[GraphLink]) -> list[int]:
-    """Choose the layer of each box so that links are short: a linear program with whole corners."""
+    """Choose layers that minimise link lengths, by a linear program with integral vertices."""
     if not links:
         return [0] * count
     from scipy.optimize import linprog

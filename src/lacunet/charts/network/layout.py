@@ -1,8 +1,8 @@
-"""Where the boxes and arrows of a network go.
+"""Layout of the boxes and arrows of a network.
 
-Many leaves of one parent are gathered in columns below it, as a fan: side by side they would be too
-wide. A trunk runs along the upper edge of such a block and down beside each column; from there a
-short arrow leads to each leaf. Variables without any edge are gathered without a trunk.
+If many leaves of one parent are too wide side by side, they form a fan: columns below the parent. A
+trunk runs along the upper edge of this block and down beside each column, with a short arrow to
+each leaf. Isolated variables form a fan without a trunk.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ from lacunet.charts.network.layered import (
 from lacunet.errors import OptionError
 from lacunet.models.network import Network
 
-FEWEST = 4  # leaves that are worth gathering
+FEWEST = 4  # least leaves of a fan
 DROP = 26.0  # pixels from the trunk beside a column to its boxes
 APART = 14.0  # pixels between columns
 BETWEEN = 9.0  # pixels between boxes of a column
@@ -40,7 +40,7 @@ ABOVE = 16.0  # pixels from the upper edge to the first boxes
 
 Edge: TypeAlias = tuple[int, int]  # parent and child
 Certainty: TypeAlias = Mapping[tuple[str, str], float]  # of edges, by parent and child
-# Ways to draw, the nicest first: whether leaves are gathered, and how layers run.
+# Layouts in order of preference: whether leaves form fans, and the direction of layers.
 WAYS = (
     (False, DOWN),
     (False, DOWN_CLOSE),
@@ -60,10 +60,10 @@ def draw(
 ) -> Drawing:
     """Place every variable and every edge of a network.
 
-    Layers run from top to bottom. Where that is wider than the room, boxes move closer together,
-    leaves of one parent are gathered below it, or layers run from left to right: the first way that
-    fits, or else the narrowest. `certainty` gives the probability of some edges, by the names of
-    parent and child; `compelled`, if given, names those that cannot point the other way.
+    Layers run from top to bottom. If that is wider than `room`, boxes move closer together, leaves
+    form fans, or layers run from left to right. The first layout that fits is used, else the
+    narrowest one. `certainty` has probabilities of edges, by (parent, child). If `compelled` is
+    given, edges missing from it are reversible.
     """
     chances = _checked(network, certainty or {})
     names = [v.name for v in network.variables]
@@ -90,7 +90,7 @@ def draw(
 
 
 def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
-    """Give the probabilities of the network's edges; those of other pairs do not concern it."""
+    """Return the probabilities by indices of parent and child, after checks."""
     index = {v.name: i for i, v in enumerate(network.variables)}
     known = {}
     for (parent, child), chance in certainty.items():
@@ -106,7 +106,7 @@ def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
 
 
 def find_fans(parents: Sequence[Sequence[int]]) -> dict[int | None, tuple[int, ...]]:
-    """Give the leaves of each variable that has several of its own; a leaf has no other parent."""
+    """Return the leaves of each variable with several; a leaf has at most one parent."""
     with_children = {p for pa in parents for p in pa}
     leaves: dict[int | None, list[int]] = {}
     for i, pa in enumerate(parents):
@@ -117,16 +117,16 @@ def find_fans(parents: Sequence[Sequence[int]]) -> dict[int | None, tuple[int, .
 
 @dataclass(frozen=True)
 class Fan:
-    """The leaves of one parent in columns, by places from their block's upper left corner."""
+    """The leaves of one parent in columns; positions are relative to the upper left corner."""
 
-    parent: int | None  # None: they have no edges
+    parent: int | None  # None: isolated variables
     width: float
     height: float
     middles: Mapping[int, Point]  # of each leaf
     drops: Mapping[int, float]  # x of the trunk beside each leaf
 
     def trunk(self, corner: Point, start: Point) -> list[Curve]:
-        """Draw the lines that the arrows share, from where the parent's line ends."""
+        """Return the lines shared by the arrows, which begin at the end of the parent's line."""
         left, top = corner
         lowest = {left + self.drops[i]: top + y for i, (_, y) in self.middles.items()}  # the last
         xs = sorted(lowest)
@@ -134,7 +134,7 @@ class Fan:
         return [across, *(line((x, top), (x, lowest[x])) for x in xs)]
 
     def branch(self, leaf: int, corner: Point, width: float) -> tuple[Curve, Point]:
-        """Lead the arrow of a leaf from the trunk to its box of a given width."""
+        """Return the arrow of a leaf, from the trunk to its box of a given width."""
         left, top = corner
         x, y = self.middles[leaf]
         tip = (left + x - width / 2, top + y)
@@ -142,7 +142,7 @@ class Fan:
 
 
 def gather(parent: int | None, leaves: Sequence[int], sizes: Sequence[Size], room: float) -> Fan:
-    """Put leaves into as many columns as there is room for, all about equally long."""
+    """Arrange leaves in as many columns as fit, of about equal length."""
     drop = 0.0 if parent is None else DROP
     width = max(sizes[i][0] for i in leaves)
     most = max(1, int((room + APART) // (width + drop + APART)))
@@ -162,7 +162,7 @@ def gather(parent: int | None, leaves: Sequence[int], sizes: Sequence[Size], roo
 
 
 class _Plan:
-    """One way to draw a network: single boxes and fans in layers, what has no edges below."""
+    """One layout of a network: single boxes and fans in layers, isolated variables below."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class _Plan:
             Box(i, lines[i], *self.middles[i], *self.sizes[i], variable.hidden)
             for i, variable in enumerate(network.variables)
         ]
-        boxes.sort(key=lambda box: (box.y, box.x))  # as one reads, to step through them
+        boxes.sort(key=lambda box: (box.y, box.x))  # reading order, for keyboard navigation
         edges = [(p, i) for i, pa in enumerate(network.parents) for p in pa]
         arrows = tuple(self.arrows[edge] for edge in edges)
         trunks = tuple(self.trunks)
@@ -204,7 +204,7 @@ class _Plan:
         room: float,
         direction: Direction,
     ) -> None:
-        """Place single boxes, and each fan as one."""
+        """Place single boxes, and each fan as one box."""
         single = [i for i in network.order if i not in gathered]
         at = {i: k for k, i in enumerate(single)}
         edges = [(p, i) for i in single for p in network.parents[i]]
@@ -225,7 +225,7 @@ class _Plan:
             self.trunks += [stem, *block.trunk(corner, stem[-1])]
 
     def _put(self, fan: Fan, middle: Point) -> Point:
-        """Put the leaves of a fan where its block is; give the corner of the block."""
+        """Place the leaves of a fan around its middle; return its upper left corner."""
         left, top = middle[0] - fan.width / 2, middle[1] - fan.height / 2
         for leaf, (x, y) in fan.middles.items():
             self.middles[leaf] = (left + x, top + y)
@@ -235,7 +235,7 @@ class _Plan:
         return left, top
 
     def _put_below(self, fan: Fan) -> None:
-        """Put a block under all that is there, in the middle."""
+        """Place a fan centrally below the drawing."""
         wider = max(0.0, fan.width - self.width)
         self.middles = {i: (x + wider / 2, y) for i, (x, y) in self.middles.items()}
         self.arrows = {edge: arrow.moved(wider / 2) for edge, arrow in self.arrows.items()}
