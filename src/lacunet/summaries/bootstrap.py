@@ -1,4 +1,4 @@
-"""The bootstrap: data drawn from a fit with the same missing cells, and intervals from refits."""
+"""Bootstrap: simulated data with the same missing cells, and intervals from refits."""
 
 from dataclasses import replace
 from functools import partial
@@ -36,7 +36,7 @@ def check_number(replicates: int, fewest: int = 1) -> None:
 
 
 def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> None:
-    """Refuse too few replicates, and weights that are not numbers of rows."""
+    """Refuse too few replicates, and fractional weights."""
     check_number(replicates, fewest)
     fractional = counts[counts != np.round(counts)]
     if len(fractional):
@@ -48,10 +48,9 @@ def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> No
 
 
 def draw_units(design: SamplingDesign, rows: int, seed: int, replicate: int) -> FloatArray:
-    """Draw one unit less than there are in each stratum, with replacement, and scale weights.
+    """Draw n − 1 of n units with replacement in each stratum, and return rescaled row counts.
 
-    Rao & Wu (1988): so the variance of a total over draws is that of the design. Gives the cases of
-    each of so many distinct rows.
+    The variance of a total over draws is then that of the design (Rao & Wu 1988).
     """
     rng = np.random.default_rng([seed, replicate])
     times = np.zeros(len(design.stratum))
@@ -64,7 +63,7 @@ def draw_units(design: SamplingDesign, rows: int, seed: int, replicate: int) -> 
 
 
 def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
-    """Draw the units of a survey anew."""
+    """Return a bootstrap sample of the units of a survey."""
     assert problem.design is not None
     counts = draw_units(problem.design, len(problem.codes), seed, replicate)
     there = counts > 0
@@ -72,9 +71,9 @@ def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
 
 
 def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:
-    """Draw as many rows as the data have from θ, and make the same holes in them.
+    """Draw as many rows from θ as the data have, with the same missing cells.
 
-    Replicate b is the same whatever the number of replicates or threads.
+    Replicate b does not depend on the number of replicates or threads.
     """
     drawn, counts = simulate_rows(problem, theta, seed, replicate)
     network = with_shown(problem.network, drawn.variables)
@@ -84,9 +83,9 @@ def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int
 def simulate_rows(
     problem: Problem, theta: FloatArray, seed: int, replicate: int, given: int | None = None
 ) -> tuple[Drawn, FloatArray]:
-    """Draw distinct rows, and how often each is there; of a variable `given` rows keep the state.
+    """Draw rows with the missing cells of the data; return the distinct ones and their counts.
 
-    Rows have the holes of the data.
+    The variable `given` keeps its observed states.
     """
     rng, network = np.random.default_rng([seed, replicate]), problem.network
     every = np.repeat(problem.codes, problem.counts.astype(np.int64), axis=0)
@@ -101,7 +100,7 @@ def simulate_rows(
     return Drawn(drawn.variables, distinct), counts
 
 
-FEWEST = 2  # replicates that have a standard deviation
+FEWEST = 2  # least replicates for a standard deviation
 RESCALED = "bootstrap replicates of units within strata, rescaled as by Rao & Wu"
 
 
@@ -114,11 +113,10 @@ def bootstrap_intervals(
     *,
     executor: Executor = SERIAL,
 ) -> Intervals:
-    """Give percentile intervals from refits to data drawn from the model, with the same holes.
+    """Compute percentile intervals by the parametric bootstrap, with the same missing cells.
 
-    Where it is known how rows were drawn, the units of the sample are drawn anew instead. Each
-    refit starts at the model's parameters; its hidden states are then numbered like the model's.
-    The seed is that of the options.
+    With a sampling design, resample its units instead. Each refit starts at the model's parameters;
+    its hidden states are then matched to the model's. The seed is that of the options.
     """
     if problem.design is None:
         check_replicates(problem.counts, replicates, FEWEST)
@@ -146,9 +144,9 @@ def replicated(
     stopped: int,
     seed: int,
 ) -> Intervals:
-    """Give percentile intervals from the parameters of refits, (replicates, size).
+    """Compute percentile intervals from the parameters of refits, (replicates, size).
 
-    `held` are those on the boundary, which have none; `stopped` refits did not reach a maximum.
+    Parameters on the boundary, `held`, have none; `stopped` refits did not reach a maximum.
     """
     replicates, tail = len(thetas), (1.0 - level) / 2.0
     ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
@@ -173,7 +171,7 @@ def replicated(
 def _refit(
     problem: Problem, model: Model, options: Options, executor: Executor, replicate: int
 ) -> tuple[FloatArray, bool]:
-    """Give the parameters that a replicate leads to, and whether the search came to its end."""
+    """Return the parameters of a refit, and whether it converged."""
     if problem.design is None:
         drawn = simulate_like(problem, model.theta, options.seed, replicate)
     else:

@@ -1,7 +1,7 @@
-"""How EM climbed: the objective after every step, of every start.
+"""EM traces: the objective after every step of every start.
 
-Fits do not keep this, so the search is run once more, with the same starts, by an objective that
-records where it is evaluated.
+Fits do not store traces, so the search runs again with the same starts, on an objective that
+records its evaluations.
 """
 
 from collections.abc import Sequence
@@ -19,36 +19,36 @@ from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
-SHOWN = 12  # traces that `print` shows
+SHOWN = 12  # most traces printed
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One start: the objective there and after each step."""
+    """One start: its objective at first and after each step."""
 
-    values: FloatArray  # (steps + 1,) g, never falling
-    climbed: bool  # whether it was brought to a maximum, not left behind in the race
+    values: FloatArray  # (steps + 1,) g, non-decreasing
+    climbed: bool  # whether it reached a maximum; False: dropped in the race
 
     @property
     def end(self) -> float:
-        """Where it stopped."""
+        """The final value."""
         return float(self.values[-1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces(Printable):
-    """Every start of a search, the best end first."""
+    """Every start of a search, by decreasing final value."""
 
-    objective: str  # what was climbed, in words
+    objective: str  # name of the objective
     traces: tuple[Trace, ...]
 
     @property
     def best(self) -> Trace:
-        """The start that the fit comes from."""
+        """The start that led to the fit."""
         return self.traces[0]
 
     def tidy(self) -> Columns:
-        """Give a row for each step of each start; the best start is 1."""
+        """Return a row for each step of each start; the best start is 1."""
         rows = [
             (start, step, value, trace.climbed)
             for start, trace in enumerate(self.traces, start=1)
@@ -57,7 +57,7 @@ class Traces(Printable):
         return transposed(("start", "step", "value", "climbed"), rows)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         climbed = [t for t in self.traces if t.climbed]
         rows = tuple(
             (str(i), str(len(t.values) - 1), number(float(t.values[0])), number(t.end, 4))
@@ -71,12 +71,12 @@ class Traces(Printable):
 
 @dataclass(frozen=True, eq=False)
 class _Recording(Objective):
-    """An objective that remembers by which steps each point was reached."""
+    """An objective that records the path to each point."""
 
-    ways: dict[Point, tuple[float, ...]] = field(default_factory=dict)  # point: g on the way to it
-    followed: set[Point] = field(default_factory=set)  # points from which a step was taken
-    climbed: dict[Point, None] = field(default_factory=dict)  # points of ascents, the last one last
-    newest: list[Point] = field(default_factory=list)  # what was looked at last
+    paths: dict[Point, tuple[float, ...]] = field(default_factory=dict)  # g along each path
+    followed: set[Point] = field(default_factory=set)  # points with a further step
+    climbed: dict[Point, None] = field(default_factory=dict)  # points of ascents, in order
+    newest: list[Point] = field(default_factory=list)  # the last point evaluated
 
     def at(self, theta: FloatArray) -> Point:
         point = super().at(theta)
@@ -89,33 +89,33 @@ class _Recording(Objective):
         return moved
 
     def gradient(self, point: Point) -> FloatArray:
-        # An ascent asks for the gradient where it stands, and nowhere else. Where that was not
-        # reached by EM it was reached by a quasi-Newton step from where the ascent stood before;
-        # or, if other places were looked at since, by leaving the best maximum, a saddle.
-        if point not in self.ways and self.climbed:
+        # An ascent computes the gradient only at its current point. If EM did not reach that point,
+        # a quasi-Newton step from the previous point did; or, if other points were evaluated since,
+        # the search left the best stationary point, a saddle.
+        if point not in self.paths and self.climbed:
             highest = max(self.climbed, key=lambda point: point.g)
             stepped = self.newest[-1] is point
             self._step(next(reversed(self.climbed)) if stepped else highest, point)
-        self.ways.setdefault(point, (point.g,))
+        self.paths.setdefault(point, (point.g,))
         self.climbed[point] = None
         return super().gradient(point)
 
     def _step(self, before: Point, after: Point) -> None:
-        self.ways[after] = (*self.ways.setdefault(before, (before.g,)), after.g)
+        self.paths[after] = (*self.paths.setdefault(before, (before.g,)), after.g)
         self.followed.add(before)
 
     def traces(self) -> list[Trace]:
-        """The ways to all points that were not left again, the highest first."""
-        ends = sorted((p for p in self.ways if p not in self.followed), key=lambda p: -p.g)
-        climbed = self.climbed or dict.fromkeys(ends[:1])  # the paper's schedule has no ascent
-        traces = [Trace(np.array(self.ways[p]), p in climbed) for p in ends]
+        """Return the paths to all end points; ascents first, then by decreasing value."""
+        ends = sorted((p for p in self.paths if p not in self.followed), key=lambda p: -p.g)
+        climbed = self.climbed or dict.fromkeys(ends[:1])  # no ascent in the paper's schedule
+        traces = [Trace(np.array(self.paths[p]), p in climbed) for p in ends]
         return sorted(traces, key=lambda t: not t.climbed)
 
 
 def em_traces(
     problem: Problem, options: Options | None = None, *, listener: Listener = ignore
 ) -> Traces:
-    """Search again as `learn` did with these options, and keep every step of it."""
+    """Repeat the search of `learn` with these options, and record every step."""
     options = options or Options()
     plain = Objective.build(problem, options.estimate)
     objective = _Recording(problem, plain.estimate, plain.pseudo, plain.constant, Serial(listener))

@@ -1,9 +1,9 @@
-"""The first two steps: rows are given classes, and how often that is wrong.
+"""The first two steps of a three-step analysis: class assignments and their error rates.
 
-p(given s | class t) follows from the posteriors of all rows (Vermunt 2010). Taking given classes
-for the true ones makes every difference between classes too small; the third step takes this into
-account, by its inverse (BCH) or by a likelihood in which it is known (ML). Covariances come from
-the scores of rows (Huber 1967), and include that the classes are estimates.
+D_ts = p(assigned s | class t) follows from the posteriors of all rows (Vermunt 2010). Treating
+assigned classes as true ones attenuates differences between classes. The third step corrects this
+by the inverse of D (BCH) or by a likelihood with known D (ML). Sandwich covariances (Huber 1967)
+include the uncertainty of the first step.
 """
 
 import math
@@ -31,40 +31,40 @@ from lacunet.summaries.identification import listed
 from lacunet.summaries.intervals import HELD, NOT_A_MAXIMUM, linearised_words, on_boundary
 from lacunet.summaries.regression import class_row_scores, inside_of
 
-SINGULAR = 1e-6  # least singular value of p(given | class), below which it has no inverse
+SINGULAR = 1e-6  # least singular value of an invertible D
 
 
 class Assigning(StrEnum):
-    """How rows are given classes."""
+    """How rows are assigned to classes."""
 
-    MODAL = "modal"  # each its most probable one
-    PROPORTIONAL = "proportional"  # to every class, by its probability
+    MODAL = "modal"  # to the most probable class
+    PROPORTIONAL = "proportional"  # to every class, weighted by its probability
 
 
 class Correction(StrEnum):
-    """How wrong assignments are made up for."""
+    """The correction of assignment errors."""
 
     BCH = "bch"  # weights by the inverse: Bolck, Croon & Hagenaars (2004), Vermunt (2010)
     ML = "ml"  # a likelihood with known errors: Vermunt (2010), Bakk, Tekle & Vermunt (2013)
-    NONE = "none"  # not at all, to see what difference it makes
+    NONE = "none"  # none, for comparison
 
     @property
     def words(self) -> str:
-        """As in sentences."""
+        """Its name in sentences."""
         return "not corrected" if self is Correction.NONE else f"{self.value.upper()} correction"
 
 
 @dataclass(frozen=True, eq=False)
 class AssignedRows:
-    """Rows and the classes that they are given."""
+    """Rows with their class assignments."""
 
-    variable: Variable  # whose states the classes are
-    kept: BoolArray  # (all classes,) those that some row is given: K of them
-    every_size: FloatArray  # (all classes,) shares, by all rows
+    variable: Variable  # its states are the classes
+    kept: BoolArray  # (all classes,) whether any row is assigned to it: K of them
+    every_size: FloatArray  # (all classes,) shares among all rows
     posterior: FloatArray  # (m, K) p(class | items)
-    given: FloatArray  # (m, K) the part of a row that each class is given
+    given: FloatArray  # (m, K) assigned share of each row to each class
     counts: FloatArray  # (m,) cases of each row
-    errors: FloatArray  # (K, K) D_ts = p(given s | class t), by all rows
+    errors: FloatArray  # (K, K) D_ts = p(assigned s | class t), by all rows
     sizes: FloatArray  # (K,) shares of the classes, by all rows
     design: SamplingDesign | None = None  # how rows were drawn
 
@@ -80,39 +80,39 @@ class AssignedRows:
 
     @property
     def every_error(self) -> FloatArray:
-        """(all classes, all classes) errors; NaN of classes that no row is given."""
+        """(all classes, all classes) errors; NaN for classes without rows."""
         found = np.full((len(self.kept),) * 2, np.nan)
         found[np.ix_(self.kept, self.kept)] = self.errors
         return found
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """Classes that no row is given."""
+        """The flag of classes without rows, if there are any."""
         lost = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
         names = listed(f"{self.variable.name} {c}" for c in lost)
         return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if lost else ()
 
     @cached_property
     def bch_weights(self) -> FloatArray:
-        """(m, K) given classes times the inverse of D: they sum to 1, and may be negative."""
+        """(m, K) assignments times the inverse of D: they sum to 1, and may be negative."""
         return np.asarray(self.given @ np.linalg.inv(self.errors))
 
     @property
     def degrees(self) -> float:
-        """Degrees of freedom of a survey; without bound elsewhere."""
+        """Degrees of freedom of a survey; infinite without a design."""
         return math.inf if self.design is None else float(self.design.degrees)
 
     @property
     def design_words(self) -> str:
-        """Say how errors of a survey were found; "" elsewhere."""
+        """Describe the standard errors of a survey; "" without a design."""
         return "" if self.design is None else f" {linearised_words(self.design)}"
 
     def weights(self, correction: Correction) -> FloatArray:
-        """(m, K) how much of a row counts for each class."""
+        """(m, K) weights of each row in each class."""
         return self.bch_weights if correction is Correction.BCH else self.given
 
     def only(self, rows: BoolArray) -> Self:
-        """Some of the rows; how often classes are wrong is still known from all."""
+        """Select rows; the error rates remain those of all rows."""
         own = self.posterior[rows], self.given[rows], self.counts[rows]
         share = float(own[2].sum() / self.counts.sum())
         design = self.design and self.design.only(rows, share)
@@ -122,9 +122,9 @@ class AssignedRows:
 def assign_rows(
     problem: Problem, theta: FloatArray, how: Assigning, kept: BoolArray | None = None
 ) -> AssignedRows:
-    """Give rows their classes, at the parameters of a model with one hidden variable.
+    """Assign rows to classes, at the parameters of a model with one hidden variable.
 
-    Classes that no row is given have no part in it; `kept` are those that have, if that is known.
+    Classes without rows are dropped; `kept`, if given, are the others.
     """
     (hidden,) = problem.network.hidden
     (found,) = problem.about_hidden(theta)
@@ -156,31 +156,31 @@ def assign_rows(
 
 
 def _given(posterior: FloatArray, how: Assigning) -> FloatArray:
-    """(m, K) the part of a row that each class is given."""
+    """Return the assigned shares of rows, (m, K)."""
     if how is Assigning.MODAL:
         return np.asarray(np.eye(posterior.shape[1])[posterior.argmax(axis=1)])
     return posterior
 
 
-STEPS = 5000  # of EM at most
-TOLERANCE = 1e-8  # on the largest slope, in cases
-NEWTON = 1e-2  # slope from which Newton's steps are taken
-FARTHEST = 10.0  # of one of them: log odds, or standard deviations of an outcome
+STEPS = 5000  # most EM steps
+TOLERANCE = 1e-8  # of the largest slope, in cases
+NEWTON = 1e-2  # slope below which Newton steps are tried
+FARTHEST = 10.0  # longest Newton step: log odds, or standard deviations of an outcome
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Where scores add up to nothing."""
+    """The solution of the estimating equations Σ scores = 0, with its sandwich covariance."""
 
-    scores: FloatArray  # (m, q) of each row
-    counts: FloatArray  # (m,) its cases
-    A: FloatArray  # (q, q)
+    scores: FloatArray  # (m, q) per row
+    counts: FloatArray  # (m,) cases per row
+    A: FloatArray  # (q, q) negative derivative of the summed scores
     design: SamplingDesign | None = None  # how rows were drawn
-    inside: FloatArray | None = None  # (q, a) directions that are determined; None: all
+    inside: FloatArray | None = None  # (q, a) identified directions; None: all
 
     @property
     def directions(self) -> FloatArray:
-        """(q, a) along which scores are 0."""
+        """(q, a) identified directions, along which the summed scores are 0."""
         return np.eye(len(self.A)) if self.inside is None else self.inside
 
     @property
@@ -190,7 +190,7 @@ class Solved:
 
     @property
     def covariance(self) -> FloatArray:
-        """(q, q) by the sandwich of A and the products of the scores."""
+        """(q, q) sandwich covariance from A and the outer products of the scores."""
         if self.design is None:
             B = self.scores.T @ (self.counts[:, None] * self.scores)
         else:
@@ -209,10 +209,10 @@ def climb(
     expected: Callable[[FloatArray], tuple[FloatArray, Solved]],
     improve: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> tuple[FloatArray, bool]:
-    """Maximise a likelihood with known errors: EM, and Newton's steps where it is nearly there.
+    """Maximise a likelihood with known errors by EM, and by Newton steps near the maximum.
 
-    `expected` gives the expected classes and the scores at some parameters, `improve` the best
-    parameters for expected classes. Also says whether the climb came to its end.
+    `expected` is the E step: expected classes and scores. `improve` is the M step. Also returns
+    whether the iteration converged.
     """
     now = start
     for _ in range(STEPS):
@@ -230,7 +230,7 @@ def climb(
 
 
 def _newton(A: FloatArray, slope: FloatArray) -> FloatArray | None:
-    """Newton's step; None where the likelihood is not concave."""
+    """Return the Newton step; None if the likelihood is not concave or the step too long."""
     scale = np.sqrt(np.maximum(A.diagonal(), 1e-300))
     values, vectors = np.linalg.eigh((A + A.T) / 2.0 / np.outer(scale, scale))
     if not values.min() > NOTHING:
@@ -245,11 +245,10 @@ def with_known_errors(
     log_joint: FloatArray,
     rows: AssignedRows,
 ) -> tuple[FloatArray, Solved]:
-    """Expected classes, (m, K), and scores and A of Σ given_s log Σ_t p(t, y) D_ts.
+    """Compute expected classes, (m, K), and scores and A of Σ given_s log Σ_t p(t, y) D_ts.
 
-    From what they would be if the class t were seen: `U`, (m, K, q), are scores of a row of class
-    t, `complete` is the information, (q, q), by how much of each row, (m, K), is of each class, and
-    `log_joint`, (m, K), is log p(t) p(y | t).
+    `U`, (m, K, q), are complete-data scores of a row of class t. `complete` is the complete-data
+    information, (q, q), by expected classes, (m, K). `log_joint`, (m, K), is log p(t) p(y | t).
     """
     given, counts, errors = rows.given, rows.counts, rows.errors
     with np.errstate(divide="ignore"):
@@ -266,22 +265,22 @@ def with_known_errors(
     return expected, Solved(scores, counts, complete(expected) - (second - squared), rows.design)
 
 
-STEP = 1e-4  # of a coordinate, in units of its standard error
+STEP = 1e-4  # of numerical derivatives, in standard errors
 
-# Scores at what a third step found, were rows assigned otherwise.
+# Scores at the estimates of a third step, as a function of the assignments.
 ThirdStep: TypeAlias = Callable[[AssignedRows], Solved]
 
 
 @dataclass(frozen=True, eq=False)
 class FirstStep:
-    """The parameters that rows are assigned by, as estimates from the same rows."""
+    """The first step as an estimator: assignments as a function of its parameters."""
 
-    assigned: Callable[[FloatArray], AssignedRows]  # by parameters that moved so far, (d,)
-    influence: FloatArray  # (m, d) how much a case of each row moves each parameter
+    assigned: Callable[[FloatArray], AssignedRows]  # after a change of the parameters, (d,)
+    influence: FloatArray  # (m, d) influence of a case of each row on each parameter
 
 
 def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> FirstStep | None:
-    """Look at the first step; None where the model is no maximum for these rows."""
+    """Return the first step; None if the model is not at a maximum for these rows."""
     problem, layout = objective.problem, objective.problem.layout
     point = objective.at(theta)
     if not np.abs(objective.gradient(point)).max(initial=0.0) <= NOT_A_MAXIMUM:
@@ -303,7 +302,7 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
 
 
 def predicted_first_step(fit: ClassFit, how: Assigning) -> FirstStep | None:
-    """Do the same where covariates predict the classes: by coefficients, then by φ of items."""
+    """Return the first step of a latent class regression: coefficients, then φ of items."""
     objective, point, problem = fit.objective, fit.point, fit.given.problem
     if not objective.steepest(point) <= NOT_A_MAXIMUM:
         return None
@@ -319,7 +318,7 @@ def predicted_first_step(fit: ClassFit, how: Assigning) -> FirstStep | None:
 
 
 def _inverse(A: FloatArray) -> FloatArray:
-    """Invert the information along what is determined."""
+    """Invert the information along identified directions."""
     scale = np.sqrt(np.maximum(np.abs(A.diagonal()), 1e-300))
     root, _, _ = root_of_inverse(A / np.outer(scale, scale))
     return np.asarray((root @ root.T) / np.outer(scale, scale))
@@ -328,10 +327,9 @@ def _inverse(A: FloatArray) -> FloatArray:
 def covariance_of(
     third: ThirdStep, rows: AssignedRows, shown: BoolArray, first: FirstStep | None
 ) -> FloatArray:
-    """(q, q) covariance of what a third step found in the rows that it could use.
+    """Compute the covariance (q, q) of a third step from the rows `shown`.
 
-    With a first step, with all that is uncertain before it: what rows do that the third step leaves
-    out, too.
+    With `first`, it includes the uncertainty of the first step, from all rows.
     """
     if first is None:
         return third(rows.only(shown)).covariance
@@ -354,7 +352,7 @@ def covariance_of(
 
 
 def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
-    """(m, q) how rows move scores by their part in D and in class sizes."""
+    """Compute the influence (m, q) of rows on the summed scores through D and class sizes."""
     unit, cases = np.eye(len(rows.sizes)) * STEP, rows.counts.sum()
     found: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
 

@@ -1,9 +1,8 @@
-"""The gate of inference: which estimates exist, and which of them have a standard error.
+"""Identification: which estimates exist, and which of them have a standard error.
 
-An estimate is a number only if the data determine it. Where a likelihood rises without end, its
-maximum is at infinity (separation); where it is flat, any value will do; a class without cases has
-no mean; a probability at 0 or 1 has no normal distribution around it. Everything that is shown with
-a standard error passes here first: what does not exist is NaN, with its reason.
+A maximum at infinity (separation), a flat likelihood, or a class without cases leave no estimate. A
+probability at 0 or 1 has no asymptotic normal distribution. Every estimate printed with a standard
+error passes this check: values that do not exist are NaN, with a reason.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,33 +16,33 @@ from numpy.typing import NDArray
 from lacunet.flags import Flag, Kind
 from lacunet.runtime.arrays import BoolArray, FloatArray
 
-# Information, in cases, below which nothing holds log odds: a maximum at infinity has what is left
-# where the climb stopped, a finite one has more, unless two rows are all that classes share.
+# Information, in cases, below which log odds are not identified. At a maximum at infinity only the
+# remainder at the last iteration is left; a finite maximum has more, except with tiny overlap.
 NOTHING_HOLDS = 1e-5
-TOUCHED = 1e-3  # part of a direction without end, or without information, that takes an estimate
-NO_VARIANCE = 1e-18  # of the square of an estimate's scale: a variance that is rounding alone
+TOUCHED = 1e-3  # share of an estimate in an unidentified direction that invalidates it
+NO_VARIANCE = 1e-18  # relative to the squared estimate: a variance of rounding errors
 
 
 class Why(StrEnum):
-    """Why a number is not given."""
+    """The reason for a missing estimate or standard error."""
 
-    EMPTY_CLASS = "empty class"  # no row is given the class
-    FEW_CASES = "few cases"  # no more cases of a class than coefficients
-    SEPARATED = "separated"  # the likelihood rises without end
+    EMPTY_CLASS = "empty class"  # no row is assigned to the class
+    FEW_CASES = "few cases"  # at most as many cases of a class as coefficients
+    SEPARATED = "separated"  # the maximum is at infinity
     NOT_IDENTIFIED = "not identified"  # the likelihood is flat
-    UNSTABLE = "separated in replicates"  # of a bootstrap
-    NO_MAXIMUM = "no maximum"  # the climb ended at a saddle, or on its way
+    UNSTABLE = "separated in replicates"  # of the bootstrap
+    NO_MAXIMUM = "no maximum"  # a saddle, or not converged
     NO_CASES = "no cases"  # fewer than two cases of a class show the outcome
     BOUNDARY = "boundary"  # a share is 0 or 1: no standard error
-    NO_SPREAD = "no spread"  # all values are the same: no standard error
+    NO_SPREAD = "no spread"  # all values are equal: no standard error
 
     @property
     def keeps_estimate(self) -> bool:
-        """Whether the estimate exists, and only its standard error does not."""
+        """Whether only the standard error is missing."""
         return self in {Why.BOUNDARY, Why.NO_SPREAD, Why.UNSTABLE}
 
 
-Reasons = NDArray[np.object_]  # a Why where something is not given, None elsewhere
+Reasons = NDArray[np.object_]  # Why, or None
 
 KINDS = {
     Why.SEPARATED: Kind.WITHOUT_END,
@@ -60,15 +59,15 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class Free:
-    """A direction in which coefficients of classes may move: the data do not determine it."""
+    """A direction of the coefficients that the data do not identify."""
 
     why: Why
-    along: FloatArray  # (K, p) each coefficient, in units of its column's scale; 0 of the first
+    along: FloatArray  # (K, p) in units of the columns' scales; 0 for the first class
 
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """Estimates that passed the gate: NaN where there is none, or no error."""
+    """Checked estimates; NaN marks missing estimates and covariances."""
 
     estimate: FloatArray
     covariance: FloatArray  # (*shape, *shape)
@@ -82,9 +81,9 @@ class Identified:
         found: Mapping[Why, BoolArray],
         certain: BoolArray | None = None,
     ) -> Self:
-        """Close the gate where something is found; the first reason of `Why` counts.
+        """Replace estimates with a reason by NaN; the first reason in the order of `Why` counts.
 
-        `certain` estimates are known, as those of a reference: their variance is 0.
+        `certain` estimates, such as those of a reference class, are known: their variance is 0.
         """
         shape, size = estimate.shape, estimate.size
         certain = np.zeros(shape, dtype=np.bool_) if certain is None else certain
@@ -113,17 +112,17 @@ class Identified:
         return np.asarray(np.sqrt(variance).reshape(self.estimate.shape))
 
     def times(self, unit: float, plus: float) -> Self:
-        """Give the same in another unit."""
+        """Transform to another unit: unit × estimate + plus."""
         covariance = self.covariance * unit**2
         return replace(self, estimate=self.estimate * unit + plus, covariance=covariance)
 
     @property
     def words(self) -> list[list[str | None]]:
-        """Reasons, as JSON has them; None where a number is given."""
+        """Reasons for the JSON document; None if the estimate and its error exist."""
         return [[None if w is None else str(w) for w in row] for row in self.why]
 
     def flags(self, names: Mapping[Why, Sequence[Sequence[str]]]) -> Iterator[Flag]:
-        """Say what is not given, and why; `names` are what each estimate is to a reason."""
+        """Yield a flag for each reason, with the `names` of its estimates."""
         for reason in names:
             own = np.array(names[reason], dtype=object)[self.why == reason].tolist()
             if own:
@@ -131,7 +130,7 @@ class Identified:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """Name what a flag is about, without repetition; of many the first.
+    """Join distinct names; truncate after `most`.
 
     >>> listed(["a", "b", "a"]), listed("abcdefgh")
     ("'a', 'b'", "'a', 'b', 'c', 'd', 'e', 'f' and 2 more")
@@ -142,14 +141,14 @@ def listed(names: Iterable[str], most: int = 6) -> str:
 
 
 def without_end(information: FloatArray, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split the space of coefficients: directions that something holds, and those without end.
+    """Split the space of coefficients into identified and separated directions.
 
     Parameters
     ----------
     information
-        (d, d) of log odds, if classes had been seen, in cases.
+        (d, d) complete-data information of log odds, in cases.
     reach
-        (d,) largest absolute value of each column of the design: what log odds move by at most.
+        (d,) largest absolute value of each column of the design.
 
     Returns
     -------
@@ -162,7 +161,7 @@ def without_end(information: FloatArray, reach: FloatArray) -> tuple[FloatArray,
     scale = 1.0 / np.maximum(reach, 1e-300)
     values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
     nothing = values < NOTHING_HOLDS
-    if not nothing.any():  # exactly the coordinates themselves
+    if not nothing.any():  # exact coordinates, without rounding
         return np.eye(len(scale)), np.zeros((len(scale), 0))
     along = scale[:, None] * vectors
     return along[:, ~nothing], along[:, nothing]

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals of every parameter of a fit, and what pictures show."""
+"""Standard errors and confidence intervals of every parameter of a fit."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ from lacunet.tabular import Columns, Grid, Printable, measured, number, probabil
 from lacunet.tabular.export import SHOWN
 
 LEVEL = 0.95
-NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
-# Expected cases below which a probability is taken to be on the boundary: the standard error of its
-# logit would be above 3, and its interval would say "anywhere".
+NOT_A_MAXIMUM = 1e-3  # largest scaled gradient at a maximum, in cases
+# Expected cases below which a probability counts as on the boundary: the standard error of its
+# logit would exceed 3, and its interval would be nearly [0, 1].
 HELD = 0.1
-LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
-STEP = 1e-4  # of a standard error: how far a derivative looks
-LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval from below the one to above the other says nothing
+LARGEST = 0.5  # largest standard deviation of a variable in [0, 1]
+STEP = 1e-4  # of numerical derivatives, in standard errors
+LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval that contains both is uninformative
 
 
 class Interval(NamedTuple):
-    """The table of one variable: parents in their order, then its states; or what is told of it."""
+    """The table of one variable (parents in order, then states), or one of its summaries."""
 
     estimate: FloatArray
     stderr: FloatArray
     low: FloatArray
     high: FloatArray
-    deff: FloatArray | None = None  # design effect, where it is known how rows were drawn
+    deff: FloatArray | None = None  # design effect, of a survey
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Printable):
-    """Standard error and interval of each θ_ijk; NaN where there is none (a flag says why)."""
+    """Standard error and interval of each θ_ijk; NaN if there is none (flags have the reasons)."""
 
     model: Model
     estimate: Estimate
     level: float  # of confidence
-    method: str  # how they were found, in words
+    method: str  # in words
     stderr: FloatArray  # (size,)
     low: FloatArray  # (size,)
     high: FloatArray  # (size,)
     flags: tuple[Flag, ...]
-    replicates: int = 0  # of the bootstrap; 0 without it
-    design: DesignEffect | None = None  # of a survey, from linearised standard errors
+    replicates: int = 0  # of the bootstrap
+    design: DesignEffect | None = None  # of a survey
 
     def table(self, name: str) -> Interval:
-        """Give p(variable | parents) with its standard errors and intervals, by name.
+        """Return p(variable | parents) with standard errors and intervals.
 
-        Of a number they are parameters in the unit of its family: see `told`.
+        For a number these are the parameters of its family; `told` has its mean and spread.
         """
         every = [self.model.theta, self.stderr, self.low, self.high]
         if self.design is not None:
@@ -74,13 +74,13 @@ class Intervals(Printable):
         return Interval(*(self._of(name, x) for x in every))
 
     def _of(self, name: str, x: FloatArray) -> FloatArray:
-        """Give the part of a vector that belongs to a variable, as its table."""
+        """Return the part of a parameter vector that belongs to a variable, as its table."""
         return table_of(self.model.network, x, self.model.network.index(name))
 
     def told(self, name: str) -> dict[str, Interval]:
-        """Give what is told of a number by its title, as mean and sd, in the unit of the data.
+        """Return the summaries of a number by title, such as mean and sd, in the unit of the data.
 
-        One for each configuration of its parents, an axis each.
+        Arrays have an axis for each parent.
         """
         v = self.model.network.variables[self.model.network.index(name)]
         theta, stderr, low, high, _ = self.table(name)
@@ -89,7 +89,7 @@ class Intervals(Printable):
         def read(x: FloatArray) -> dict[str, FloatArray]:
             return {t: y.reshape(shape) for t, y in v.summary(x.reshape(-1, width)).items()}
 
-        # What is told changes with its own parameter alone: the delta method, by a small step.
+        # Delta method by central differences; each summary depends on one parameter.
         def errors(stderr: FloatArray) -> dict[str, FloatArray]:
             up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
             return {t: (up[t] - down[t]) / (2 * STEP) for t in up}
@@ -104,7 +104,7 @@ class Intervals(Printable):
         }
 
     def tidy(self) -> Columns:
-        """Give a row for each parameter."""
+        """Return a row for each parameter."""
         names = ["estimate", "stderr", "low", "high"]
         if self.design is not None:
             names.append("design_effect")
@@ -120,7 +120,7 @@ class Intervals(Printable):
         return {**transposed(PARAMETER[:-1], kept), **columns}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show: a line for each probability."""
+        """Return the printed tables, with a row for each probability."""
         notes = [self.method, *(f"- {flag}" for flag in self.flags)]
         left, rows = "", list[tuple[str, ...]]()
         if (classes := find_classes(self.model.network)) is not None:
@@ -171,7 +171,7 @@ class Intervals(Printable):
 
 
 def _cells(interval: Sequence[float]) -> tuple[str, ...]:
-    """Write a probability, its standard error, the ends of its interval, and its design effect."""
+    """Format a probability, its standard error, interval and design effect."""
     estimate, stderr, low, high, *deff = interval
     ends = probability(low), probability(high)
     return (probability(estimate), number(stderr, 4), *ends, *map(number, deff))
@@ -182,18 +182,18 @@ def _flat(interval: Interval) -> list[list[float]]:
 
 
 def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
-    """Design effects: squares of standard errors, one over the other; NaN where there is none."""
+    """Return design effects: ratios of squared standard errors; NaN if undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(simple > 0, (own / simple) ** 2, np.nan)
 
 
 def shown_states(v: Variable) -> range:
-    """Give the states to show: of two the second, the first has the rest."""
+    """Return the states to show: all, or the second of two."""
     return range(1 if len(v.states) == 2 else 0, len(v.states))
 
 
 def check_level(level: float) -> float:
-    """Refuse what is no level of confidence."""
+    """Refuse a confidence level outside (0, 1)."""
     if not 0.0 < level < 1.0:
         raise OptionError(
             f"level {level:g} is not allowed: give a number between 0 and 1, as 0.95."
@@ -204,10 +204,10 @@ def check_level(level: float) -> float:
 def hessian_intervals(
     problem: Problem, model: Model, estimate: Estimate, level: float = LEVEL
 ) -> Intervals:
-    """Give intervals from the observed information, on a scale without ends.
+    """Compute intervals from the observed information, on an unconstrained scale.
 
-    That is the logit of a probability, the logarithm of a variance or a rate, a mean itself.
-    `model` must be a maximum of what `estimate` maximises.
+    That is the logit of a probability, the logarithm of a variance or a rate, or the mean itself.
+    `model` must maximise the objective of `estimate`.
     """
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
@@ -219,7 +219,7 @@ def hessian_intervals(
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
     vague = layout.in_simplex & (sure.theta > LARGEST)
     nowhere = anywhere(layout, *ends) & ~vague
-    # No parameter: the probability is known, and 1 where there is one state only.
+    # Known probabilities are not parameters; with a single state they are 1.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
         *counted(Kind.HELD_AT_BOUNDARY, held),
@@ -244,7 +244,7 @@ def hessian_intervals(
 
 
 def linearised_words(design: SamplingDesign) -> str:
-    """Say how standard errors of a survey were found."""
+    """Describe the standard errors of a survey."""
     where = "around the means of strata" if design.strata is not None else "around their mean"
     what = "scores of units" if design.clusters else "scores of rows"
     degrees = f"t with {design.degrees:,} degrees of freedom"
@@ -252,20 +252,20 @@ def linearised_words(design: SamplingDesign) -> str:
 
 
 def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
-    """Give every parameter no standard error and no interval, and say why."""
+    """Return NaN for every standard error and interval, with the reason `why` as method."""
     none = np.full_like(model.theta, np.nan)
     return Intervals(model, estimate, LEVEL, why, none, none, none, ())
 
 
 def check_maximum(objective: Objective, model: Model) -> Point:
-    """Refuse parameters that are no maximum: there is no theory for them."""
+    """Refuse parameters that are not at a maximum, because the theory does not apply."""
     point = objective.at(model.theta)
     check_flat(float(np.abs(objective.gradient(point)).max(initial=0.0)), objective.estimate)
     return point
 
 
 def check_flat(steepest: float, estimate: Estimate) -> None:
-    """Refuse parameters where the largest scaled gradient is not 0."""
+    """Refuse parameters whose largest scaled gradient is not nearly 0."""
     if not steepest <= NOT_A_MAXIMUM:
         raise ModelError(
             f"these parameters are not at the {estimate.words} maximum for these data: "
@@ -275,42 +275,39 @@ def check_flat(steepest: float, estimate: Estimate) -> None:
 
 
 def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
-    """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1.
-
-    N are expected counts, `pseudo` is what the prior adds to them.
-    """
+    """Find probabilities at 0 or 1: with few expected counts `N` and few prior counts `pseudo`."""
     held = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
     held &= layout.learned & layout.in_tables
-    # What is left over is 1 where all other states are held at 0.
+    # The remaining probability is 1 if all other states are at 0.
     alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
     found = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
     return np.asarray(found & layout.in_tables)
 
 
 def anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
-    """Find probabilities whose interval is all that a probability can be."""
+    """Find probabilities whose interval is nearly [0, 1]."""
     return np.asarray(layout.in_simplex & (low < LEAST) & (high > MOST))
 
 
 def _states(layout: Layout) -> FloatArray:
-    """Number of learned states that share one sum, at every position."""
+    """Return the number of learned states of its distribution, for every parameter."""
     return conjugacy.cases(layout.learned.astype(np.float64), layout)
 
 
 def counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
-    """Flag the probabilities of which something is true, by their number, if there are any."""
+    """Return a flag with the number of selected probabilities, if there are any."""
     number = int(which.sum())
     return [Flag(kind, detail={"number": number, "total": which.size, **detail})] if number else []
 
 
 def check_intervals(intervals: Intervals, model: Model) -> None:
-    """Refuse those of another model."""
+    """Refuse intervals of another model."""
     if not np.array_equal(intervals.model.theta, model.theta):
         raise OptionError("these intervals are of other parameters. Give intervals(data, fit).")
 
 
 def intervals_to_draw(found: Fit | Model, intervals: Intervals | bool) -> Intervals | None:
-    """Give the intervals to draw; none where there are none."""
+    """Return the intervals to draw: the given ones, computed ones, or None."""
     if isinstance(intervals, Intervals):
         check_intervals(intervals, found.model if isinstance(found, Fit) else found)
         return intervals
@@ -318,15 +315,15 @@ def intervals_to_draw(found: Fit | Model, intervals: Intervals | bool) -> Interv
         return None
     try:
         return hessian_intervals(found.problem, found.model, found.estimate)
-    except ModelError:  # a search that ended early: lines are still worth a picture
+    except ModelError:  # not converged: draw lines without intervals
         return None
 
 
 def drawn_answers(v: Variable) -> dict[int, str]:
-    """Give places of an item's table that are probabilities or shares, and what they are.
+    """Return the entries of an item's table to draw, and their labels.
 
-    Of two states the second. Ordered answers have one: the mean, from the lowest answer (0) to the
-    highest (1). Other numbers have none.
+    Items with two states have the second. Ordered answers have the mean, scaled from the lowest (0)
+    to the highest (1). Other numbers have none.
     """
     if v.family.tabular:
         return {k: v.labels[k] for k in shown_states(v)}
@@ -337,5 +334,5 @@ def drawn_answers(v: Variable) -> dict[int, str]:
 
 
 def drawn_name(v: Variable, place: int) -> str:
-    """Name one of them, with its item."""
+    """Return the label of an entry, with its item."""
     return f"{v.heading}{' = ' if v.family.tabular else ': '}{drawn_answers(v)[place]}"

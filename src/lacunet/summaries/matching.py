@@ -1,4 +1,4 @@
-"""Hidden states have no names of their own: number them as in another model."""
+"""Label matching: renumber hidden states to resemble those of another model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,30 +13,29 @@ from lacunet.models.known import Relabelling
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 
-ROUNDS = 10  # over several hidden variables, whose numberings depend on each other
+ROUNDS = 10  # most passes over several hidden variables
 
 
 def matched(model: Model, like: Model) -> Model:
     """Renumber hidden states so that they resemble those of another model as much as possible.
 
-    What is compared are square roots of probabilities (Hellinger's distance), summed over all
-    tables that a hidden variable stands in; the assignment with the least sum is found exactly for
-    one hidden variable, and one variable at a time for several. Where the numbers of states differ,
-    states that resemble none come last.
+    The cost is the squared distance of square roots of probabilities (Hellinger), summed over all
+    tables with a hidden variable. The optimum is exact for one hidden variable, and coordinate-wise
+    for several. If the numbers of states differ, unmatched states come last.
     """
     return model.relabelled(_relabelling(model, like))
 
 
 def matched_fit(fit: Fit, like: Model) -> Fit:
-    """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
+    """Renumber the hidden states of a fit to resemble those of a model."""
     return relabelled_fit(fit, _relabelling(fit.model, like))
 
 
 def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
-    """Renumber hidden states of a fit, in its parameters, counts and flags."""
+    """Renumber the hidden states of a fit, in its parameters, counts and flags."""
     model, counts = fit.model.relabelled(by), by.apply(fit.point.N)
     problem = replace(fit.problem, alpha=model.alpha)
-    kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
+    kept = [flag for flag in fit.flags if not flag.where]  # the others contain state numbers
     return replace(
         fit,
         problem=problem,
@@ -48,7 +47,7 @@ def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
 
 
 def _relabelling(model: Model, like: Model) -> Relabelling:
-    """How to renumber the hidden variables: one after the other, until nothing changes."""
+    """Compute the renumbering of the hidden variables, one at a time until nothing changes."""
     check_comparable(model, like)
     layout = model.network.layout
     orders = {h: list(range(layout.cards[h])) for h in model.network.hidden}
@@ -59,7 +58,7 @@ def _relabelling(model: Model, like: Model) -> Relabelling:
             cost = np.zeros((layout.cards[h], like.network.layout.cards[h]))
             cost = sum(_distances(now, like, h), start=cost)
             turned = {**orders, h: [old[k] for k in cheapest_order(cost)]}
-            # Where a table is known its states have meanings, which are not a matter of number.
+            # Keep the order if a known table fixes the meanings of the states.
             if Relabelling(layout, orders=turned).keeps(np.zeros(layout.size)):
                 orders = turned
         if orders == before:
@@ -68,7 +67,7 @@ def _relabelling(model: Model, like: Model) -> Relabelling:
 
 
 def check_comparable(model: Model, like: Model) -> None:
-    """Refuse models that are not about the same variables in the same structure."""
+    """Refuse models with different variables or structures."""
     one, other = model.network, like.network
     names = [v.name for v in one.variables]
     if names != [v.name for v in other.variables] or one.hidden != other.hidden:
@@ -82,7 +81,7 @@ def check_comparable(model: Model, like: Model) -> None:
     for i in one.observed:
         mine, its = one.variables[i], other.variables[i]
         if not mine.family.tabular and (mine.family, mine.unit) == (its.family, its.unit):
-            continue  # numbers may be any
+            continue
         if mine.labels != its.labels:
             raise ModelError(
                 f"'{names[i]}' has the states {list(one.variables[i].labels)} here and "
@@ -91,9 +90,7 @@ def check_comparable(model: Model, like: Model) -> None:
 
 
 def cheapest_order(cost: FloatArray) -> list[int]:
-    """Which state here, by its number, each state there is; (here, there) what each pair costs.
-
-    States here that are left over come last.
+    """Solve the assignment problem: the row for each column of `cost`; unmatched rows come last.
 
     >>> cheapest_order(np.array([[0.9, 0.1], [0.2, 0.8]]))
     [1, 0]
@@ -104,28 +101,27 @@ def cheapest_order(cost: FloatArray) -> list[int]:
 
 
 def profile_distances(model: Model, like: Model, h: int) -> FloatArray:
-    """How far answers differ between states of h here and there, (K, K′), on average.
+    """Compute the mean distance between states of h in two models, (K, K′), over its children.
 
-    0: the same; of categories at most 1, where no answer is given in both (Hellinger, squared).
-    What h itself depends on has no part in it.
+    For categories it is the squared Hellinger distance: 0 if equal, 1 if disjoint.
     """
     found = list(_distances(model, like, h, but=h))
     return np.asarray(0.5 * sum(found) / len(found))
 
 
 def _distances(model: Model, like: Model, h: int, but: int | None = None) -> Iterator[FloatArray]:
-    """Squared distances between states of h here and there, (K, K′), one for each table.
+    """Yield squared distances between states of h in two models, (K, K′), for each table.
 
-    All but that of one variable.
+    The table of the variable `but` is skipped.
     """
     here, there = model.network.layout, like.network.layout
     for i, family in enumerate(here.families):
         others = [v for v in family if v != h]
         if i == but or h not in family or any(here.cards[v] != there.cards[v] for v in others):
             continue
-        if not here.widths[i]:  # its parameters stand elsewhere
+        if not here.widths[i]:  # another variable has its parameters
             continue
-        root = np.sqrt if here.kinds[i].tabular else np.asarray  # numbers are as they are
+        root = np.sqrt if here.kinds[i].tabular else np.asarray
         a, b = (
             root(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))
             for layout, m in ((here, model), (there, like))
