@@ -1,4 +1,4 @@
-"""Outcomes by class: means or shares, corrected for wrong assignments, with robust covariances."""
+"""Outcomes by class: means or shares, corrected for assignment errors, with robust covariances."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from lacunet.summaries.first_step import (
 from lacunet.summaries.identification import Identified, Why, without_end
 from lacunet.summaries.intervals import HELD
 
-LEAST = 1e-300  # a share that is none
-SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values
+LEAST = 1e-300  # least share, to avoid log 0
+SPREAD = 1e-10  # least variance of a class, relative to all rows
 
 
 # An outcome of m rows with b free parameters in each class, (K, b), has:
-#   values            (m, c) numbers whose means are shown: a number, or which state a row has
-#   best(weights)     (K, b) maximum likelihood, where rows count (m, K) for each class
-#   log_density, scores, information: (m, K) log p(y | class), its slopes (m, K, b), and the
-#                     negative second derivatives of its weighted sum (K, b, b)
-#   shown, slopes     (K, c) means or shares, and (K, c, b) how they change with the parameters
-#   degenerate        whether the likelihood has no end at these parameters
+#   values            (m, c) a number, or indicators of the states
+#   best(weights)     (K, b) weighted maximum likelihood, weights (m, K)
+#   log_density, scores, information: (m, K) log p(y | class), its gradient (m, K, b), and the
+#                     negative Hessian of its weighted sum (K, b, b)
+#   shown, slopes     (K, c) means or shares, and their derivatives (K, c, b)
+#   degenerate        whether the likelihood is unbounded near these parameters
 
 
 @dataclass(frozen=True, eq=False)
 class NumberOutcome:
-    """A number; parameters are μ and log σ²."""
+    """A Gaussian outcome; parameters are μ and log σ²."""
 
     y: FloatArray  # (m,) standardised
     titles: tuple[str, ...] = ("mean",)
@@ -87,7 +87,7 @@ class NumberOutcome:
 
 @dataclass(frozen=True, eq=False)
 class CategoryOutcome:
-    """A category; parameters are logits of its states against the first."""
+    """A categorical outcome; parameters are logits against the first state."""
 
     codes: IntArray  # (m,)
     titles: tuple[str, ...]  # its states
@@ -135,21 +135,21 @@ OutcomeKind: TypeAlias = NumberOutcome | CategoryOutcome
 
 SCORE_TEST = "score test, because a share is 0 or 1, or a class has equal values"
 ONLY_SEEN = "; of the {states} states these classes have {seen}"
-CASES = 1.5  # of a class that show an outcome, at least: one case has no spread
-SURE = 3.0  # standard errors that their number must be above 0, if others are missing
-MOST = 0.5  # of the cases of a class: where more show the outcome, its number is no question
+CASES = 1.5  # least observed cases of a class: one case has no variance
+SURE = 3.0  # least z-value of their number, if many are missing
+MOST = 0.5  # observed share of a class from which SURE is not required
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedStep:
-    """Means or shares of rows weighed by classes: Σ w_t (value − mean_t) = 0, without a density."""
+    """Estimating equations of weighted means or shares: Σ w_t (value − mean_t) = 0."""
 
-    values: FloatArray  # (m, c) a number, or which state a row shows
+    values: FloatArray  # (m, c) a number, or indicators of the states
     means: FloatArray  # (K, c)
     correction: Correction
 
     def __call__(self, rows: AssignedRows) -> Solved:
-        """Give the scores of rows."""
+        """Compute the scores of rows, and A."""
         weights, c = rows.weights(self.correction), self.values.shape[1]
         scores = weights[:, :, None] * (self.values[:, None, :] - self.means[None])
         A = np.diag(np.repeat(rows.counts @ weights, c))
@@ -158,22 +158,21 @@ class WeightedStep:
 
 @dataclass(frozen=True, eq=False)
 class LikelyStep:
-    """Parameters of an outcome at which its likelihood, with known errors, is highest.
+    """Estimating equations of an outcome by maximum likelihood with known assignment errors.
 
-    Class sizes are held as the first step found them, as errors of assignment are: what classes are
-    is settled, whatever the outcome looks like.
+    Class sizes and assignment errors are those of the first step.
     """
 
     kind: OutcomeKind
     own: FloatArray  # (K, b)
-    inside: FloatArray | None = None  # (K b, a) directions that are determined; None: all
+    inside: FloatArray | None = None  # (K b, a) identified directions; None: all
 
     def __call__(self, rows: AssignedRows) -> Solved:
-        """Give the scores of rows."""
+        """Compute the scores of rows, and A."""
         return self.expected(rows)[1]
 
     def expected(self, rows: AssignedRows) -> tuple[FloatArray, Solved]:
-        """Expected classes, (m, K), and scores."""
+        """Compute expected classes, (m, K), and the scores."""
         (K, b), own = self.own.shape, self.own
         U = np.zeros((len(rows.counts), K, K, b))
         U[:, np.arange(K), np.arange(K)] = self.kind.scores(own)
@@ -190,7 +189,7 @@ class LikelyStep:
 
 @dataclass(frozen=True, eq=False)
 class OutcomeStep:
-    """How an outcome is compared between classes, by the rows that show it."""
+    """The third step of an outcome: estimates by class and tests, from the rows observed."""
 
     rows: AssignedRows
     kind: OutcomeKind
@@ -200,17 +199,17 @@ class OutcomeStep:
 
     @cached_property
     def own(self) -> AssignedRows:
-        """Rows that show the outcome."""
+        """Rows with an observed outcome."""
         return self.rows.only(self.shown)
 
     @cached_property
     def weights(self) -> FloatArray:
-        """(rows that show it, K) how much they count for each class."""
+        """(observed rows, K) weights in each class."""
         by = Correction.NONE if self.correction is Correction.NONE else Correction.BCH
         return self.own.counts[:, None] * self.own.weights(by)
 
     def estimates(self) -> Identified:
-        """Give means or shares, (K, c), that exist."""
+        """Estimate means or shares, (K, c); those not identified are NaN."""
         if self._constant:
             return self._all_alike()
         if self.correction is not Correction.ML:
@@ -238,10 +237,10 @@ class OutcomeStep:
         return self._identified(means, V.reshape(*means.shape, *means.shape), counted)
 
     def differences(self, found: Identified, name: str, which: Sequence[int]) -> WaldTest:
-        """Test whether some classes are alike: differences from the first of them are 0.
+        """Test the equality of some classes: differences from the first of them are 0.
 
-        Where a share is 0 or 1 its own variance says nothing: then a score test has the variance
-        that there would be if these classes were alike.
+        At a share of 0 or 1 the Wald variance is useless; a score test then uses the variance under
+        equality.
         """
         values, V, why, degrees = found.estimate, found.covariance, "", self.rows.degrees
         states = np.arange(values.shape[1])
@@ -261,7 +260,7 @@ class OutcomeStep:
         return wald(name, apart.reshape(-1), V, degrees, why)
 
     def _all_alike(self) -> Identified:
-        """Give what all rows show, in every class that shows it: without an error."""
+        """Return the common value of all rows for every class, without a standard error."""
         means = np.tile(self.kind.values[0], (len(self._total), 1))
         whys = Why.NO_SPREAD if self.kind.number else Why.BOUNDARY
         found = {
@@ -271,7 +270,7 @@ class OutcomeStep:
         return Identified.of(means, np.full((*means.shape, *means.shape), np.nan), found)
 
     def _if_alike(self, which: Sequence[int]) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Give weighted means or shares, their covariance if classes were alike, states there."""
+        """Return weighted means or shares, their covariance under equality, observed states."""
         sums = self.weights.T @ self.kind.values
         pooled = sums[list(which)].sum(axis=0)
         means = sums / np.where(np.abs(self._total) > LEAST, self._total, np.nan)[:, None]
@@ -283,7 +282,7 @@ class OutcomeStep:
         return means, self._covariance_at(np.nan_to_num(alike)), alive
 
     def _covariance_at(self, means: FloatArray) -> FloatArray:
-        """(K, c, K, c) of weighted means or shares, their variance taken around `means`."""
+        """Compute the covariance (K, c, K, c) of weighted means or shares around `means`."""
         by = Correction.NONE if self.correction is Correction.NONE else Correction.BCH
         step = WeightedStep(self.kind.values, np.nan_to_num(means), by)
         found = covariance_of(step, self.rows, self.shown, self.first)
@@ -291,30 +290,27 @@ class OutcomeStep:
 
     @property
     def _constant(self) -> bool:
-        """Whether all rows show the same."""
+        """Whether all rows have the same value."""
         return bool((self.kind.values == self.kind.values[:1]).all())
 
     @cached_property
     def _total(self) -> FloatArray:
-        """(K,) cases of each class that show the outcome."""
+        """(K,) observed cases of each class."""
         return np.asarray(self.weights.sum(axis=0))
 
     def _improved(self, _: FloatArray | None, expected: FloatArray) -> FloatArray:
-        """Give the best parameters; classes without cases have those of all rows."""
+        """Return the M step; classes without cases have the parameters of all rows."""
         weights = self.own.counts[:, None] * expected
         return self.kind.best(np.where(self._absent, self.own.counts[:, None], weights))
 
     @cached_property
     def _present(self) -> FloatArray:
-        """(K b, free) the coordinates of classes that have cases."""
+        """(K b, free) coordinates of the classes with cases."""
         each = np.repeat(~self._absent, self.kind.width)
         return np.asarray(np.eye(len(each))[:, each])
 
     def _identified(self, means: FloatArray, V: FloatArray, cases: FloatArray) -> Identified:
-        """Close the gate for classes without cases, and for shares at 0 or 1.
-
-        `cases`, (rows, K), say how much each row counts for each class.
-        """
+        """Mark classes without cases, and shares at 0 or 1; `cases` are weights (rows, K)."""
         found = {Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape)}
         if not self.kind.number:
             of_state = cases.T @ self.kind.values
@@ -324,10 +320,10 @@ class OutcomeStep:
 
     @property
     def _absent(self) -> BoolArray:
-        """(K,) classes of which too few cases show the outcome.
+        """(K,) whether a class has too few observed cases.
 
-        Cases of other classes that were given this one by mistake are taken off. Where most of a
-        class is missing, what is left must be more than chance makes of such mistakes.
+        The count is corrected for assignment errors. If most of a class is missing, the count must
+        also exceed the noise of this correction.
         """
         rows, total = self.rows, self._total
         few = total < CASES

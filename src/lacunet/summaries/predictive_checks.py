@@ -1,18 +1,16 @@
-"""Posterior predictive checks: is the table like those that its latent class model would give?
+"""Predictive checks: compares statistics of the data with those of tables drawn from the fit.
 
-Tables are drawn from the fitted model with the same missing cells, and each statistic of the data
-is held against those of the drawn tables. The parameters are those of the fit for all of them. They
-are the best for the data and not for the drawn tables, so that p-values err on the high side: a
-check that fails means something. The statistics:
+The drawn tables have the same missing cells. All use the parameters of the fit, which are optimal
+for the data but not for the drawn tables, so p-values are conservative. The statistics:
 
     pairs of answers        the worst bivariate residual, (X² − df)/√(2 df)
-    repeated rows           Σ n² over the different rows of answers
-    shapes of numbers       the largest skewness or kurtosis within classes; of counts, dispersion
+    repeated rows           Σ n² over the distinct rows of answers
+    shapes of numbers       the largest skewness or kurtosis within classes; dispersion of counts
     pairs of numbers        the largest correlation within classes
-    answers and numbers     the largest dependence of the two within classes
+    answers and numbers     the largest association within classes
 
-Within classes means: residuals of each class, weighted by the posterior of the classes. Draws of a
-check end when five of them were as extreme as the data (Besag and Clifford 1991).
+Statistics within classes use residuals of each class, weighted by the posterior of the classes. A
+check stops after five draws as extreme as the data (Besag and Clifford 1991).
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ from lacunet.runtime.rows import rows_at
 from lacunet.summaries.residuals import PairTables
 from lacunet.wording import edge_words, worded
 
-MOST_DRAWS = 299  # tables that are drawn
-ENOUGH = 5  # drawn tables as extreme as the data, after which a check has passed
-LEVEL = 0.02  # of all checks together, by Holm's method
-MOST_ROWS = 5_000  # of each table; of more, so many at equal distances
-MOST_PRODUCTS = 3e7  # of a pass over all pairs of columns: wider tables have fewer rows
-FEWEST = 20  # rows below which nothing is checked
+MOST_DRAWS = 299
+ENOUGH = 5  # extreme draws after which a check has passed
+LEVEL = 0.02  # familywise, by Holm's method
+MOST_ROWS = 5_000  # rows of a table; larger data are subsampled at equal distances
+MOST_PRODUCTS = 3e7  # rows × width²: wider tables have fewer rows
+FEWEST = 20  # least rows
 
 ADVICE = {
     "pairs of answers": "Try a direct effect between them",
@@ -53,34 +51,34 @@ ADVICE = {
 }
 
 
-Statistic: TypeAlias = tuple[float, tuple[str, ...]]  # and the columns that it is about
+Statistic: TypeAlias = tuple[float, tuple[str, ...]]  # value, columns
 
 
 @dataclass(frozen=True)
 class Check:
-    """One statistic of the table, held against those of drawn tables."""
+    """The comparison of one statistic with drawn tables."""
 
     name: str
-    columns: tuple[str, ...]  # that the statistic is largest for; none: it is about all
-    p_value: float  # of a table drawn from the model being as extreme
+    columns: tuple[str, ...]  # with the largest value; empty: all
+    p_value: float
     draws: int
 
     @property
     def sentence(self) -> str:
-        """Say what fails, and what to do."""
+        """The finding, in words."""
         where = f" ({', '.join(self.columns)})" if self.columns else ""
         return f"{self.name}{where} are not as the model has them, p = {self.p_value:.2g}"
 
     @property
     def advice(self) -> str:
-        """What to do."""
+        """The recommended action."""
         if self.columns and self.name == "pairs of answers":
             return f"{ADVICE[self.name]}: {edge_words(*self.columns)}"
         return worded(ADVICE[self.name])
 
 
 def predictive_checks(fit: Fit) -> tuple[Check, ...]:
-    """Check a latent class model, with or without direct effects; nothing of any other."""
+    """Check a latent class model, with or without direct effects; other models have no checks."""
     problem = fit.problem
     if not has_classes(problem.network) or not np.isfinite(fit.log_lik):
         return ()
@@ -94,7 +92,7 @@ def predictive_checks(fit: Fit) -> tuple[Check, ...]:
 
 
 def failed(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """Those that fail at the level of all of them together, by Holm's method; the worst first."""
+    """Select the checks that fail at the familywise level (Holm), the worst first."""
     found = []
     for rank, check in enumerate(sorted(checks, key=lambda c: c.p_value)):
         if check.p_value * (len(checks) - rank) > LEVEL:
@@ -104,7 +102,7 @@ def failed(checks: Sequence[Check]) -> tuple[Check, ...]:
 
 
 def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
-    """Say of a fit which checks fail."""
+    """Return a flag for each failed check of a fit."""
     return tuple(
         Flag(Kind.MISFIT, detail={"check": check.sentence, "advice": check.advice})
         for check in failed(predictive_checks(fit))
@@ -112,7 +110,7 @@ def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
 
 
 def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
-    """Rows of weight 1: what they show of each column, (n, p), and whether they do."""
+    """Return rows of weight 1: their values, (n, p), and whether these are observed."""
     kept, times = at_equal_distances(problem.counts, cases)
     codes = np.repeat(rows_at(problem.codes, kept), times, axis=0)
     cells = codes.astype(np.float64)
@@ -124,10 +122,10 @@ def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
 
 
 class _Statistics:
-    """The statistics of tables with the same missing cells, by the model that they are held to.
+    """The statistics of tables with the same missing cells, under one model.
 
-    Columns of answers stand side by side as levels, 0 or 1, in one matrix. Residuals of numbers
-    within classes exist where classes explain all, without direct effects.
+    Categorical columns are coded as indicators of their levels. Statistics of numbers within
+    classes require a model without direct effects.
     """
 
     def __init__(self, model: Model, shown: BoolArray) -> None:
@@ -148,7 +146,7 @@ class _Statistics:
         self.expected = self._expected_pairs()
 
     def _expected_pairs(self) -> FloatArray:
-        """(levels, levels) expected counts of all pairs of answers; 0 within one."""
+        """Compute expected counts of all pairs of answers, (levels, levels); 0 within a column."""
         both = self.shown[:, self.answers].astype(np.float64)
         cases, tables = both.T @ both, PairTables(self.model)
         found = np.zeros((int(self.widths.sum()),) * 2)
@@ -170,7 +168,7 @@ class _Statistics:
         return cells
 
     def of(self, cells: FloatArray, wanted: list[str] | None = None) -> dict[str, Statistic]:
-        """All statistics of a table, (n, p), or those that are wanted."""
+        """Compute all statistics of a table, (n, p), or those in `wanted`."""
         levels = np.zeros((len(cells), int(self.widths.sum())))
         for first, j in zip(self.starts, self.answers, strict=True):
             rows = np.flatnonzero(self.shown[:, j])
@@ -213,7 +211,7 @@ class _Statistics:
         yield float(value[worst]), self._names(*(self.answers[k[worst]] for k in (a, b)))
 
     def _repeated(self, cells: FloatArray) -> Iterator[Statistic]:
-        """How often rows of answers are the same."""
+        """The sum of squared frequencies of distinct rows."""
         own = np.where(self.shown, cells, -1.0)[:, self.answers]
         keys = own @ np.random.default_rng(0).random(own.shape[1])
         _, n = np.unique(keys, return_counts=True)
@@ -222,7 +220,7 @@ class _Statistics:
     def _residuals(
         self, cells: FloatArray, levels: FloatArray
     ) -> tuple[list[FloatArray], FloatArray]:
-        """Standardised residuals (n, K) of each number, 0 where it is missing; p(class | row)."""
+        """Compute standardised residuals (n, K) of each number, 0 if missing; p(class | row)."""
         model, root = self.model, self.root or 0
         network, layout = model.network, model.network.layout
         natural = conjugacy.natural(model.theta, layout)
@@ -243,7 +241,7 @@ class _Statistics:
         return residuals, weights / weights.sum(axis=1, keepdims=True)
 
     def _shapes(self, residuals: list[FloatArray], R: FloatArray) -> Iterator[Statistic]:
-        """Skewness or kurtosis of each number; of counts and scores, dispersion."""
+        """Skewness or kurtosis of each Gaussian number; dispersion of others."""
         for j, z in zip(self.numbers, residuals, strict=True):
             n = max(float(self.shown[:, j].sum()), 1.0)
             square = z * z
@@ -263,7 +261,7 @@ class _Statistics:
     def _dependence(
         self, residuals: list[FloatArray], R: FloatArray, levels: FloatArray
     ) -> Iterator[Statistic]:
-        """How much each number depends on an answer."""
+        """The largest association of each number with an answer."""
         shown = self.shown[:, self.levels]
         for j, z in zip(self.numbers, residuals, strict=True):
             weighted = R * z

@@ -1,6 +1,6 @@
-"""Profiles: how the states of a hidden variable differ in each observed variable.
+"""Profiles: the distribution of each observed variable by the states of a hidden variable.
 
-The same as papers print it: items by classes, standard errors in parentheses.
+`item_table` prints them as in papers: items by classes, standard errors in parentheses.
 """
 
 import math
@@ -25,63 +25,63 @@ from lacunet.summaries.intervals import Intervals, shown_states
 from lacunet.tabular import Columns, Grid, Printable, Shown, measured, number, probability
 from lacunet.tabular.export import csv_table
 
-REACH = 4.0  # standard deviations around a mean that a curve shows
-POINTS = 41  # of a curve, for each configuration of the parents
-MOST = 400  # whole numbers that a curve shows one by one
-AROUND = 121  # points of a ring, both ends included
-RINGS = (1.0, 2.0)  # standard deviations of ellipses
-MANY = 24  # configurations that say where a curve is looked at; of more, the most probable
+REACH = 4.0  # standard deviations around a mean covered by a density curve
+POINTS = 41  # of a density curve, per configuration of the parents
+MOST = 400  # most consecutive integers of a curve
+AROUND = 121  # points of an ellipse, both ends included
+RINGS = (1.0, 2.0)  # radii of ellipses, in standard deviations
+MANY = 24  # most configurations (the most probable ones) that define the range of a curve
 
 
 @dataclass(frozen=True, eq=False)
 class NumberProfile:
-    """One number that can be seen, in each of K states of a hidden variable, and in all."""
+    """The distribution of an observed number in each of K hidden states, and overall."""
 
     name: str
-    titles: tuple[str, str]  # what mean and spread are called
-    mean: FloatArray  # (K + 1,) in the unit of the data; everybody last
-    spread: FloatArray  # (K + 1,) standard deviation, or the factor that is one of a logarithm
-    places: FloatArray  # (m,) where the curves are known, in order, as the family sees numbers
+    titles: tuple[str, str]  # names of mean and spread
+    mean: FloatArray  # (K + 1,) in the unit of the data; last: overall
+    spread: FloatArray  # (K + 1,) standard deviation, or geometric standard deviation
+    places: FloatArray  # (m,) grid of the curves, increasing, in coordinates of the family
     values: FloatArray  # (m,) the same in the unit of the data
-    density: FloatArray  # (K + 1, m) of the number at these places; of whole ones, probability
+    density: FloatArray  # (K + 1, m) density on the grid; for integers, probability
     whole: bool  # whether it is a count or an ordered answer
     information: float  # mutual information with the hidden variable, nats
 
     @property
     def of_logarithm(self) -> bool:
-        """Whether mean and spread are those of a logarithm, brought back."""
+        """Whether mean and spread are back-transformed from logarithms."""
         return self.titles == OF_LOGARITHM
 
     def taken(self, x: ArrayLike) -> FloatArray:
-        """Numbers of the data, or their logarithms: what is even along the axis of a chart."""
+        """Transform values of the data to the axis of a chart: identity or logarithm."""
         values = np.asarray(x, dtype=np.float64)
         return np.log(values) if self.of_logarithm else values
 
     def as_places(self, values: ArrayLike) -> FloatArray:
-        """Where numbers of the data are, as the family sees them."""
+        """Transform values of the data to coordinates of the family."""
         return np.interp(self.taken(values), self.taken(self.values), self.places)
 
     def as_values(self, places: ArrayLike) -> FloatArray:
-        """The numbers of the data that the family sees so."""
+        """Transform coordinates of the family to values of the data."""
         there = np.asarray(places, dtype=np.float64)
         found = np.interp(there, self.places, self.taken(self.values))
         return np.exp(found) if self.of_logarithm else found
 
     @property
     def deviations(self) -> FloatArray:
-        """(K + 1,) standard deviations as the family sees numbers."""
+        """(K + 1,) standard deviations in coordinates of the family."""
         step = float(np.ptp(self.places) / np.ptp(self.taken(self.values)))
         return step * self.taken(self.spread)
 
     @property
     def standing(self) -> FloatArray:
-        """(K + 1,) how far each mean is above that of everybody, in their standard deviations."""
+        """(K + 1,) differences from the overall mean, in overall standard deviations."""
         mean, spread = self.taken(self.mean), self.taken(self.spread)
         return np.asarray((mean - mean[-1]) / (spread[-1] if spread[-1] > 0 else 1.0))
 
 
 def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberProfile:
-    """Give the profile of number `i`, where the states of hidden variable `h` have these sizes."""
+    """Compute the profile of number `i`, given the sizes of the states of `h`."""
     v = model.network.variables[i]
     given = _configurations(model, h, i, sizes)
     weights = np.vstack([given, sizes @ given])  # (K + 1, q)
@@ -108,9 +108,9 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
 
 
 def pair_rings(model: Model, one: NumberProfile, other: NumberProfile) -> FloatArray:
-    """(K, 2, 121) points one standard deviation around the mean of two numbers, in each class.
+    """Compute points (K, 2, 121) at one standard deviation from the mean of two numbers, by class.
 
-    As steps from the mean, as the families see numbers; of a block they lean.
+    Points are deviations from the mean, in coordinates of the families, and include covariances.
     """
     network = model.network
     pair = [network.index(n.name) for n in (one, other)]
@@ -127,9 +127,9 @@ def pair_rings(model: Model, one: NumberProfile, other: NumberProfile) -> FloatA
 
 
 def pair_ellipses(model: Model, one: NumberProfile, other: NumberProfile) -> FloatArray:
-    """(K, rings, 2, 121) curves around the mean of two numbers in each class, as families see them.
+    """Compute ellipses (K, rings, 2, 121) of two numbers by class, in coordinates of the families.
 
-    They are one and two standard deviations away.
+    They mark one and two standard deviations from the mean.
     """
     means = np.column_stack([n.as_places(n.mean[:-1]) for n in (one, other)])
     rings = np.array(RINGS)[:, None, None] * pair_rings(model, one, other)[:, None]
@@ -137,7 +137,7 @@ def pair_ellipses(model: Model, one: NumberProfile, other: NumberProfile) -> Flo
 
 
 def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArray:
-    """p(configuration of the parents | state of the hidden variable), (K, q)."""
+    """Compute p(configuration of the parents | state of the hidden variable), (K, q)."""
     parents, states = model.network.parents[i], len(sizes)
     others = tuple(p for p in parents if p != h)
     given = _given(marginal(model, (h, *others)) if others else sizes)
@@ -149,7 +149,7 @@ def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArr
 
 
 def _given(joint: FloatArray) -> FloatArray:
-    """p(others | state) by the joint probabilities; of an empty state that of all rows."""
+    """Compute p(others | state) from joint probabilities; empty states have the marginal."""
     sizes = joint.reshape(len(joint), -1).sum(axis=1).reshape(-1, *[1] * (joint.ndim - 1))
     return np.where(sizes > 0, joint / np.where(sizes > 0, sizes, 1.0), joint.sum(axis=0))
 
@@ -157,7 +157,7 @@ def _given(joint: FloatArray) -> FloatArray:
 def _places(
     family: Likelihood, mean: FloatArray, variance: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Where to look at densities: close enough together for the narrowest of them."""
+    """Choose a grid for the densities, fine enough for the narrowest of them."""
     used = np.argsort(-weight, kind="stable")[: min(MANY, int(np.sum(weight > 0)))]
     reach = REACH * np.sqrt(variance[used])
     low = max(float(np.min(mean[used] - reach)), family.ends[0])
@@ -172,18 +172,18 @@ def _places(
 def _information(
     places: FloatArray, density: FloatArray, sizes: FloatArray, *, whole: bool
 ) -> float:
-    """Mutual information of a number and the hidden state, by a sum over its places."""
+    """Compute the mutual information of a number and the hidden state on the grid."""
     gains = sizes @ rel_entr(density[:-1], density[-1])
     total = gains.sum() if whole else np.trapezoid(gains, places)
     return max(float(total), 0.0)
 
 
-MOST_INFERENCES = 150  # variables that have a profile in a network: each is an inference
+MOST_INFERENCES = 150  # most profiles in a general network: each needs an inference
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """One variable that can be seen, in each state of a hidden one."""
+    """The distribution of an observed categorical variable in each hidden state."""
 
     name: str
     states: tuple[str, ...]  # r labels
@@ -194,23 +194,23 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """What each state of one hidden variable makes of the variables that can be seen."""
+    """Profiles of the observed variables by the states of one hidden variable."""
 
     name: str
     states: tuple[str, ...]  # K labels
     sizes: FloatArray  # (K,) their probabilities
-    answers: tuple[Answers, ...]  # categories: what tells the states apart most comes first
-    numbers: tuple[NumberProfile, ...]  # the same of numbers
-    left_out: int  # variables without a profile, because they are so many
+    answers: tuple[Answers, ...]  # categorical variables, by decreasing information
+    numbers: tuple[NumberProfile, ...]  # numbers, by decreasing information
+    left_out: int  # number of variables without a profile
 
 
 def profiles(model: Model) -> list[Profiles]:
-    """Give the profiles of every hidden variable, at the parameters of a model."""
+    """Compute the profiles of every hidden variable of a model."""
     return [profile(model, h) for h in model.network.hidden]
 
 
 def profile(model: Model, h: int) -> Profiles:
-    """Give the profiles of the states of a hidden variable.
+    """Compute the profiles of a hidden variable.
 
     >>> from lacunet.api import random_model
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
@@ -230,13 +230,13 @@ def profile(model: Model, h: int) -> Profiles:
 
 
 def sizes_of(model: Model, h: int) -> FloatArray:
-    """(K,) probabilities of the states of a hidden variable."""
+    """Compute the probabilities (K,) of the states of a hidden variable."""
     root = not model.network.parents[h]
     return model.network.layout.table(model.theta, h) if root else marginal(model, (h,))
 
 
 def _profiled(network: Network, h: int) -> list[int]:
-    """All that can be seen; of very many, those that share a table with the hidden variable."""
+    """Select the observed variables; if too many, those in a table with the hidden variable."""
     observed = [i for i in network.shown if not network.variables[i].hidden]
     if is_latent_class(network) or len(observed) <= MOST_INFERENCES:
         return observed
@@ -263,23 +263,23 @@ WITHOUT = "–: no standard error: at 0 or 1, or not determined by the data."
 
 
 class ItemLine(NamedTuple):
-    """One answer to an item, or one summary of a number, in each of K classes."""
+    """A row of the table: an answer to an item, or a summary of a number, in each class."""
 
     item: str
-    answer: str  # its state; of a number: mean, sd
+    answer: str  # state, or summary: mean, sd
     estimate: FloatArray  # (K,)
-    stderr: FloatArray  # (K,) NaN where there is none
+    stderr: FloatArray  # (K,) NaN if undefined
     share: bool  # whether it is a probability
 
 
 def _cells(line: ItemLine) -> Iterator[Shown]:
-    """Write each estimate, its standard error behind it."""
+    """Format each estimate, followed by its standard error."""
     write = probability if line.share else measured
     for estimate, stderr in zip(line.estimate.tolist(), line.stderr.tolist(), strict=True):
-        if stderr == 0.0:  # known beforehand
+        if stderr == 0.0:  # a known value
             yield write(estimate)
         else:
-            # As many decimals as the estimate has; one that they would show as 0 says so.
+            # As many decimals as the estimate.
             error = number(stderr) if math.isnan(stderr) else write(stderr)
             yield Shown(f"{write(estimate)} ({error})", estimate)
 
@@ -293,7 +293,7 @@ class ItemTable(Printable):
     lines: tuple[ItemLine, ...]
 
     def tidy(self) -> Columns:
-        """Give a row for each line of the table: of each class the estimate and its error."""
+        """Return a row for each line of the table, with estimate and error of each class."""
         columns: dict[str, Sequence[object]] = {
             "item": [line.item for line in self.lines],
             "answer": [line.answer for line in self.lines],
@@ -304,12 +304,12 @@ class ItemTable(Printable):
         return columns
 
     def to_csv(self) -> str:
-        """Give the table as CSV: estimates and standard errors in columns of their own."""
+        """Write the table as CSV, with separate columns for standard errors."""
         columns = self.tidy()
         return csv_table(tuple(columns), zip(*columns.values(), strict=True))
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         rows = tuple((line.item, line.answer, *_cells(line)) for line in self.lines)
         notes = ["In parentheses: standard errors.", self.intervals.method]
         if any(np.isnan(line.stderr).any() for line in self.lines):
@@ -320,7 +320,7 @@ class ItemTable(Printable):
 
 
 def check_items(network: Network) -> LatentClasses:
-    """Refuse a network that has no table of items by classes."""
+    """Refuse a network without a table of items by classes."""
     classes = find_classes(network)
     if classes is None:
         raise ModelError(
@@ -331,7 +331,7 @@ def check_items(network: Network) -> LatentClasses:
 
 
 def item_table(intervals: Intervals) -> ItemTable:
-    """Give the table of a latent class model, from its standard errors."""
+    """Build the table of a latent class model from its intervals."""
     classes = check_items(intervals.model.network)
     heads = tuple(f"{classes.variable.name} {label}" for label in classes.variable.labels)
     return ItemTable(intervals, heads, tuple(_lines(intervals, classes)))

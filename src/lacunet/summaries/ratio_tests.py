@@ -1,6 +1,6 @@
-"""Likelihood-ratio tests of nested models: the bootstrap's for one more class, Vuong's, and χ².
+"""Likelihood-ratio tests of nested models: bootstrap, Vuong, and χ².
 
-The test of Vuong (1989) is taken for classes as by Lo, Mendell & Rubin (2001).
+The test of Vuong (1989) is applied to the number of classes as in Lo, Mendell & Rubin (2001).
 """
 
 import math
@@ -31,16 +31,17 @@ from lacunet.summaries.intervals import on_boundary
 from lacunet.tabular import Columns, Grid, Printable, number, probability
 
 STEP = 0.01  # of the trapezoidal rule: its error falls exponentially
-FAR = 60.0  # cosh of it is beyond anything
-NOTHING = 1e-12  # weights below this part of the largest change nothing
+FAR = 60.0  # upper limit of integration
+NOTHING = 1e-12  # relative size of negligible weights
 
 
 def exceeds(weights: FloatArray, x: float) -> float:
-    """P(Q > x) for x ≥ 0, Q = Σ λ_j χ²_j of independent χ² with one degree of freedom each.
+    """Compute P(Q > x), x ≥ 0, Q = Σ λ_j χ²_j of independent χ² with one degree of freedom each.
 
-    The generating function M(t) = Π (1 − 2 λ_j t)^(−½) is inverted: P = 1/(2πi) ∫ M(t) exp(−t x)/t
-    dt along a hyperbola that crosses the real axis at its saddle point and bends to the right,
-    where the integrand vanishes: no oscillation is left, and small probabilities keep their digits.
+    Inverts the moment generating function M(t) = Π (1 − 2 λ_j t)^(−½): P = 1/(2πi) ∫ M(t) exp(−t x)
+    /t dt. The contour is a hyperbola through the saddle point on the real axis that bends to the
+    right. The integrand decays along it without oscillation, so small probabilities keep their
+    relative precision.
 
     >>> round(exceeds(np.ones(3), 7.815), 4), round(exceeds(np.array([1.0, 1.0, -1.0, -1.0]), 2), 4)
     (0.05, 0.1839)
@@ -68,16 +69,16 @@ def exceeds(weights: FloatArray, x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class VuongTest:
-    """A model against one with a class more, by the limit of their likelihood ratio."""
+    """The test of k against k + 1 classes by the asymptotic likelihood-ratio distribution."""
 
     statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
-    weights: FloatArray  # of the χ² variables that it is a sum of, where k classes are true
-    more: int  # parameters that the larger model has more
+    weights: FloatArray  # of the limiting sum of χ² variables under k classes
+    more: int  # difference of the numbers of parameters
     cases: float  # N
 
     @property
     def mean(self) -> float:
-        """What the statistic is expected to be where k classes are true."""
+        """Expectation of the statistic under k classes."""
         return float(self.weights.sum())
 
     @property
@@ -87,7 +88,7 @@ class VuongTest:
 
     @cached_property
     def p_value(self) -> float:
-        """Probability of so large a statistic (VLMR)."""
+        """P-value of the statistic (VLMR)."""
         return exceeds(self.weights, self.statistic)
 
     @property
@@ -99,14 +100,14 @@ class VuongTest:
 
     @cached_property
     def adjusted_p(self) -> float:
-        """Probability of so large an adjusted statistic."""
+        """P-value of the adjusted statistic (LMR)."""
         return exceeds(self.weights, self.adjusted)
 
 
 def vuong_test(small: Fit, large: Fit) -> VuongTest | None:
-    """Test a fit against one with more classes, of the same rows.
+    """Test a fit against one with more classes, on the same rows.
 
-    None where that has no meaning: no ML fits, rows that are no cases, or no maximum.
+    None if it does not apply: fits that are not ML, fractional weights, or not at a maximum.
     """
     if not all(fit.estimate is Estimate.ML and fit.problem.whole for fit in (small, large)):
         return None
@@ -122,7 +123,7 @@ def vuong_test(small: Fit, large: Fit) -> VuongTest | None:
 
 
 def _weights(fits: tuple[Fit, Fit], known: list[Informed]) -> FloatArray:
-    """Eigenvalues of B diag(−A_k⁻¹, A_k+1⁻¹), with B the products of all scores, summed."""
+    """Compute the eigenvalues of B diag(−A_k⁻¹, A_k+1⁻¹), B the summed products of all scores."""
     widest = max(fit.problem.components.cells.layout.size for fit in fits)
     step = max(1, NUMBERS // widest)
     each = [
@@ -140,41 +141,41 @@ def _weights(fits: tuple[Fit, Fit], known: list[Informed]) -> FloatArray:
 
 
 REPLICATES = 200
-FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
-STARTS = 16  # of each fit; there are two fits for each replicate
-TIED = 1e-6  # nats: likelihoods this near are equal, as far as the search can tell
-BATCH = 16  # replicates between two looks at whether to stop early
+FEWEST_DRAWS = 19  # least B for which p = 1/(1 + B) reaches 0.05
+STARTS = 16  # of each of the two fits of a replicate
+TIED = 1e-6  # nats: tolerance of equal likelihoods
+BATCH = 16  # replicates between checks for an early stop
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatioTest(Printable):
-    """Twice the gain in log-likelihood, against what chance gives when nothing is gained."""
+    """The bootstrap likelihood-ratio test of k against k + 1 states."""
 
     states: tuple[int, int]  # of the hidden variable: k, and one more
-    variable: str  # whose number of states is in question
+    variable: str  # the hidden variable
     small: Fit
     large: Fit
     statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
-    replicates: FloatArray  # (B,) the same for data drawn from the smaller model
-    asked: int  # replicates that were asked for
+    replicates: FloatArray  # (B,) the statistic of data drawn from the smaller model
+    asked: int  # requested number of replicates
     stop_after: int | None  # exceedances after which to stop
 
     @property
     def exceeding(self) -> int:
-        """Replicates whose statistic is at least as large as that of the data."""
+        """Number of replicates with a statistic at least as large as that of the data."""
         return int(np.sum(self.replicates >= self.statistic - TIED))
 
     @property
     def stopped(self) -> bool:
-        """Whether enough replicates exceeded the data to stop before the end."""
+        """Whether the test stopped early, after enough exceedances."""
         return self.stop_after is not None and self.exceeding >= self.stop_after
 
     @property
     def p_value(self) -> float:
-        """Probability of so large a statistic where k states are true.
+        """P-value under k states.
 
-        (1 + exceeding)/(1 + B), so that the data count as one of the draws that they would be;
-        after an early stop, exceeding/B (Besag & Clifford 1991).
+        (1 + exceeding)/(1 + B), because under the null hypothesis the data are another draw; after
+        an early stop, exceeding/B (Besag & Clifford 1991).
         """
         if self.stopped:
             return self.exceeding / len(self.replicates)
@@ -182,17 +183,17 @@ class RatioTest(Printable):
 
     @property
     def stderr(self) -> float:
-        """Monte Carlo standard error of p: how far other draws would move it."""
+        """Monte Carlo standard error of p."""
         return math.sqrt(self.p_value * (1.0 - self.p_value) / len(self.replicates))
 
     @cached_property
     def vuong(self) -> VuongTest | None:
-        """The test of Vuong, Lo, Mendell & Rubin of the same fits; None where it has no meaning."""
+        """The test of Vuong, Lo, Mendell & Rubin of the same fits; None if it does not apply."""
         return vuong_test(self.small, self.large)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the two fits."""
+        """Flags of the two fits, with their numbers of states."""
         network = self.small.model.network
         flags = [
             replace(flag, fits=Sizes((k,), unit(network, several=k > 1)))
@@ -205,7 +206,7 @@ class RatioTest(Printable):
         return (*flags, *flags_of(self.small.problem.design))
 
     def tidy(self) -> Columns:
-        """Give one row; `replicates` has the statistics of the data that were drawn."""
+        """Return one row; `replicates` has the statistics of the drawn data."""
         row = {
             "states": self.states[0],
             "against": self.states[1],
@@ -220,7 +221,7 @@ class RatioTest(Printable):
         return {name: [value] for name, value in row.items()}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         k, more = self.states
         small = counted(k, self.small.model.network)
         answer = f"p = {number(self.p_value, 4)}. {self._verdict(small, more)}"
@@ -247,7 +248,7 @@ class RatioTest(Printable):
         return [verdict, Grid(title, header, rows, frozenset(), notes)]
 
     def _limit_words(self) -> Iterator[str]:
-        """Say what the test of Vuong, Lo, Mendell & Rubin gives, and how far to trust it."""
+        """Describe the test of Vuong, Lo, Mendell & Rubin, with a caveat."""
         if (vuong := self.vuong) is not None:
             yield (
                 f"VLMR p-value {probability(vuong.p_value)} (mean {number(vuong.mean)}, sd "
@@ -289,10 +290,9 @@ def ratio_of_fits(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> RatioTest:
-    """Test a fit against one with more states of one hidden variable, made by the same search.
+    """Test a fit against one with more states of one hidden variable, from the same search.
 
-    Replicates are numbered, and an early stop looks at them in their order, so the result depends
-    on the seed only.
+    An early stop checks the replicates in numerical order, so the result depends on the seed only.
     """
     check_replicates(small.problem.counts, replicates)
     if stop_after is not None and stop_after < 1:
@@ -317,16 +317,16 @@ def ratio_of_fits(
 
 
 def _differs(one: Variable, other: Variable) -> bool:
-    """Whether the number of states of a hidden variable is what the test is about."""
+    """Whether a hidden variable differs between the two models."""
     return one.hidden and one != other
 
 
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
-    """Give the statistic of data drawn from the smaller model."""
+    """Compute the statistic of data drawn from the smaller model."""
     options = small.options
     drawn = simulate_like(small.problem, small.model.theta, options.seed, replicate)
     shown = [drawn.network.variables[i] for i in drawn.network.observed]
-    network = with_shown(large.problem.network, shown)  # the numbers that were drawn
+    network = with_shown(large.problem.network, shown)  # with the drawn numeric values
     wider = problem_of_codes(drawn.codes, drawn.counts, network, large.problem.alpha)
     return _statistic(*(learn(problem, options, executor=executor) for problem in (drawn, wider)))
 
@@ -343,20 +343,20 @@ AT_EDGE = (
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """Twice what a wider model adds to the greatest log-likelihood."""
+    """The χ² likelihood-ratio test of a narrower against a wider model."""
 
     statistic: float
-    df: int  # parameters that it has more
-    at_edge: int  # probabilities of the wider model that no case holds off 0: χ² is rough then
+    df: int  # difference of the numbers of parameters
+    at_edge: int  # probabilities of the wider model at 0: χ² is then approximate
 
     @property
     def p_value(self) -> float:
-        """Probability of so large a statistic where the narrower model is true, by χ²."""
+        """P-value under the narrower model, by χ²."""
         return float(chdtrc(self.df, max(self.statistic, 0.0))) if self.df > 0 else math.nan
 
 
 def likelihood_ratio(narrow: Fit, wide: Fit) -> LikelihoodRatio:
-    """Compare two ML fits of the same data; one is a special case of the other."""
+    """Compare two ML fits of nested models to the same data."""
     layout = wide.problem.layout
     unheld = layout.in_tables & layout.learned & (wide.point.N < BOUNDARY)
     gain = wide.log_lik - narrow.log_lik

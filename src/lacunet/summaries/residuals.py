@@ -1,4 +1,4 @@
-"""Observed against expected counts: of whole rows (G², Pearson's X²), and of pairs of columns."""
+"""Observed against expected counts: goodness of fit (G², X²) and bivariate residuals."""
 
 import itertools
 import math
@@ -16,30 +16,30 @@ from lacunet.models.latent_class import has_classes
 from lacunet.models.network import Model, Network
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
-LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
-ENOUGH = 5.0  # expected cases of an average cell, the usual rule for χ² to describe the statistics
+LARGEST_TABLE = 1 << 20  # most cells of a table: larger ones are too sparse for any test
+ENOUGH = 5.0  # least cases of an average cell: the usual rule for the χ² approximation
 
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
-    """The whole contingency table against the model."""
+    """The test of the model against the full contingency table."""
 
     g2: float  # likelihood-ratio (deviance) statistic
     x2: float  # Pearson's
-    df: int  # cells − 1 for each pattern of holes and of covariates, less the parameters
+    df: int  # cells − 1 per pattern of missing values and of covariates, less the parameters
     cells: int
     per_cell: float  # cases of an average cell
-    patterns: int  # patterns of holes, each with a table of its own
-    contexts: int = 1  # patterns of covariates, each with tables of its own
+    patterns: int  # patterns of missing values, each with its own table
+    contexts: int = 1  # patterns of covariates, each with its own tables
 
     @property
     def p_g2(self) -> float:
-        """P-value of G² by the χ² distribution; NaN where that does not describe it."""
+        """P-value of G² by the χ² distribution; NaN if that does not apply."""
         return self._p_value(self.g2)
 
     @property
     def p_x2(self) -> float:
-        """P-value of X² by the χ² distribution; NaN where that does not describe it."""
+        """P-value of X² by the χ² distribution; NaN if that does not apply."""
         return self._p_value(self.x2)
 
     @property
@@ -54,16 +54,15 @@ class GoodnessOfFit:
 def goodness_of_fit(
     model: Model, codes: CodeArray, counts: FloatArray, dimension: int | None = None
 ) -> GoodnessOfFit | None:
-    """Compare distinct rows with what the model expects; None if the table is too large, or none.
+    """Compute G² and X² from distinct rows; None if the table is too large or has numbers.
 
-    Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
-    the cases of the pattern times p(row). Empty cells need not be listed: Σ (n − m)²/m
-    over all cells is Σ n²/m over those that occur, less the cases. Where something is given, as
-    covariates are, rows with the same of it are compared. `dimension`: of the model, if its network
-    does not tell.
+    Each pattern of missing values, and of a variable given such as covariates, has its own table:
+    G² = 2 Σ n log(n/m), with m the cases of the pattern times p(row). Empty cells are not
+    enumerated: Σ (n − m)²/m over all cells is Σ n²/m over observed cells, less the cases.
+    `dimension` replaces that of the network.
     """
     network = model.network
-    if not network.layout.tabular:  # numbers have no cells to count in
+    if not network.layout.tabular:
         return None
     columns = [j for j, i in enumerate(network.observed) if i != model.given]
     cards = np.array([len(network.variables[network.observed[j]].states) for j in columns])
@@ -93,7 +92,7 @@ def goodness_of_fit(
 
 
 def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
-    """How many cells of a pattern's table known numbers leave possible."""
+    """Count the cells of a pattern's table that known parameters leave possible."""
     shown = np.flatnonzero(~hole)
     sizes = cards[shown].tolist()
     codes = np.full((math.prod(sizes), len(cards)), -1, dtype=np.int32)
@@ -105,29 +104,28 @@ def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
 
 @dataclass(frozen=True)
 class PairResidual:
-    """How badly the model describes two columns together."""
+    """The misfit of the model in the two-way table of two columns."""
 
     first: str
     second: str
     x2: float  # Pearson's statistic of their two-way table
     df: int  # (r − 1)(s − 1)
-    cases: float  # that show both
+    cases: float  # with both observed
 
     @property
     def value(self) -> float:
-        """X²/df: near 1 where the model explains how they go together, large where it does not."""
+        """X²/df: near 1 if the model explains their association, large otherwise."""
         return self.x2 / self.df if self.df else math.nan
 
 
 def bivariate_residuals(
     model: Model, codes: CodeArray, counts: FloatArray, sizes: FloatArray | None = None
 ) -> list[PairResidual]:
-    """Compare every two-way table with its expectation, over the rows that show both; worst first.
+    """Compare every two-way table of categorical columns with its expectation; worst first.
 
-    Columns of numbers have no such table.
-    Where cells are missing, the expected table is that of as many rows drawn from the model: holes
-    are taken to be spread over the rows without regard to the two columns. Where covariates predict
-    classes, `sizes` are the probabilities of the classes in each row, (rows, K).
+    Tables contain the rows with both values. Their expectation assumes that cells are missing
+    independently of the two columns. If covariates predict classes, `sizes` are the probabilities
+    of the classes in each row, (rows, K).
     """
     variables, pairs = model.network.variables, []
     tables, columns = PairTables(model), enumerate(model.network.observed)
@@ -146,7 +144,7 @@ def bivariate_residuals(
 def pair_residual(
     first: str, second: str, observed: FloatArray, expected: FloatArray
 ) -> PairResidual:
-    """Compare the counts of a two-way table with those that are expected."""
+    """Compare the observed and expected counts of a two-way table."""
     possible, (r, s) = expected > 0, expected.shape
     x2 = float(np.sum((observed - expected)[possible] ** 2 / expected[possible]))
     if observed[~possible].any():
@@ -155,19 +153,19 @@ def pair_residual(
 
 
 def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:
-    """Put pairs into their order; those without degrees of freedom come last."""
+    """Sort pairs by residual; those without degrees of freedom come last."""
     return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
 
 
 class PairTables:
-    """p(x_i, x_j) of any two variables of a model that can be seen.
+    """p(x_i, x_j) of any two observed variables of a model.
 
-    Where one hidden root stands behind every answer, two answers that no path of direct effects
-    joins are independent within its classes; only the others ask the whole network.
+    With one hidden root above every answer, two answers are independent within classes unless
+    direct effects connect them. Only connected pairs need inference in the network.
     """
 
     def __init__(self, model: Model, sizes: FloatArray | None = None) -> None:
-        """Find the classes, of which there may be other `sizes` (K,), and which answers join."""
+        """Find groups of answers connected by direct effects; `sizes` (K,) replace class sizes."""
         network = model.network
         self.model, self.joined = model, list(range(len(network.variables)))
         self.root = network.hidden[0] if has_classes(network) else None
@@ -181,7 +179,7 @@ class PairTables:
                 self.joined = [new if other == old else other for other in self.joined]
 
     def __call__(self, i: int, j: int) -> FloatArray:
-        """Give the table of a pair."""
+        """Compute the table of a pair."""
         if self.root is None or self.joined[i] == self.joined[j]:
             return marginal(self.model, (i, j))
         a, b = (self._given_class(v, self.root) for v in (i, j))
@@ -189,7 +187,7 @@ class PairTables:
         return joint
 
     def _given_class(self, i: int, root: int) -> FloatArray:
-        """p(x_i | class), (K, r)."""
+        """Compute p(x_i | class), (K, r)."""
         if i not in self.of_class:
             network = self.model.network
             if network.parents[i] == (root,):

@@ -1,6 +1,6 @@
 """Fit statistics as other latent-class programs print them: criteria, classification, residuals.
 
-Criteria are minus twice the log-likelihood, plus a penalty: LOWER wins.
+Criteria are −2 log L plus a penalty: LOWER is better.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from lacunet.wording import edge_words, residual_words
 
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """What giving each row its most probable state of one hidden variable is worth."""
+    """The quality of modal assignment to the states of one hidden variable."""
 
     name: str
     states: tuple[str, ...]  # K labels
     entropy_r2: float  # 1 − mean posterior entropy / log K: 1 = every row is certain; NaN if K = 1
-    error: float  # expected share of rows that are given another state than their own
-    expected: FloatArray  # (K, K) expected cases: rows are given state a, belong to state b
+    error: float  # expected share of misclassified rows
+    expected: FloatArray  # (K, K) expected cases: assigned state, true state
 
     @property
     def average(self) -> FloatArray:
-        """(K, K) mean posterior of state b over the rows that are given state a; NaN if none is."""
+        """(K, K) mean posterior of state b over the rows assigned to state a; NaN if none is."""
         given = self.expected.sum(axis=1, keepdims=True)
         mean: FloatArray = np.full_like(self.expected, np.nan)
         np.divide(self.expected, given, out=mean, where=given > 0)
@@ -49,13 +49,13 @@ class Classification:
 
     @property
     def given(self) -> FloatArray:
-        """(K,) share of the rows that are given each state."""
+        """(K,) share of the rows assigned to each state."""
         share: FloatArray = self.expected.sum(axis=1) / self.expected.sum()
         return share
 
     @property
     def sizes(self) -> FloatArray:
-        """(K,) expected share of the rows that belong to each state."""
+        """(K,) expected share of the rows in each state."""
         share: FloatArray = self.expected.sum(axis=0) / self.expected.sum()
         return share
 
@@ -88,7 +88,7 @@ FORMULAS = {
 
 
 def criteria(log_lik: float, dimension: int, cases: float) -> dict[str, float]:
-    """Give each criterion by its name, from log L at its maximum, d, and N (the total weight).
+    """Compute each criterion from log L at its maximum, d, and N (the total weight).
 
     >>> {name: round(x, 2) for name, x in criteria(-100.0, 3, 50).items()}
     {'AIC': 206.0, 'AIC3': 209.0, 'BIC': 211.74, 'CAIC': 214.74, 'SABIC': 202.32}
@@ -103,10 +103,10 @@ def criteria(log_lik: float, dimension: int, cases: float) -> dict[str, float]:
     return {name: -2.0 * log_lik + dimension * p for name, p in penalties.items()}
 
 
-UNEXPLAINED = 4.0  # X²/df from which two columns are said to need more than classes
-PAIRS = 10  # pairs of columns that are shown
-MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
-INFERENCE = 500_000  # rows that can be looked at while a network works out one pair
+UNEXPLAINED = 4.0  # X²/df above which a direct effect is recommended
+PAIRS = 10  # most pairs of columns printed
+MOST_WORK = 1_000_000_000  # row visits over all pairs of columns: some seconds
+INFERENCE = 500_000  # cost of one pair in a general network, in row visits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,17 +114,17 @@ class FitStatistics(Printable):
     """Criteria (lower is better), classification, and observed against expected counts."""
 
     model: Model
-    estimate: Estimate | None  # how the parameters were found; None if that is not known
+    estimate: Estimate | None  # of the parameters; None if unknown
     log_lik: float  # log p(D|θ)
     cases: float  # N
     dimension: int  # d, number of parameters
     criteria: Mapping[str, float]  # AIC, AIC3, BIC, CAIC, SABIC: lower is better
     classification: tuple[Classification, ...]  # one for each hidden variable
-    goodness: GoodnessOfFit | None  # None where the table is too large, or numbers have none
-    residuals: tuple[PairResidual, ...] | None  # worst first; None where there are too many pairs
+    goodness: GoodnessOfFit | None  # None if the table is too large or has numbers
+    residuals: tuple[PairResidual, ...] | None  # worst first; None if there are too many pairs
 
     def tidy(self) -> Columns:
-        """Give a row for each statistic; `residuals` has the pairs of columns."""
+        """Return a row for each statistic; `residuals` has the pairs of columns."""
         fit = self.goodness
         rows: list[tuple[str, float, int | None, float | None]] = [
             ("log likelihood", self.log_lik, None, None),
@@ -138,11 +138,11 @@ class FitStatistics(Printable):
         return transposed(("statistic", "value", "df", "p_value"), rows)
 
     def brief(self) -> str:
-        """Say the likelihood, and of what."""
+        """Summarise log likelihood, dimension and cases."""
         return f"log L = {self.log_lik:.2f}, d = {self.dimension}, N = {self.cases:g}"
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         residuals = [] if self.residuals == () else [self._residual_grid(self.residuals)]
         classification = map(_classification_grid, self.classification)
         return [self._criteria_grid(), *classification, self._goodness_grid(), *residuals]
@@ -209,7 +209,7 @@ class FitStatistics(Printable):
         return Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
 
     def _about(self, first: str, second: str) -> str:
-        """Say what to do about two columns that go together beyond their classes."""
+        """Recommend an action for two columns associated within classes."""
         what, edge = f"{first} and {second} go together beyond their classes", (first, second)
         if self.model.predictors is None:
             return (
@@ -243,7 +243,7 @@ def _classification_grid(c: Classification) -> Grid:
 def fit_statistics(
     problem: Problem, model: Model, estimate: Estimate | None = None
 ) -> FitStatistics:
-    """Work out all fit statistics of a model at its parameters."""
+    """Compute all fit statistics of a model at its parameters."""
     network, codes, counts = problem.network, problem.codes, problem.counts
     log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
     return FitStatistics(
@@ -260,7 +260,7 @@ def fit_statistics(
 
 
 def few_pairs(problem: Problem, *, latent_class: bool | None = None) -> bool:
-    """Whether all pairs of columns can be looked at in some seconds; of classes alone, or not."""
+    """Whether the residuals of all pairs of columns take only some seconds."""
     network = problem.network
     alone = is_latent_class(network) if latent_class is None else latent_class
     columns = sum(network.variables[i].family.tabular for i in network.observed)

@@ -1,4 +1,4 @@
-"""Outcomes and covariates of classes after these were fitted."""
+"""Three-step analyses: outcomes and covariates of classes fitted before."""
 
 from __future__ import annotations
 
@@ -50,41 +50,41 @@ EVERY = "all classes"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Printable):
-    """An outcome in each class."""
+    """An outcome by class."""
 
     name: str
-    variable: str  # name of the classes
+    variable: str  # name of the latent class variable
     classes: tuple[str, ...]  # K labels
     titles: tuple[str, ...]  # "mean", or the states of a category
     correction: Correction
-    identified: Identified  # (K, c) means, or shares of the states, that exist
-    equality: WaldTest  # whether all classes are alike
-    pairs: tuple[WaldTest, ...]  # whether two classes are alike, for each two
+    identified: Identified  # (K, c) means, or shares of the states
+    equality: WaldTest  # of all classes
+    pairs: tuple[WaldTest, ...]  # of each two classes
     level: float  # of confidence
-    cases: float  # that show the outcome
-    missing: float  # cases that do not, and are left out
-    degrees: float = math.inf  # of freedom of errors: units less strata of a survey
-    method: str = ""  # how errors of a survey were found, in words
-    number: bool = True  # whether it has means, not shares
+    cases: float  # with an observed outcome
+    missing: float  # cases without the outcome, left out
+    degrees: float = math.inf  # of freedom: units less strata of a survey
+    method: str = ""  # of the standard errors of a survey, in words
+    number: bool = True  # whether it has means; False: shares
 
     @property
     def estimate(self) -> FloatArray:
-        """(K, c) means or shares; NaN where there is none."""
+        """(K, c) means or shares; NaN if not identified."""
         return self.identified.estimate
 
     @property
     def covariance(self) -> FloatArray:
-        """(K, c, K, c) of these."""
+        """(K, c, K, c) covariance of the estimates."""
         return self.identified.covariance
 
     @property
     def stderr(self) -> FloatArray:
-        """(K, c) standard errors, robust."""
+        """(K, c) robust standard errors."""
         return self.identified.stderr
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What is not given, and why."""
+        """Flags of missing estimates and standard errors."""
         of_class = [[f"{self.variable} {c}"] * len(self.titles) for c in self.classes]
         of_share = [
             [f"{title} in {self.variable} {c}" for title in self.titles] for c in self.classes
@@ -95,7 +95,7 @@ class Outcome(Printable):
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends, (K, c) each; of shares on the scale of logits."""
+        """Lower and upper ends, (K, c) each; for shares, from the logit scale."""
         reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
         if self.number:
             return self.estimate - reach, self.estimate + reach
@@ -113,7 +113,7 @@ class Outcome(Printable):
             yield (self.classes[t], self.titles[k], *map(float, numbers))  # type: ignore[misc]
 
     def tidy(self) -> Columns:
-        """Give a row for each class, and state of a category."""
+        """Return a row for each class and state of a category."""
         names = (self.variable, "of", "estimate", "stderr", "low", "high")
         return {
             "outcome": [self.name] * self.estimate.size,
@@ -122,7 +122,7 @@ class Outcome(Printable):
         }
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         write = measured if self.number else _share
         rows = tuple(
             (
@@ -150,13 +150,13 @@ class Outcome(Printable):
 
 
 def _share(x: float) -> Shown:
-    """Write a share; BCH weights can give one that is none."""
+    """Format a share; BCH weights can lead to values outside [0, 1]."""
     return probability(x) if np.isnan(x) or 0.0 <= x <= 1.0 else number(x, 3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThreeStep(Printable):
-    """Classes as they were fitted, how well rows show them, and what goes with them."""
+    """Class assignments with their error rates, and results for outcomes and covariates."""
 
     rows: AssignedRows
     assigning: Assigning
@@ -165,14 +165,14 @@ class ThreeStep(Printable):
     notes: tuple[str, ...] = ()
 
     def tidy(self) -> Columns:
-        """Give a row for each number of the outcomes; without any, for each coefficient."""
+        """Return a row for each estimate of the outcomes, else for each coefficient."""
         if not self.outcomes:
             return {} if self.coefficients is None else self.coefficients.tidy()
         parts = [outcome.tidy() for outcome in self.outcomes.values()]
         return {name: [x for part in parts for x in part[name]] for name in parts[0]}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the printed tables."""
         found = [self._errors_grid()]
         if self.coefficients is not None:
             found += self.coefficients.grids()
@@ -204,7 +204,7 @@ def outcome_of(
     level: float,
     first: FirstStep | None,
 ) -> Outcome:
-    """Estimate the outcome of a column; of numbers BCH is usual, of categories ML."""
+    """Estimate an outcome by class; the default is BCH for numbers and ML for categories."""
     place = [c.name for c in table.columns].index(name)
     column, codes = table.columns[place], table.codes[:, place]
     shown: BoolArray = np.asarray(codes >= 0)
@@ -255,7 +255,7 @@ def outcome_of(
 
 
 def _of_all_classes(rows: AssignedRows, own: FloatArray, V: FloatArray, fill: float) -> Moments:
-    """Put in classes that no row is given: estimates (K, c), their covariance (K, c, K, c)."""
+    """Insert classes without rows: estimates (K, c) and their covariance (K, c, K, c)."""
     (K, c), kept = (len(rows.kept), own.shape[1]), np.flatnonzero(rows.kept)
     estimate, covariance = np.full((K, c), fill), np.full((K, c, K, c), fill)
     estimate[kept] = own
@@ -263,20 +263,20 @@ def _of_all_classes(rows: AssignedRows, own: FloatArray, V: FloatArray, fill: fl
     return estimate, covariance
 
 
-PROMISE = 1e-6  # nats that a last step may promise: more is no maximum
+PROMISE = 1e-6  # nats: largest predicted gain at a maximum
 
 
 @dataclass(frozen=True, eq=False)
 class LogitStep:
-    """Coefficients, and the scores of rows at them."""
+    """Estimating equations of the coefficients of covariates."""
 
     Z: FloatArray  # (m, p)
     beta: FloatArray  # (free,)
     correction: Correction
-    inside: FloatArray | None = None  # (free, a) directions that something holds; None: all
+    inside: FloatArray | None = None  # (free, a) identified directions; None: all
 
     def __call__(self, rows: AssignedRows) -> Solved:
-        """Give the scores of rows."""
+        """Compute the scores of rows, and A."""
         if self.correction is Correction.ML:
             return self.expected(rows)[1]
         pi = self.probabilities
@@ -287,11 +287,11 @@ class LogitStep:
 
     @property
     def probabilities(self) -> FloatArray:
-        """(m, K) of each class."""
+        """(m, K) class probabilities of each row."""
         return np.asarray(softmax(self.Z @ whole(self.beta, self.Z.shape[1]).T, axis=1))
 
     def expected(self, rows: AssignedRows) -> tuple[FloatArray, Solved]:
-        """Expected classes, (m, K), and scores, where errors are known."""
+        """Compute expected classes, (m, K), and the scores of the likelihood with known errors."""
         pi = self.probabilities
         K = pi.shape[1]
         residual = np.eye(K)[None] - pi[:, None, :]  # (m, t, c)
@@ -303,7 +303,7 @@ class LogitStep:
 
 
 def _fitted(rows: AssignedRows, Z: FloatArray, correction: Correction) -> tuple[FloatArray, bool]:
-    """Give the best coefficients, and whether the climb came to its end; there is no prior."""
+    """Return the ML coefficients, and whether the iteration converged."""
     nothing = np.zeros((rows.posterior.shape[1] - 1) * Z.shape[1])
     flat = np.zeros((len(nothing),) * 2)
     if correction is not Correction.ML:
@@ -324,7 +324,7 @@ def predict_classes(
     level: float,
     first: FirstStep | None,
 ) -> Coefficients:
-    """Fit the log odds of classes; the design is of the rows that show all covariates."""
+    """Fit the log odds of classes; `design` contains the rows with all covariates."""
     Z, own = design.matrix[design.pattern], rows.only(shown)
     K, p = own.posterior.shape[1], Z.shape[1]
     if K < 2:
