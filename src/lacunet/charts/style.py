@@ -152,13 +152,13 @@ def factor_ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]
     [1.0, 100.0, 10000.0, 1000000.0]
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    found: list[float] = []
+    inside: list[float] = []
     for steps in (STEPS[:-1], STEPS[:1]):
         every = [m * 10.0**power for power in range(first, last + 1) for m in steps]
-        found = [x for x in every if low <= x <= high]
-        if len(found) <= most:
-            return found if len(found) > 1 else ticks(low, high, most)
-    return found[:: math.ceil(len(found) / most)]
+        inside = [x for x in every if low <= x <= high]
+        if len(inside) <= most:
+            return inside if len(inside) > 1 else ticks(low, high, most)
+    return inside[:: math.ceil(len(inside) / most)]
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:

@@ -122,8 +122,8 @@ def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
         figure.savefig(temporary, format=kind, dpi=DOTS)
     lacking = set[str]()
     for w in caught:
-        if found := re.match(LACKING, str(w.message)):
-            lacking.add(found[1])
+        if match := re.match(LACKING, str(w.message)):
+            lacking.add(match[1])
         else:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if lacking:

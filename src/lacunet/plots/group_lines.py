@@ -106,9 +106,9 @@ def _name_lines(first: Axes, most: int) -> None:
     first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
 
 
-def _groups(found: GroupComparison) -> list[str]:
+def _groups(comparison: GroupComparison) -> list[str]:
     """Return the names of the groups, with their cases."""
-    each = zip(found.groups, found.cases.tolist(), strict=True)
+    each = zip(comparison.groups, comparison.cases.tolist(), strict=True)
     names = (f"{name} (n = {round(cases, 1):,.10g})" for name, cases in each)
     return ["\n".join(wrap(name, NAME)) for name in names]
 

@@ -93,8 +93,8 @@ def panels_of(
     columns = columns_of(len(titles), across)
     rows = -(-len(titles) // columns)
     size = (names + wide * columns, EDGES + rows * (TITLE + tall))
-    how: dict[str, Any] = {"figsize": size, "sharex": True, "sharey": True, "squeeze": False}
-    made = load().subplots(rows, columns, layout="constrained", **how)[1]
+    options: dict[str, Any] = {"figsize": size, "sharex": True, "sharey": True, "squeeze": False}
+    made = load().subplots(rows, columns, layout="constrained", **options)[1]
     grid: list[Axes] = made.reshape(-1).tolist()
     for panel, title in zip(grid, titles, strict=False):
         axes(panel).set_title(title, fontsize=SMALLER)
@@ -149,9 +149,11 @@ def draw_one(
 ) -> None:
     """Draw one line with its intervals."""
     drawn = draw_line(ax, points, c, off, look, upright=upright)
-    own = [(place, p.values[:, c]) for place, p in drawn if p.values is not None and not p.shared]
-    at = np.array([place for place, _ in own])
-    bars = np.array([values for _, values in own]).reshape(-1, 3)
+    marked = [
+        (place, p.values[:, c]) for place, p in drawn if p.values is not None and not p.shared
+    ]
+    at = np.array([place for place, _ in marked])
+    bars = np.array([values for _, values in marked]).reshape(-1, 3)
     known = np.isfinite(bars).all(axis=1) & (bars[:, 2] > bars[:, 1])
     (ax.vlines if upright else ax.hlines)(
         at[known],
@@ -197,16 +199,16 @@ def draw_line(
 def tidy(ax: Axes, points: Sequence[AxisPoint], title: str, *, upright: bool) -> None:
     """Label the answers, and set the value axis from 0 to 1."""
     names = ["\n".join(wrapped(p.name)) for p in points]
-    here = range(len(points))
+    positions = range(len(points))
     grid: dict[str, Any] = {"color": GREY, "linewidth": 0.5 * THIN, "alpha": 0.5}
     ax.set_axisbelow(True)
     if upright:
-        ax.set_xticks(here, names, fontsize=SMALLER)
+        ax.set_xticks(positions, names, fontsize=SMALLER)
         ax.set_ylim(-0.02, 1.02)
         ax.set_ylabel(title, fontsize=SMALL)
         ax.grid(axis="y", **grid)
         return
-    ax.set_yticks(here, names, fontsize=SMALLER)
+    ax.set_yticks(positions, names, fontsize=SMALLER)
     for text, point in zip(ax.get_yticklabels(), points, strict=False):  # none on a shared axis
         if point.values is None:
             text.set(fontweight="bold", fontsize=SMALL if point.section else SMALLER)

@@ -74,11 +74,11 @@ def plot_evidence(
     _name_candidates(selection, ax)
     ax.set_ylabel(AXIS, fontsize=SMALL)
     if legend:
-        how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.6}
+        options: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.6}
         if alone:  # a new figure has room for a long legend
-            ax.figure.legend(loc="outside lower center", ncols=2, **how)
+            ax.figure.legend(loc="outside lower center", ncols=2, **options)
         else:
-            ax.legend(**how)
+            ax.legend(**options)
     return ax
 
 
@@ -130,8 +130,12 @@ def plot_posterior(
     for i, (name, chances) in enumerate(bars.items()):
         left = [j + (i - (len(bars) - 1) / 2) * width for j in range(len(chances))]
         heights = [0.0 if math.isnan(p) else p for p in chances.values()]
-        how: dict[str, Any] = {"color": colours[i], "hatch": ("", "////")[i], "edgecolor": "white"}
-        ax.bar(left, heights, width, label=name, **how)
+        style: dict[str, Any] = {
+            "color": colours[i],
+            "hatch": ("", "////")[i],
+            "edgecolor": "white",
+        }
+        ax.bar(left, heights, width, label=name, **style)
         if i == 0 and any(errors):
             ax.errorbar(left, heights, errors, **ERROR_BAR, color=PRINT.page["ink"])
     level_lines(ax)

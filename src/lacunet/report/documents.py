@@ -194,7 +194,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "calibration": calibrated and described(calibrated, "errors nearest"),
         "prior_average": _averaged(selection),
     }
-    found = {
+    optional = {
         "failed": [asdict(f) for f in selection.failed],
         "sensitivity": sensitive,
         "reach": selection.reach and asdict(selection.reach),
@@ -202,7 +202,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "misfit": selection.misfit and selection.misfit.document(selection.best.title),
         "bootstrap_tests": _tests(selection),
     }
-    document |= {name: value for name, value in found.items() if value}
+    document |= {name: value for name, value in optional.items() if value}
     return document | ({} if selection.unit != "classes" else {"used_classes": selection.used})
 
 
@@ -270,21 +270,21 @@ def learned_document(learned: Learned) -> dict[str, Any]:
     }
 
 
-def latent_tree_document(found: LatentTree) -> dict[str, Any]:
+def latent_tree_document(tree: LatentTree) -> dict[str, Any]:
     """Describe a latent tree, forest or class model."""
     return {
         **described(
-            found, "shape log_evidence bounds hidden flags log_evidence_by=by graphs_fitted=fitted"
+            tree, "shape log_evidence bounds hidden flags log_evidence_by=by graphs_fitted=fitted"
         ),
-        "parents": parents_document(found.network),
+        "parents": parents_document(tree.network),
     }
 
 
-def stack_document(found: Stack) -> dict[str, Any]:
+def stack_document(stack: Stack) -> dict[str, Any]:
     """Describe the models of a stack, their weights, and their held-out log likelihoods."""
-    members = zip(found.ensemble.members, found.held_out.tolist(), strict=True)
+    members = zip(stack.ensemble.members, stack.held_out.tolist(), strict=True)
     return {
-        **described(found, "folds in_order flags held_out_log_likelihood=together"),
+        **described(stack, "folds in_order flags held_out_log_likelihood=together"),
         "members": [
             {**described(m, "name weight"), "held_out_log_likelihood": value}
             for m, value in members
@@ -292,35 +292,35 @@ def stack_document(found: Stack) -> dict[str, Any]:
     }
 
 
-def imputation_document(found: Imputation) -> dict[str, Any]:
+def imputation_document(imputation: Imputation) -> dict[str, Any]:
     """Describe an imputation; the output file has the rows."""
-    pool = found.pool
+    pool = imputation.pool
     return {
-        "holes": found.holes,
-        "tables": len(found.all_filled),
-        "columns": found.sureness(),
+        "holes": imputation.holes,
+        "tables": len(imputation.all_filled),
+        "columns": imputation.sureness(),
         "weights": _plain(pool.weights),
         "nats_per_hidden_cell": {**_plain(pool.scores), "together": pool.together},
         "members": [described(m, "name weight") for m in pool.ensemble.members],
     }
 
 
-def hidden_document(found: HiddenFound) -> dict[str, Any]:
+def hidden_document(result: HiddenFound) -> dict[str, Any]:
     """Describe a graph with its hidden variables, if any."""
-    averaged = found.averaged if found.factor is not None else None
+    averaged = result.averaged if result.factor is not None else None
     by_prior = zip(averaged.pairs, averaged.log_evidence, strict=True) if averaged else ()
     return {
-        **described(found, "hidden log_evidence probability"),
-        "log_bayes_factor": if_given(factor_document, found.factor),
+        **described(result, "hidden log_evidence probability"),
+        "log_bayes_factor": if_given(factor_document, result.factor),
         "averaged_log_bayes_factor": averaged and factor_document(averaged.factor),
         "prior_odds": averaged and averaged.prior_odds,
         "by_prior": [
             {"alpha": pair.alpha, "without": float(without), "with": float(more)}
             for pair, (without, more) in by_prior
         ],
-        "certainty": certainty_document(found.selection.certainty),
-        "parents": parents_document(found.network),
-        "without": learned_document(found.without),
+        "certainty": certainty_document(result.selection.certainty),
+        "parents": parents_document(result.network),
+        "without": learned_document(result.without),
     }
 
 

@@ -182,24 +182,26 @@ def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:
     }
 
 
-def most_probable_document(found: MostProbable) -> dict[str, Any]:
+def most_probable_document(answer: MostProbable) -> dict[str, Any]:
     """Describe the most probable states."""
     names = "log_probability_of_given=log_known most_probable=states probability log_probability"
-    return {"of": list(found.states), **found.known.document(), **described(found, names)}
+    return {"of": list(answer.states), **answer.known.document(), **described(answer, names)}
 
 
-def separations_document(found: Separations) -> dict[str, Any]:
+def separations_document(separations: Separations) -> dict[str, Any]:
     """Describe which pairs of variables are d-separated."""
-    pairs = [{"variables": list(pair), "d_separated": apart} for pair, apart in found.pairs.items()]
-    return {**described(found, "given do"), "pairs": pairs}
+    pairs = [
+        {"variables": list(pair), "d_separated": apart} for pair, apart in separations.pairs.items()
+    ]
+    return {**described(separations, "given do"), "pairs": pairs}
 
 
-def effects_document(found: DirectEffects) -> dict[str, Any]:
+def effects_document(effects: DirectEffects) -> dict[str, Any]:
     """Describe direct effects: the trials and the edges kept."""
     return {
-        **described(found, "pairs kept=edges log_likelihood_without=base.fit.log_lik"),
-        "trials": [trial_document(trial) for trial in found.trials],
-        "notes": list(map(str, flags_of(found.fit.problem.design))),
+        **described(effects, "pairs kept=edges log_likelihood_without=base.fit.log_lik"),
+        "trials": [trial_document(trial) for trial in effects.trials],
+        "notes": list(map(str, flags_of(effects.fit.problem.design))),
     }
 
 
@@ -217,26 +219,26 @@ def ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
     return described(ratio, "statistic df p_value probabilities_at_edge=at_edge")
 
 
-def group_document(found: GroupComparison) -> dict[str, Any]:
+def group_document(comparison: GroupComparison) -> dict[str, Any]:
     """Describe the comparison of classes between groups."""
-    alignment = found.alignment
+    alignment = comparison.alignment
     return {
-        **described(found, "group groups cases flags answer=level free_items=free"),
-        "models": {str(f.level): _level(found, f.level) for f in found.levels.fits},
-        "certainty": certainty_document(found.certainty),
+        **described(comparison, "group groups cases flags answer=level free_items=free"),
+        "models": {str(f.level): _level(comparison, f.level) for f in comparison.levels.fits},
+        "certainty": certainty_document(comparison.certainty),
         "sets": [
             {
                 "free_items": list(names),
-                "log_bayes_factor": found.log_factor(names),  # against none
+                "log_bayes_factor": comparison.log_factor(names),  # against none
                 "probability": probability,
             }
-            for names, probability in found.set_probabilities.items()
+            for names, probability in comparison.set_probabilities.items()
         ],
         "tests": [
             {"model": str(t.narrow), "against": str(t.wide), **ratio_document(t.ratio)}
-            for t in found.tests
+            for t in comparison.tests
         ],
-        "items": [_item(found, trial) for trial in found.levels.trials],
+        "items": [_item(comparison, trial) for trial in comparison.levels.trials],
         "alignment": {
             "reference": alignment.groups[alignment.reference],
             **described(alignment, "convincing distances"),
@@ -244,23 +246,23 @@ def group_document(found: GroupComparison) -> dict[str, Any]:
     }
 
 
-def _item(found: GroupComparison, trial: Trial) -> dict[str, Any]:
-    after, before = map(found.levels.names, (trial.after, trial.before))
+def _item(comparison: GroupComparison, trial: Trial) -> dict[str, Any]:
+    after, before = map(comparison.levels.names, (trial.after, trial.before))
     name = trial.edge[1]
-    own = {"item": name, "probability_free": found.item_probability(name)}
-    return {**own, **trial_document(trial, found.log_factor(after, before))}
+    item = {"item": name, "probability_free": comparison.item_probability(name)}
+    return {**item, **trial_document(trial, comparison.log_factor(after, before))}
 
 
-def _level(found: GroupComparison, level: Level) -> dict[str, Any]:
-    candidate, network = found.candidate(level), found.of(level).fitted.network
+def _level(comparison: GroupComparison, level: Level) -> dict[str, Any]:
+    candidate, network = comparison.candidate(level), comparison.of(level).fitted.network
     return {
-        "log_likelihood": found.log_lik(level),
-        "dimension": found.dimension(level),
-        "criteria": found.criteria(level),
-        "log_evidence": found.log_evidence(level),
+        "log_likelihood": comparison.log_lik(level),
+        "dimension": comparison.dimension(level),
+        "criteria": comparison.criteria(level),
+        "log_evidence": comparison.log_evidence(level),
         "measured_evidence": if_given(measurement_document, candidate.measured),
-        "free_items": list(found.grouped(level).free),
-        "class_sizes": found.sizes(level).tolist(),
+        "free_items": list(comparison.grouped(level).free),
+        "class_sizes": comparison.sizes(level).tolist(),
         "parents": {
             v.name: [network.variables[p].name for p in network.parents[i]]
             for i, v in enumerate(network.variables)
@@ -270,11 +272,11 @@ def _level(found: GroupComparison, level: Level) -> dict[str, Any]:
     }
 
 
-def regression_document(found: ClassRegression) -> dict[str, Any]:
+def regression_document(regression: ClassRegression) -> dict[str, Any]:
     """Describe a latent class regression."""
-    fit = found.fit
+    fit = regression.fit
     return {
-        **described(found, "dimension criteria flags log_likelihood=log_lik"),
+        **described(regression, "dimension criteria flags log_likelihood=log_lik"),
         **described(
             fit,
             """estimate=objective.estimate scaled_gradient=gradient final_starts=finalists
@@ -282,31 +284,31 @@ def regression_document(found: ClassRegression) -> dict[str, Any]:
             class_size_exponent=given.exponent""",
         ),
         "status": str(fit.outcome),
-        "coefficients": coefficients_document(found.coefficients),
-        "evidence": evidence_document(found.weighed.approximated),
-        "measured_evidence": if_given(measurement_document, found.weighed.measured),
+        "coefficients": coefficients_document(regression.coefficients),
+        "evidence": evidence_document(regression.weighed.approximated),
+        "measured_evidence": if_given(measurement_document, regression.weighed.measured),
         "log_bayes_factors": {
-            w.name: described(w, "stderr value=log_bayes_factor") for w in found.worth
+            w.name: described(w, "stderr value=log_bayes_factor") for w in regression.worth
         },
-        "classification": classification_document(found.classification),
-        "class_sizes": found.classification.sizes.tolist(),
+        "classification": classification_document(regression.classification),
+        "class_sizes": regression.classification.sizes.tolist(),
         "seconds": {"em": fit.seconds},
     }
 
 
-def coefficients_document(found: Coefficients) -> dict[str, Any]:
+def coefficients_document(coefficients: Coefficients) -> dict[str, Any]:
     """Describe the coefficients of a latent class regression."""
-    low, high = found.interval
+    low, high = coefficients.interval
     return {
         **described(
-            found,
+            coefficients,
             """classes level method estimate stderr flags columns=titles odds_ratio=odds_ratios
             p_value=p_values why=identified.words""",
         ),
-        "reference": found.classes[found.reference],
+        "reference": coefficients.classes[coefficients.reference],
         "low": low.tolist(),
         "high": high.tolist(),
-        "tests": [wald_document(test) for test in found.tests],
+        "tests": [wald_document(test) for test in coefficients.tests],
     }
 
 
@@ -315,29 +317,29 @@ def wald_document(test: WaldTest) -> dict[str, Any]:
     return {**test._asdict(), "why": test.why or None}
 
 
-def three_step_document(found: ThreeStep) -> dict[str, Any]:
+def three_step_document(result: ThreeStep) -> dict[str, Any]:
     """Describe the classes, outcomes and covariates of a three-step analysis."""
     return {
         **described(
-            found,
+            result,
             """notes assignment=assigning classes=rows.classes class_sizes=rows.every_size
             given=rows.every_error flags=rows.flags""",
         ),
-        "coefficients": if_given(coefficients_document, found.coefficients),
-        "outcomes": {name: outcome_document(x) for name, x in found.outcomes.items()},
+        "coefficients": if_given(coefficients_document, result.coefficients),
+        "outcomes": {name: outcome_document(x) for name, x in result.outcomes.items()},
     }
 
 
-def outcome_document(found: Outcome) -> dict[str, Any]:
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
     """Describe an outcome by class."""
-    low, high = found.interval
+    low, high = outcome.interval
     return {
         **described(
-            found,
+            outcome,
             "correction cases missing level estimate stderr flags of=titles why=identified.words",
         ),
         "low": low.tolist(),
         "high": high.tolist(),
-        "equality": wald_document(found.equality),
-        "pairs": [wald_document(test) for test in found.pairs],
+        "equality": wald_document(outcome.equality),
+        "pairs": [wald_document(test) for test in outcome.pairs],
     }

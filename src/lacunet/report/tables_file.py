@@ -174,13 +174,13 @@ WRITTEN = ("candidates.csv", "selection.txt", "selection.json", "model-*.json")
 def check_selection_folder(folder: StrPath) -> None:
     """Raise an error before the computation if a selection cannot be saved to the folder."""
     check_folder(folder)
-    for path in _there(folder):
+    for path in _existing_files(folder):
         check_file(path)
 
 
 def save_selection(selection: Selection, folder: StrPath) -> Path:
     """Write selection.json, candidates.csv, selection.txt and model-K.json for each K."""
-    for path in _there(folder):
+    for path in _existing_files(folder):
         check_not_read(path, selection.table.source)
     document = selection_document(selection)
     with atomic_folder(folder) as path:
@@ -193,7 +193,7 @@ def save_selection(selection: Selection, folder: StrPath) -> Path:
     return Path(folder)
 
 
-def _there(folder: StrPath) -> list[Path]:
+def _existing_files(folder: StrPath) -> list[Path]:
     """Return the existing files that saving would overwrite."""
     return [path for pattern in WRITTEN for path in Path(folder).glob(pattern)]
 

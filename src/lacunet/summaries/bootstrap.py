@@ -66,8 +66,8 @@ def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
     """Return a bootstrap sample of the units of a survey."""
     assert problem.design is not None
     counts = draw_units(problem.design, len(problem.codes), seed, replicate)
-    there = counts > 0
-    return problem_of_codes(problem.codes[there], counts[there], problem.network, problem.alpha)
+    drawn = counts > 0
+    return problem_of_codes(problem.codes[drawn], counts[drawn], problem.network, problem.alpha)
 
 
 def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:
@@ -164,8 +164,8 @@ def replicated(
         few = {"replicates": replicates, "tail": 100 * tail, "enough": int(np.ceil(10 / tail))}
         flags.append(Flag(Kind.FEW_REPLICATES, detail=few))
     kind = "parametric bootstrap replicates" if problem.design is None else RESCALED
-    how = f"From {replicates} {kind} (percentiles), seed {seed}."
-    return Intervals(model, estimate, level, how, stderr, low, high, tuple(flags), replicates)
+    method = f"From {replicates} {kind} (percentiles), seed {seed}."
+    return Intervals(model, estimate, level, method, stderr, low, high, tuple(flags), replicates)
 
 
 def _refit(

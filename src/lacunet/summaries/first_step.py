@@ -81,9 +81,9 @@ class AssignedRows:
     @property
     def every_error(self) -> FloatArray:
         """(all classes, all classes) errors; NaN for classes without rows."""
-        found = np.full((len(self.kept),) * 2, np.nan)
-        found[np.ix_(self.kept, self.kept)] = self.errors
-        return found
+        full = np.full((len(self.kept),) * 2, np.nan)
+        full[np.ix_(self.kept, self.kept)] = self.errors
+        return full
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -113,22 +113,24 @@ class AssignedRows:
 
     def only(self, rows: BoolArray) -> Self:
         """Select rows; the error rates remain those of all rows."""
-        own = self.posterior[rows], self.given[rows], self.counts[rows]
-        share = float(own[2].sum() / self.counts.sum())
+        selected = self.posterior[rows], self.given[rows], self.counts[rows]
+        share = float(selected[2].sum() / self.counts.sum())
         design = self.design and self.design.only(rows, share)
-        return replace(self, posterior=own[0], given=own[1], counts=own[2], design=design)
+        return replace(
+            self, posterior=selected[0], given=selected[1], counts=selected[2], design=design
+        )
 
 
 def assign_rows(
-    problem: Problem, theta: FloatArray, how: Assigning, kept: BoolArray | None = None
+    problem: Problem, theta: FloatArray, assigning: Assigning, kept: BoolArray | None = None
 ) -> AssignedRows:
     """Assign rows to classes, at the parameters of a model with one hidden variable.
 
     Classes without rows are dropped; `kept`, if given, are the others.
     """
     (hidden,) = problem.network.hidden
-    (found,) = problem.about_hidden(theta)
-    posterior, counts = np.asarray(found), problem.counts
+    (posteriors,) = problem.about_hidden(theta)
+    posterior, counts = np.asarray(posteriors), problem.counts
     possible = posterior.sum(axis=1) > 0
     if not possible.all():
         raise ModelError(
@@ -136,11 +138,11 @@ def assign_rows(
             "no class. Fit the model to these data."
         )
     every = counts @ posterior
-    kept = counts @ _given(posterior, how) >= HELD if kept is None else kept
+    kept = counts @ _given(posterior, assigning) >= HELD if kept is None else kept
     if not kept.all():
         posterior = posterior[:, kept]
         posterior = posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
-    given = _given(posterior, how)
+    given = _given(posterior, assigning)
     weighted = counts[:, None] * posterior
     cases = weighted.sum(axis=0)
     errors = (weighted.T @ given) / cases[:, None]
@@ -155,9 +157,9 @@ def assign_rows(
     return AssignedRows(variable, kept, shares, posterior, given, counts, errors, sizes, design)
 
 
-def _given(posterior: FloatArray, how: Assigning) -> FloatArray:
+def _given(posterior: FloatArray, assigning: Assigning) -> FloatArray:
     """Return the assigned shares of rows, (m, K)."""
-    if how is Assigning.MODAL:
+    if assigning is Assigning.MODAL:
         return np.asarray(np.eye(posterior.shape[1])[posterior.argmax(axis=1)])
     return posterior
 
@@ -279,7 +281,7 @@ class FirstStep:
     influence: FloatArray  # (m, d) influence of a case of each row on each parameter
 
 
-def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> FirstStep | None:
+def first_step(objective: Objective, theta: FloatArray, assigning: Assigning) -> FirstStep | None:
     """Return the first step; None if the model is not at a maximum for these rows."""
     problem, layout = objective.problem, objective.problem.layout
     point = objective.at(theta)
@@ -290,29 +292,29 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
     free = coordinates.free[alive]
     inside = FreeCoordinates(free, coordinates.reference[alive])
     A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
-    kept = assign_rows(problem, theta, how).kept
+    kept = assign_rows(problem, theta, assigning).kept
     slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
         along = np.zeros(len(theta))
         along[free] = move
-        return assign_rows(problem, conjugacy.moved(theta, along, layout), how, kept)
+        return assign_rows(problem, conjugacy.moved(theta, along, layout), assigning, kept)
 
     return FirstStep(assigned, slopes @ _inverse(A))
 
 
-def predicted_first_step(fit: ClassFit, how: Assigning) -> FirstStep | None:
+def predicted_first_step(fit: ClassFit, assigning: Assigning) -> FirstStep | None:
     """Return the first step of a latent class regression: coefficients, then φ of items."""
     objective, point, problem = fit.objective, fit.point, fit.given.problem
     if not objective.steepest(point) <= NOT_A_MAXIMUM:
         return None
     free = inside_of(fit)
     A = objective.negative_hessian(point, free)
-    kept = assign_rows(problem, point.theta, how).kept
+    kept = assign_rows(problem, point.theta, assigning).kept
     slopes = np.concatenate([scores for _, scores in class_row_scores(fit, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
-        return assign_rows(problem, objective.moved(point, move, free).theta, how, kept)
+        return assign_rows(problem, objective.moved(point, move, free).theta, assigning, kept)
 
     return FirstStep(assigned, slopes @ _inverse(A))
 
@@ -354,18 +356,18 @@ def covariance_of(
 def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
     """Compute the influence (m, q) of rows on the summed scores through D and class sizes."""
     unit, cases = np.eye(len(rows.sizes)) * STEP, rows.counts.sum()
-    found: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
+    influence: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
 
     def add(part: FloatArray, up: AssignedRows, down: AssignedRows) -> None:
-        nonlocal found
-        found += part[:, None] * (third(up).total - third(down).total) / (2.0 * STEP)
+        nonlocal influence
+        influence += part[:, None] * (third(up).total - third(down).total) / (2.0 * STEP)
 
-    for t, own in enumerate((rows.posterior / (cases * rows.sizes)).T):
+    for t, share in enumerate((rows.posterior / (cases * rows.sizes)).T):
         for s, along in enumerate(unit):
             ends = (rows.errors + sign * np.outer(unit[t] / STEP, along) for sign in (1.0, -1.0))
-            part = own * (rows.given[:, s] - rows.errors[t, s])
+            part = share * (rows.given[:, s] - rows.errors[t, s])
             add(part, *(replace(rows, errors=errors) for errors in ends))
         sizes = (rows.sizes + sign * unit[t] for sign in (1.0, -1.0))
         part = (rows.posterior[:, t] - rows.sizes[t]) / cases
         add(part, *(replace(rows, sizes=moved) for moved in sizes))
-    return found
+    return influence

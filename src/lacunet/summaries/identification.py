@@ -78,7 +78,7 @@ class Identified:
         cls,
         estimate: FloatArray,
         covariance: FloatArray,
-        found: Mapping[Why, BoolArray],
+        reasons: Mapping[Why, BoolArray],
         certain: BoolArray | None = None,
     ) -> Self:
         """Replace estimates with a reason by NaN; the first reason in the order of `Why` counts.
@@ -89,8 +89,8 @@ class Identified:
         certain = np.zeros(shape, dtype=np.bool_) if certain is None else certain
         why: Reasons = np.full(shape, None, dtype=object)
         for reason in reversed(Why):
-            if reason in found:
-                why[found[reason]] = reason
+            if reason in reasons:
+                why[reasons[reason]] = reason
         variance = covariance.reshape(size, size).diagonal().reshape(shape)
         nowhere = ~(np.isfinite(estimate) & np.isfinite(variance)) & ~certain
         why[nowhere & (why == None)] = Why.NOT_IDENTIFIED  # noqa: E711
@@ -124,9 +124,9 @@ class Identified:
     def flags(self, names: Mapping[Why, Sequence[Sequence[str]]]) -> Iterator[Flag]:
         """Yield a flag for each reason, with the `names` of its estimates."""
         for reason in names:
-            own = np.array(names[reason], dtype=object)[self.why == reason].tolist()
-            if own:
-                yield Flag(KINDS[reason], detail={"names": listed(own)})
+            affected = np.array(names[reason], dtype=object)[self.why == reason].tolist()
+            if affected:
+                yield Flag(KINDS[reason], detail={"names": listed(affected)})
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:

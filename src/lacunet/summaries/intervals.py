@@ -94,13 +94,14 @@ class Intervals(Printable):
             up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
             return {t: (up[t] - down[t]) / (2 * STEP) for t in up}
 
-        own, first, last = errors(stderr), read(low), read(high)
+        error, first, last = errors(stderr), read(low), read(high)
         simple = {}
         if self.design is not None:
             each = errors(self._of(name, self.design.simple))
-            simple = {t: _ratio(own[t], x) for t, x in each.items()}
+            simple = {t: _ratio(error[t], x) for t, x in each.items()}
         return {
-            t: Interval(x, own[t], first[t], last[t], simple.get(t)) for t, x in read(theta).items()
+            t: Interval(x, error[t], first[t], last[t], simple.get(t))
+            for t, x in read(theta).items()
         }
 
     def tidy(self) -> Columns:
@@ -181,10 +182,10 @@ def _flat(interval: Interval) -> list[list[float]]:
     return [x.reshape(-1).tolist() for x in interval if x is not None]
 
 
-def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
+def _ratio(stderr: FloatArray, simple: FloatArray) -> FloatArray:
     """Return design effects: ratios of squared standard errors; NaN if undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(simple > 0, (own / simple) ** 2, np.nan)
+        return np.where(simple > 0, (stderr / simple) ** 2, np.nan)
 
 
 def shown_states(v: Variable) -> range:
@@ -234,13 +235,13 @@ def hessian_intervals(
         for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
     )
     at = objective.estimate.words
-    how = f"From the observed information at the {at} parameters, on the logit scale."
+    method = f"From the observed information at the {at} parameters, on the logit scale."
     if design is not None:
-        how = f"{linearised_words(design)} At the {at} parameters, on the logit scale."
+        method = f"{linearised_words(design)} At the {at} parameters, on the logit scale."
     if not layout.tabular:
-        how = f"{how[:-1]}; numbers on that of their mean, log variance or log rate."
-    found = (level, how, stderr, low, high, tuple(flags))
-    return Intervals(model, objective.estimate, *found, design=sure.design)
+        method = f"{method[:-1]}; numbers on that of their mean, log variance or log rate."
+    results = (level, method, stderr, low, high, tuple(flags))
+    return Intervals(model, objective.estimate, *results, design=sure.design)
 
 
 def linearised_words(design: SamplingDesign) -> str:
@@ -280,8 +281,8 @@ def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     held &= layout.learned & layout.in_tables
     # The remaining probability is 1 if all other states are at 0.
     alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
-    found = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
-    return np.asarray(found & layout.in_tables)
+    boundary = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
+    return np.asarray(boundary & layout.in_tables)
 
 
 def anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
@@ -306,15 +307,15 @@ def check_intervals(intervals: Intervals, model: Model) -> None:
         raise OptionError("these intervals are of other parameters. Give intervals(data, fit).")
 
 
-def intervals_to_draw(found: Fit | Model, intervals: Intervals | bool) -> Intervals | None:
+def intervals_to_draw(fitted: Fit | Model, intervals: Intervals | bool) -> Intervals | None:
     """Return the intervals to draw: the given ones, computed ones, or None."""
     if isinstance(intervals, Intervals):
-        check_intervals(intervals, found.model if isinstance(found, Fit) else found)
+        check_intervals(intervals, fitted.model if isinstance(fitted, Fit) else fitted)
         return intervals
-    if not intervals or not isinstance(found, Fit):
+    if not intervals or not isinstance(fitted, Fit):
         return None
     try:
-        return hessian_intervals(found.problem, found.model, found.estimate)
+        return hessian_intervals(fitted.problem, fitted.model, fitted.estimate)
     except ModelError:  # not converged: draw lines without intervals
         return None
 

@@ -105,8 +105,8 @@ def profile_distances(model: Model, like: Model, h: int) -> FloatArray:
 
     For categories it is the squared Hellinger distance: 0 if equal, 1 if disjoint.
     """
-    found = list(_distances(model, like, h, but=h))
-    return np.asarray(0.5 * sum(found) / len(found))
+    distances = list(_distances(model, like, h, but=h))
+    return np.asarray(0.5 * sum(distances) / len(distances))
 
 
 def _distances(model: Model, like: Model, h: int, but: int | None = None) -> Iterator[FloatArray]:
@@ -114,17 +114,17 @@ def _distances(model: Model, like: Model, h: int, but: int | None = None) -> Ite
 
     The table of the variable `but` is skipped.
     """
-    here, there = model.network.layout, like.network.layout
-    for i, family in enumerate(here.families):
+    mine, theirs = model.network.layout, like.network.layout
+    for i, family in enumerate(mine.families):
         others = [v for v in family if v != h]
-        if i == but or h not in family or any(here.cards[v] != there.cards[v] for v in others):
+        if i == but or h not in family or any(mine.cards[v] != theirs.cards[v] for v in others):
             continue
-        if not here.widths[i]:  # another variable has its parameters
+        if not mine.widths[i]:  # another variable has its parameters
             continue
-        root = np.sqrt if here.kinds[i].tabular else np.asarray
+        root = np.sqrt if mine.kinds[i].tabular else np.asarray
         a, b = (
             root(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))
-            for layout, m in ((here, model), (there, like))
+            for layout, m in ((mine, model), (theirs, like))
         )
         a, b = a.reshape(len(a), 1, -1), b.reshape(1, len(b), -1)
         yield ((a - b) ** 2).sum(axis=-1)

@@ -164,7 +164,7 @@ class LikelyStep:
     """
 
     kind: OutcomeKind
-    own: FloatArray  # (K, b)
+    parameters: FloatArray  # (K, b)
     inside: FloatArray | None = None  # (K b, a) identified directions; None: all
 
     def __call__(self, rows: AssignedRows) -> Solved:
@@ -173,15 +173,15 @@ class LikelyStep:
 
     def expected(self, rows: AssignedRows) -> tuple[FloatArray, Solved]:
         """Compute expected classes, (m, K), and the scores."""
-        (K, b), own = self.own.shape, self.own
+        (K, b), parameters = self.parameters.shape, self.parameters
         U = np.zeros((len(rows.counts), K, K, b))
-        U[:, np.arange(K), np.arange(K)] = self.kind.scores(own)
+        U[:, np.arange(K), np.arange(K)] = self.kind.scores(parameters)
 
         def complete(expected: FloatArray) -> FloatArray:
             weights = rows.counts[:, None] * expected
-            return np.asarray(block_diag(*self.kind.information(own, weights)))
+            return np.asarray(block_diag(*self.kind.information(parameters, weights)))
 
-        log_joint = np.log(rows.sizes) + self.kind.log_density(own)
+        log_joint = np.log(rows.sizes) + self.kind.log_density(parameters)
         each = U.reshape(len(U), K, K * b)
         expected, solved = with_known_errors(each, complete, log_joint, rows)
         return expected, replace(solved, inside=self.inside)
@@ -198,7 +198,7 @@ class OutcomeStep:
     first: FirstStep | None
 
     @cached_property
-    def own(self) -> AssignedRows:
+    def observed(self) -> AssignedRows:
         """Rows with an observed outcome."""
         return self.rows.only(self.shown)
 
@@ -206,7 +206,7 @@ class OutcomeStep:
     def weights(self) -> FloatArray:
         """(observed rows, K) weights in each class."""
         by = Correction.NONE if self.correction is Correction.NONE else Correction.BCH
-        return self.own.counts[:, None] * self.own.weights(by)
+        return self.observed.counts[:, None] * self.observed.weights(by)
 
     def estimates(self) -> Identified:
         """Estimate means or shares, (K, c); those not identified are NaN."""
@@ -217,10 +217,10 @@ class OutcomeStep:
             divisor = np.where(np.abs(total) > LEAST, total, np.nan)
             means = self.weights.T @ self.kind.values / divisor
             return self._identified(means, self._covariance_at(means), self.weights)
-        start = self._improved(None, self.own.posterior)
+        start = self._improved(None, self.observed.posterior)
 
         def expected_at(parameters: FloatArray) -> tuple[FloatArray, Solved]:
-            return LikelyStep(self.kind, parameters, self._present).expected(self.own)
+            return LikelyStep(self.kind, parameters, self._present).expected(self.observed)
 
         parameters, ended = climb(start, expected_at, self._improved)
         means, present = self.kind.shown(parameters), ~self._absent
@@ -228,7 +228,7 @@ class OutcomeStep:
             unknown = np.full((*means.shape, *means.shape), np.nan)
             return Identified.of(means, unknown, {Why.NO_MAXIMUM: np.ones(means.shape, dtype=bool)})
         expected, _ = expected_at(parameters)
-        counted, T = self.own.counts[:, None] * expected, self._present
+        counted, T = self.observed.counts[:, None] * expected, self._present
         complete = block_diag(*self.kind.information(parameters, counted))
         inside, _ = without_end(T.T @ complete @ T, np.ones(T.shape[1]))
         step = LikelyStep(self.kind, parameters, T @ inside)
@@ -236,15 +236,15 @@ class OutcomeStep:
         V = slopes @ covariance_of(step, self.rows, self.shown, self.first) @ slopes.T
         return self._identified(means, V.reshape(*means.shape, *means.shape), counted)
 
-    def differences(self, found: Identified, name: str, which: Sequence[int]) -> WaldTest:
+    def differences(self, estimates: Identified, name: str, which: Sequence[int]) -> WaldTest:
         """Test the equality of some classes: differences from the first of them are 0.
 
         At a share of 0 or 1 the Wald variance is useless; a score test then uses the variance under
         equality.
         """
-        values, V, why, degrees = found.estimate, found.covariance, "", self.rows.degrees
+        values, V, why, degrees = estimates.estimate, estimates.covariance, "", self.rows.degrees
         states = np.arange(values.shape[1])
-        reasons = set(found.why[list(which)].reshape(-1).tolist()) - {None}
+        reasons = set(estimates.why[list(which)].reshape(-1).tolist()) - {None}
         if self._constant:
             return wald(name, np.zeros(0), np.zeros((0, 0)), degrees)
         if reasons and all(reason.keeps_estimate for reason in reasons):
@@ -253,8 +253,8 @@ class OutcomeStep:
             why = SCORE_TEST + (seen if len(states) < values.shape[1] else "")
         free = states if self.kind.number else states[1:]  # shares add up to 1
         at = np.array(which)
-        own, V = values[np.ix_(at, free)], V[np.ix_(at, free, at, free)]
-        apart, others = own[1:] - own[0], len(which) - 1
+        selected, V = values[np.ix_(at, free)], V[np.ix_(at, free, at, free)]
+        apart, others = selected[1:] - selected[0], len(which) - 1
         turn = np.hstack([-np.ones((others, 1)), np.eye(others)])
         V = np.einsum("at,tpuq,bu->apbq", turn, V, turn).reshape(apart.size, apart.size)
         return wald(name, apart.reshape(-1), V, degrees, why)
@@ -263,11 +263,11 @@ class OutcomeStep:
         """Return the common value of all rows for every class, without a standard error."""
         means = np.tile(self.kind.values[0], (len(self._total), 1))
         whys = Why.NO_SPREAD if self.kind.number else Why.BOUNDARY
-        found = {
+        reasons = {
             Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape),
             whys: np.ones(means.shape, dtype=np.bool_),
         }
-        return Identified.of(means, np.full((*means.shape, *means.shape), np.nan), found)
+        return Identified.of(means, np.full((*means.shape, *means.shape), np.nan), reasons)
 
     def _if_alike(self, which: Sequence[int]) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return weighted means or shares, their covariance under equality, observed states."""
@@ -285,8 +285,8 @@ class OutcomeStep:
         """Compute the covariance (K, c, K, c) of weighted means or shares around `means`."""
         by = Correction.NONE if self.correction is Correction.NONE else Correction.BCH
         step = WeightedStep(self.kind.values, np.nan_to_num(means), by)
-        found = covariance_of(step, self.rows, self.shown, self.first)
-        return found.reshape(*means.shape, *means.shape)
+        covariance = covariance_of(step, self.rows, self.shown, self.first)
+        return covariance.reshape(*means.shape, *means.shape)
 
     @property
     def _constant(self) -> bool:
@@ -300,8 +300,8 @@ class OutcomeStep:
 
     def _improved(self, _: FloatArray | None, expected: FloatArray) -> FloatArray:
         """Return the M step; classes without cases have the parameters of all rows."""
-        weights = self.own.counts[:, None] * expected
-        return self.kind.best(np.where(self._absent, self.own.counts[:, None], weights))
+        weights = self.observed.counts[:, None] * expected
+        return self.kind.best(np.where(self._absent, self.observed.counts[:, None], weights))
 
     @cached_property
     def _present(self) -> FloatArray:
@@ -311,12 +311,12 @@ class OutcomeStep:
 
     def _identified(self, means: FloatArray, V: FloatArray, cases: FloatArray) -> Identified:
         """Mark classes without cases, and shares at 0 or 1; `cases` are weights (rows, K)."""
-        found = {Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape)}
+        reasons = {Why.NO_CASES: np.broadcast_to(self._absent[:, None], means.shape)}
         if not self.kind.number:
             of_state = cases.T @ self.kind.values
             others = of_state.sum(axis=1, keepdims=True) - of_state
-            found[Why.BOUNDARY] = (of_state < HELD) | (others < HELD)
-        return Identified.of(means, V, found)
+            reasons[Why.BOUNDARY] = (of_state < HELD) | (others < HELD)
+        return Identified.of(means, V, reasons)
 
     @property
     def _absent(self) -> BoolArray:

@@ -93,12 +93,12 @@ def predictive_checks(fit: Fit) -> tuple[Check, ...]:
 
 def failed(checks: Sequence[Check]) -> tuple[Check, ...]:
     """Select the checks that fail at the familywise level (Holm), the worst first."""
-    found = []
+    failures = []
     for rank, check in enumerate(sorted(checks, key=lambda c: c.p_value)):
         if check.p_value * (len(checks) - rank) > LEVEL:
             break
-        found.append(check)
-    return tuple(found)
+        failures.append(check)
+    return tuple(failures)
 
 
 def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
@@ -149,13 +149,13 @@ class _Statistics:
         """Compute expected counts of all pairs of answers, (levels, levels); 0 within a column."""
         both = self.shown[:, self.answers].astype(np.float64)
         cases, tables = both.T @ both, PairTables(self.model)
-        found = np.zeros((int(self.widths.sum()),) * 2)
+        expected = np.zeros((int(self.widths.sum()),) * 2)
         spans = [slice(s, s + w) for s, w in zip(self.starts, self.widths, strict=True)]
         observed = self.model.network.observed
         for a, b in itertools.combinations(range(len(self.answers)), 2):
             i, j = (observed[self.answers[x]] for x in (a, b))
-            found[spans[a], spans[b]] = cases[a, b] * tables(i, j)
-        return found
+            expected[spans[a], spans[b]] = cases[a, b] * tables(i, j)
+        return expected
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
         """Draw a table with the same missing cells."""
@@ -163,8 +163,8 @@ class _Statistics:
         cells = np.where(self.shown, every[:, list(self.model.network.observed)], 0.0)
         for column, v in enumerate(self.variables):
             if not v.family.tabular and v.unit is not None:
-                own = self.shown[:, column]
-                cells[own, column] = np.asarray(v.unit.numbers(cells[own, column]))
+                observed = self.shown[:, column]
+                cells[observed, column] = np.asarray(v.unit.numbers(cells[observed, column]))
         return cells
 
     def of(self, cells: FloatArray, wanted: list[str] | None = None) -> dict[str, Statistic]:
@@ -184,15 +184,15 @@ class _Statistics:
             if z and self.answers
             else None,
         }
-        found: dict[str, Statistic] = {}
+        results: dict[str, Statistic] = {}
         for name, statistics in each.items():
             if statistics is not None and (wanted is None or name in wanted):
-                largest = max(statistics(), key=lambda own: own[0])
+                largest = max(statistics(), key=lambda statistic: statistic[0])
                 if np.isfinite(largest[0]):
-                    found[name] = largest
+                    results[name] = largest
                 elif wanted is not None:
-                    found[name] = (-np.inf, ())
-        return found
+                    results[name] = (-np.inf, ())
+        return results
 
     def _names(self, *columns: int) -> tuple[str, ...]:
         return tuple(self.variables[j].name for j in columns)
@@ -212,8 +212,8 @@ class _Statistics:
 
     def _repeated(self, cells: FloatArray) -> Iterator[Statistic]:
         """The sum of squared frequencies of distinct rows."""
-        own = np.where(self.shown, cells, -1.0)[:, self.answers]
-        keys = own @ np.random.default_rng(0).random(own.shape[1])
+        answers = np.where(self.shown, cells, -1.0)[:, self.answers]
+        keys = answers @ np.random.default_rng(0).random(answers.shape[1])
         _, n = np.unique(keys, return_counts=True)
         yield float(n.astype(np.float64) @ n), ()
 
@@ -231,11 +231,11 @@ class _Statistics:
                 log_p += levels @ np.maximum(np.log(self.of_classes), -1e4)
         residuals = []
         for j in self.numbers:
-            i, family, own = network.observed[j], self.variables[j].family, cells[:, j]
-            seen, shown = family.statistics(own.tolist()), self.shown[:, j, None]
+            i, family, values = network.observed[j], self.variables[j].family, cells[:, j]
+            seen, shown = family.statistics(values.tolist()), self.shown[:, j, None]
             log_p += np.where(shown, seen @ layout.table(natural, i).T, 0.0)
             mean, variance = family.moments(layout.table(model.theta, i))
-            z = (own[:, None] - mean) / np.sqrt(np.maximum(variance, 1e-300))
+            z = (values[:, None] - mean) / np.sqrt(np.maximum(variance, 1e-300))
             residuals.append(np.where(shown, z, 0.0))
         weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
         return residuals, weights / weights.sum(axis=1, keepdims=True)
@@ -281,10 +281,10 @@ def _checked(statistics: _Statistics, cells: FloatArray, seed: int) -> Iterator[
         wanted = [name for name in observed if extreme[name] < ENOUGH]
         if not wanted:
             break
-        found = statistics.of(statistics.drawn(rng), wanted)
+        drawn = statistics.of(statistics.drawn(rng), wanted)
         for name in wanted:
             draws[name] += 1
-            extreme[name] += int(found[name][0] >= observed[name][0])
+            extreme[name] += int(drawn[name][0] >= observed[name][0])
     for name, (_, columns) in observed.items():
         early = extreme[name] >= ENOUGH
         p = extreme[name] / draws[name] if early else (1 + extreme[name]) / (1 + draws[name])

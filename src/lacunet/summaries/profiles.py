@@ -63,9 +63,9 @@ class NumberProfile:
 
     def as_values(self, places: ArrayLike) -> FloatArray:
         """Transform coordinates of the family to values of the data."""
-        there = np.asarray(places, dtype=np.float64)
-        found = np.interp(there, self.places, self.taken(self.values))
-        return np.exp(found) if self.of_logarithm else found
+        coordinates = np.asarray(places, dtype=np.float64)
+        values = np.interp(coordinates, self.places, self.taken(self.values))
+        return np.exp(values) if self.of_logarithm else values
 
     @property
     def deviations(self) -> FloatArray:
@@ -143,9 +143,9 @@ def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArr
     given = _given(marginal(model, (h, *others)) if others else sizes)
     if h not in parents:
         return given.reshape(states, -1)
-    own = np.zeros((states, *given.shape))
-    own[np.arange(states), np.arange(states)] = given
-    return np.moveaxis(own, 1, 1 + parents.index(h)).reshape(states, -1)
+    full = np.zeros((states, *given.shape))
+    full[np.arange(states), np.arange(states)] = given
+    return np.moveaxis(full, 1, 1 + parents.index(h)).reshape(states, -1)
 
 
 def _given(joint: FloatArray) -> FloatArray:
@@ -348,5 +348,5 @@ def _lines(intervals: Intervals, classes: LatentClasses) -> Iterator[ItemLine]:
                 estimate, stderr = table.estimate[:, k], table.stderr[:, k]
                 yield ItemLine(v.heading, v.labels[k], estimate, stderr, share=True)
         else:
-            for title, own in intervals.told(v.name).items():
-                yield ItemLine(v.heading, title, own.estimate, own.stderr, share=False)
+            for title, summary in intervals.told(v.name).items():
+                yield ItemLine(v.heading, title, summary.estimate, summary.stderr, share=False)

@@ -46,21 +46,21 @@ def exceeds(weights: FloatArray, x: float) -> float:
     >>> round(exceeds(np.ones(3), 7.815), 4), round(exceeds(np.array([1.0, 1.0, -1.0, -1.0]), 2), 4)
     (0.05, 0.1839)
     """
-    own = weights[np.abs(weights) > NOTHING * np.abs(weights).max(initial=0.0)]
-    largest = own.max(initial=0.0)
+    scaled = weights[np.abs(weights) > NOTHING * np.abs(weights).max(initial=0.0)]
+    largest = scaled.max(initial=0.0)
     if not largest > 0:
         return 0.0
-    own, x = own / largest, x / largest
+    scaled, x = scaled / largest, x / largest
 
     def exponent(t: float) -> float:
-        return float(-0.5 * np.log1p(-2.0 * own * t).sum() - x * t - np.log(t))
+        return float(-0.5 * np.log1p(-2.0 * scaled * t).sum() - x * t - np.log(t))
 
     tiny = 1e-9
     saddle = float(minimize_scalar(exponent, bounds=(tiny, 0.5 - tiny), method="bounded").x)
     u = STEP * (np.arange(int(FAR / STEP)) + 0.5)
     with np.errstate(over="ignore", invalid="ignore"):
         t = saddle * (np.cosh(u) + 1j * np.sinh(u))
-        log_m = -0.5 * np.log(1.0 - 2.0 * own[:, None] * t).sum(axis=0)
+        log_m = -0.5 * np.log(1.0 - 2.0 * scaled[:, None] * t).sum(axis=0)
         slope = saddle * (np.sinh(u) + 1j * np.cosh(u))
         parts = (np.exp(log_m - x * t) * slope / t).imag
     total = float(np.where(np.isfinite(parts), parts, 0.0).sum()) * STEP / np.pi
@@ -312,8 +312,8 @@ def ratio_of_fits(
     variables = small.problem.network.variables, large.problem.network.variables
     few, many = next(pair for pair in zip(*variables, strict=True) if _differs(*pair))
     states = len(few.states), len(many.states)
-    own = np.array(drawn), replicates, stop_after
-    return RatioTest(states, few.name, small, large, statistic, *own)
+    results = np.array(drawn), replicates, stop_after
+    return RatioTest(states, few.name, small, large, statistic, *results)
 
 
 def _differs(one: Variable, other: Variable) -> bool:

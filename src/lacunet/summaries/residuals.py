@@ -66,13 +66,13 @@ def goodness_of_fit(
         return None
     columns = [j for j, i in enumerate(network.observed) if i != model.given]
     cards = np.array([len(network.variables[network.observed[j]].states) for j in columns])
-    holes, of_holes = hole_patterns(codes[:, columns])
+    missing, pattern = hole_patterns(codes[:, columns])
     context = np.zeros(len(codes), dtype=np.int64)
     if model.given is not None:
         context = codes[:, network.observed.index(model.given)].astype(np.int64)
-    groups, which = np.unique(np.stack([of_holes, context]), axis=1, return_inverse=True)
+    groups, which = np.unique(np.stack([pattern, context]), axis=1, return_inverse=True)
     which = which.reshape(-1)
-    cells = [math.prod(cards[~hole].tolist()) for hole in holes]
+    cells = [math.prod(cards[~absent].tolist()) for absent in missing]
     if sum(cells[h] for h in groups[0]) > LARGEST_TABLE:
         return None
     seen = counts > 0
@@ -82,18 +82,18 @@ def goodness_of_fit(
     with np.errstate(divide="ignore"):
         g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
     if not network.layout.learned.all():
-        cells = [_possible_cells(network, cards, hole) for hole in holes]
-    there = groups[:, cases > 0]
-    used = [cells[h] for h in there[0]]
+        cells = [_possible_cells(network, cards, absent) for absent in missing]
+    nonempty = groups[:, cases > 0]
+    used = [cells[h] for h in nonempty[0]]
     df = sum(c - 1 for c in used) - (network.dimension if dimension is None else dimension)
-    patterns, contexts = (len(np.unique(x)) for x in there)
+    patterns, contexts = (len(np.unique(x)) for x in nonempty)
     total = sum(used)
     return GoodnessOfFit(g2, x2, df, total, float(n.sum()) / total, patterns, contexts)
 
 
-def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
+def _possible_cells(network: Network, cards: IntArray, absent: BoolArray) -> int:
     """Count the cells of a pattern's table that known parameters leave possible."""
-    shown = np.flatnonzero(~hole)
+    shown = np.flatnonzero(~absent)
     sizes = cards[shown].tolist()
     codes = np.full((math.prod(sizes), len(cards)), -1, dtype=np.int32)
     codes[:, shown] = np.indices(sizes).reshape(len(shown), len(codes)).T
@@ -133,8 +133,8 @@ def bivariate_residuals(
     for (a, i), (b, j) in itertools.combinations(tabular, 2):
         both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
         cases = counts[both].sum()
-        own = None if sizes is None or not cases else counts[both] @ sizes[both] / cases
-        expected = cases * (tables if own is None else PairTables(model, own))(i, j)
+        shares = None if sizes is None or not cases else counts[both] @ sizes[both] / cases
+        expected = cases * (tables if shares is None else PairTables(model, shares))(i, j)
         cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
         observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
         pairs.append(pair_residual(variables[i].name, variables[j].name, observed, expected))

@@ -62,7 +62,7 @@ class Classification:
 
 def classify(problem: Problem, theta: FloatArray) -> tuple[Classification, ...]:
     """Classify the rows of a problem by each of its hidden variables."""
-    found = []
+    results = []
     for h, posterior in zip(problem.network.hidden, problem.about_hidden(theta), strict=True):
         variable = problem.network.variables[h]
         possible = posterior.sum(axis=1) > 0
@@ -72,8 +72,8 @@ def classify(problem: Problem, theta: FloatArray) -> tuple[Classification, ...]:
         cases, entropy = weight.sum(), -float(weight @ xlogy(p, p).sum(axis=1))
         r2 = 1.0 - entropy / (cases * np.log(states)) if states > 1 else math.nan
         error = 1.0 - float(weight @ p.max(axis=1)) / cases
-        found.append(Classification(variable.name, variable.labels, r2, error, expected))
-    return tuple(found)
+        results.append(Classification(variable.name, variable.labels, r2, error, expected))
+    return tuple(results)
 
 
 LOWER = "lower is better"

@@ -134,8 +134,10 @@ class Outcome(Printable):
             )
             for c, title, x, se, *ends in self._rows()
         )
-        how = self.correction.words
-        title = f"{self.name} by {self.variable} ({how}), with {100 * self.level:g} % intervals"
+        correction = self.correction.words
+        title = (
+            f"{self.name} by {self.variable} ({correction}), with {100 * self.level:g} % intervals"
+        )
         left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
         notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
         notes += [f"- {flag}" for flag in self.flags]
@@ -173,12 +175,12 @@ class ThreeStep(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Return the printed tables."""
-        found = [self._errors_grid()]
+        tables = [self._errors_grid()]
         if self.coefficients is not None:
-            found += self.coefficients.grids()
+            tables += self.coefficients.grids()
         for outcome in self.outcomes.values():
-            found += outcome.grids()
-        return found
+            tables += outcome.grids()
+        return tables
 
     def _errors_grid(self) -> Grid:
         name = self.rows.variable.name
@@ -211,42 +213,42 @@ def outcome_of(
     cases = float(rows.counts[shown].sum())
     if cases <= len(rows.classes):
         raise DataError(f"outcome '{name}' is shown by {cases:g} cases: too few to tell.")
-    own = rows.only(shown)
+    observed = rows.only(shown)
     centre, unit = 0.0, 1.0
     if column.kind.number:
-        seen = np.bincount(codes[shown], own.counts, len(column.states))
+        seen = np.bincount(codes[shown], observed.counts, len(column.states))
         scale = unit_of_squares(name, column.states, seen / seen.sum())
         centre, unit = scale.origin, scale.size or 1.0
         y = replace(scale, size=unit).numbers(column.states).array[codes[shown]]
         kind: OutcomeKind = NumberOutcome(y)
     else:
         kind = CategoryOutcome(codes[shown].astype(np.int64), column.labels)
-    how = correction or (Correction.BCH if column.kind.number else Correction.ML)
-    step = OutcomeStep(rows, kind, shown, how, first)
-    found = step.estimates()
+    chosen = correction or (Correction.BCH if column.kind.number else Correction.ML)
+    step = OutcomeStep(rows, kind, shown, chosen, first)
+    estimates = step.estimates()
     kept, every = np.flatnonzero(rows.kept).tolist(), range(len(rows.classes))
 
     def test(title: str, which: Sequence[int]) -> WaldTest:
         if not set(which) <= set(kept):
             df = (len(which) - 1) * max(1, len(kind.titles) - 1)
             return wald(title, np.full(df, np.nan), np.eye(df))
-        return step.differences(found, title, [kept.index(c) for c in which])
+        return step.differences(estimates, title, [kept.index(c) for c in which])
 
     pairs = itertools.combinations(every, 2)
-    estimate, covariance = _of_all_classes(rows, found.estimate, found.covariance, np.nan)
+    estimate, covariance = _of_all_classes(rows, estimates.estimate, estimates.covariance, np.nan)
     why: Reasons = np.full(estimate.shape, Why.EMPTY_CLASS, dtype=object)
-    why[kept] = found.why
+    why[kept] = estimates.why
     return Outcome(
         name,
         rows.variable.name,
         rows.classes,
         kind.titles,
-        how,
+        chosen,
         Identified(estimate, covariance, why).times(unit, centre),
         test(EVERY, every),
         tuple(test(f"{rows.classes[a]} and {rows.classes[b]}", (a, b)) for a, b in pairs),
         level,
-        own.cases,
+        observed.cases,
         float(rows.counts[~shown].sum()),
         rows.degrees,
         rows.design_words,
@@ -254,11 +256,11 @@ def outcome_of(
     )
 
 
-def _of_all_classes(rows: AssignedRows, own: FloatArray, V: FloatArray, fill: float) -> Moments:
+def _of_all_classes(rows: AssignedRows, values: FloatArray, V: FloatArray, fill: float) -> Moments:
     """Insert classes without rows: estimates (K, c) and their covariance (K, c, K, c)."""
-    (K, c), kept = (len(rows.kept), own.shape[1]), np.flatnonzero(rows.kept)
+    (K, c), kept = (len(rows.kept), values.shape[1]), np.flatnonzero(rows.kept)
     estimate, covariance = np.full((K, c), fill), np.full((K, c, K, c), fill)
-    estimate[kept] = own
+    estimate[kept] = values
     covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = V.swapaxes(1, 2)
     return estimate, covariance
 
@@ -325,20 +327,20 @@ def predict_classes(
     first: FirstStep | None,
 ) -> Coefficients:
     """Fit the log odds of classes; `design` contains the rows with all covariates."""
-    Z, own = design.matrix[design.pattern], rows.only(shown)
-    K, p = own.posterior.shape[1], Z.shape[1]
+    Z, observed = design.matrix[design.pattern], rows.only(shown)
+    K, p = observed.posterior.shape[1], Z.shape[1]
     if K < 2:
         raise ModelError(
             "all rows are of one class, so covariates have nothing to predict. Fit a model with "
             "more classes, or leave out --covariates."
         )
-    beta, ended = _fitted(own, Z, correction)
+    beta, ended = _fitted(observed, Z, correction)
     step = LogitStep(Z, beta, correction)
     reach = np.tile(np.abs(Z).max(axis=0), K - 1)
-    known = logit_information(Z, own.counts, step.probabilities)
+    known = logit_information(Z, observed.counts, step.probabilities)
     inside, separated = without_end(known, reach)
     step = replace(step, inside=inside)
-    solved = step(own)
+    solved = step(observed)
     slope = inside.T @ solved.total
     ended = ended and float(slope @ np.linalg.pinv(inside.T @ solved.A @ inside) @ slope) < PROMISE
     V = covariance_of(step, rows, shown, first)
@@ -347,7 +349,7 @@ def predict_classes(
     covariance[1:, :, 1:, :] = (units @ V @ units.T).reshape(K - 1, p, K - 1, p)
     free = list(free_directions(separated, design, K, Why.SEPARATED))
     by = Correction.NONE if correction is Correction.NONE else Correction.BCH
-    few = own.counts @ own.weights(by) < p + 0.5
+    few = observed.counts @ observed.weights(by) < p + 0.5
     free += [class_direction(c, K, p, Why.FEW_CASES) for c in np.flatnonzero(few).tolist()]
     if not ended:
         free += free_directions(np.eye(len(beta)), design, K, Why.NO_MAXIMUM)

@@ -117,9 +117,9 @@ def _crossings(layers: Layers, below: Neighbours) -> int:
     for layer in layers:
         ends: list[int] = []  # of previous edges, sorted
         for i in layer:
-            own = sorted(at[j] for j in below[i])
-            total += sum(len(ends) - bisect_left(ends, end + 1) for end in own)
-            ends = sorted([*ends, *own])
+            targets = sorted(at[j] for j in below[i])
+            total += sum(len(ends) - bisect_left(ends, end + 1) for end in targets)
+            ends = sorted([*ends, *targets])
     return total
 
 
@@ -230,16 +230,18 @@ def place(
     middles: dict[int, Point] = {}
     routes: dict[int, tuple[Curve, Point]] = {}
     left = top = width = height = 0.0
-    for boxes, own in _components(len(sizes), links):
+    for boxes, part_links in _components(len(sizes), links):
         at = {i: k for k, i in enumerate(boxes)}
-        inner = [links[k]._replace(tail=at[links[k].tail], head=at[links[k].head]) for k in own]
+        inner = [
+            links[k]._replace(tail=at[links[k].tail], head=at[links[k].head]) for k in part_links
+        ]
         part = _Part([sizes[i] for i in boxes], inner, direction)
         if left and left + part.width > room:
             left, top = 0.0, height + direction.between
         part.shift(left, top)
         for k, i in enumerate(boxes):
             middles[i] = part.middle(k)
-        for k, link, chain in zip(own, part.links, part.chains, strict=True):
+        for k, link, chain in zip(part_links, part.links, part.chains, strict=True):
             routes[k] = part.route(link, chain)
         width, height = max(width, left + part.width), max(height, top + part.height)
         left += part.width + direction.within
@@ -254,12 +256,12 @@ def _components(count: int, links: Sequence[GraphLink]) -> list[tuple[list[int],
     ends = [link.tail for link in links], [link.head for link in links]
     graph = sparse.coo_array((np.ones(len(links)), ends), shape=(count, count))
     _, part = connected_components(graph, directed=False)
-    found: list[tuple[list[int], list[int]]] = [([], []) for _ in range(max(part) + 1)]
+    parts: list[tuple[list[int], list[int]]] = [([], []) for _ in range(max(part) + 1)]
     for i, c in enumerate(part):
-        found[c][0].append(i)
+        parts[c][0].append(i)
     for k, tail in enumerate(ends[0]):
-        found[part[tail]][1].append(k)
-    return found
+        parts[part[tail]][1].append(k)
+    return parts
 
 
 class _Part:
@@ -393,6 +395,6 @@ def _ranks(count: int, links: Sequence[GraphLink]) -> list[int]:
     cost = np.bincount(heads, weights, count) - np.bincount(tails, weights, count)
     above = np.zeros((len(links), count))
     above[np.arange(len(links)), tails], above[np.arange(len(links)), heads] = 1.0, -1.0
-    found = linprog(cost, A_ub=above, b_ub=-np.ones(len(links)), method="highs-ds")
-    ranks = np.rint(cast("FloatArray", found.x)).astype(int)
+    solution = linprog(cost, A_ub=above, b_ub=-np.ones(len(links)), method="highs-ds")
+    ranks = np.rint(cast("FloatArray", solution.x)).astype(int)
     return [int(rank) for rank in ranks - ranks.min()]

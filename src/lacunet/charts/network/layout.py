@@ -112,7 +112,7 @@ def find_fans(parents: Sequence[Sequence[int]]) -> dict[int | None, tuple[int, .
     for i, pa in enumerate(parents):
         if len(pa) <= 1 and i not in with_children:
             leaves.setdefault(pa[0] if pa else None, []).append(i)
-    return {p: tuple(own) for p, own in leaves.items() if len(own) >= FEWEST}
+    return {p: tuple(children) for p, children in leaves.items() if len(children) >= FEWEST}
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,13 @@ class _Plan:
         self.middles: dict[int, Point] = {}
         self.arrows: dict[Edge, Arrow] = {}
         self.trunks: list[Curve] = []
-        own = {p: leaves for p, leaves in fans.items() if p is not None}
+        fans_of_parents = {p: leaves for p, leaves in fans.items() if p is not None}
         self._place(
             network,
-            [gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()],
+            [
+                gather(p, leaves, self.sizes, room / len(fans_of_parents))
+                for p, leaves in fans_of_parents.items()
+            ],
             {i for leaves in fans.values() for i in leaves},
             room,
             direction,
@@ -214,14 +217,14 @@ class _Plan:
             assert block.parent is not None
             links.append(GraphLink(at[block.parent], k, from_above=True))
         shapes = [*(self.sizes[i] for i in single), *((b.width, b.height) for b in blocks)]
-        found = place(shapes, links, direction, room)
-        self.width, self.height = found.width, found.height
-        self.middles |= {i: found.middles[k] for i, k in at.items()}
+        placed = place(shapes, links, direction, room)
+        self.width, self.height = placed.width, placed.height
+        self.middles |= {i: placed.middles[k] for i, k in at.items()}
         for k, edge in enumerate(edges):
-            self.arrows[edge] = Arrow(*edge, *found.routes[k])
+            self.arrows[edge] = Arrow(*edge, *placed.routes[k])
         for k, block in enumerate(blocks):
-            stem, _ = found.routes[len(edges) + k]
-            corner = self._put(block, found.middles[len(single) + k])
+            stem, _ = placed.routes[len(edges) + k]
+            corner = self._put(block, placed.middles[len(single) + k])
             self.trunks += [stem, *block.trunk(corner, stem[-1])]
 
     def _put(self, fan: Fan, middle: Point) -> Point:

@@ -199,14 +199,14 @@ OTHER = Meaning((), "Also worth knowing", "")
 
 def warnings(selection: Selection) -> list[dict[str, Any]]:
     """Group all flags of a selection by meaning; those of the chosen candidate come first."""
-    found: dict[Meaning, dict[str, Any]] = {}
+    by_meaning: dict[Meaning, dict[str, Any]] = {}
     for where, flag, chosen in _cases(selection):
-        own = meaning(flag)
-        warned = found.setdefault(own, {"meaning": own, "cases": [], "chosen": False})
+        key = meaning(flag)
+        warned = by_meaning.setdefault(key, {"meaning": key, "cases": [], "chosen": False})
         warned["cases"].append((where, flag))
         warned["chosen"] |= chosen
     return sorted(
-        found.values(),
+        by_meaning.values(),
         key=lambda w: (not w["chosen"], not w["meaning"].serious, w["meaning"] is OTHER),
     )
 

@@ -72,35 +72,35 @@ def _call(function: str, arguments: str, settings: Settings) -> str:
 
 
 def learned_answer(
-    found: Learned, table: Table, settings: Settings, sure: EdgeCertainty | None = None
+    learned: Learned, table: Table, settings: Settings, sure: EdgeCertainty | None = None
 ) -> NetworkAnswer:
     """Report a learned structure by families, with edge probabilities if given."""
-    edges = count(sum(map(len, found.network.parents)), "edge")
-    variables = count(len(found.network.variables), "variable")
-    least = "" if found.complete else "of at least "
+    edges = count(sum(map(len, learned.network.parents)), "edge")
+    variables = count(len(learned.network.variables), "variable")
+    least = "" if learned.complete else "of at least "
     return NetworkAnswer(
         "Which network?",
-        f"{edges} between {variables}, with log evidence {least}{nats(found.log_evidence)}",
-        found.model,
+        f"{edges} between {variables}, with log evidence {least}{nats(learned.log_evidence)}",
+        learned.model,
         table,
-        [("Families", found.grids()[-1:]), *([("Edges", sure.grids())] if sure else [])],
+        [("Families", learned.grids()[-1:]), *([("Edges", sure.grids())] if sure else [])],
         _call("learn_structure", "", settings),
         settings,
         certainty=None if sure is None else sure.by_edge(),
-        compelled=found.equivalence_class.compelled,
-        leads=[note for grid in found.warnings() for note in grid.notes],
+        compelled=learned.equivalence_class.compelled,
+        leads=[note for grid in learned.warnings() for note in grid.notes],
     )
 
 
-def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
+def latent_tree_answer(tree: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
     """Report the hidden variables of a latent tree."""
     return NetworkAnswer(
-        f"Which latent {'class model' if found.shape == 'naive' else found.shape}?",
-        f"Hidden: {_with_states(found.hidden)}; log evidence about {nats(found.log_evidence)}",
-        found.model,
+        f"Which latent {'class model' if tree.shape == 'naive' else tree.shape}?",
+        f"Hidden: {_with_states(tree.hidden)}; log evidence about {nats(tree.log_evidence)}",
+        tree.model,
         table,
-        [("Hidden variables", found.grids())],
-        _call("learn_latent_tree", f"{found.shape.value!r}, ", settings),
+        [("Hidden variables", tree.grids())],
+        _call("learn_latent_tree", f"{tree.shape.value!r}, ", settings),
         settings,
     )
 
@@ -110,16 +110,19 @@ def _with_states(hidden: Mapping[str, int]) -> str:
 
 
 def hidden_answer(
-    found: HiddenFound, table: Table, settings: Settings, most: int = MOST
+    result: HiddenFound, table: Table, settings: Settings, most: int = MOST
 ) -> NetworkAnswer:
     """Report the hidden variables of a graph, if any, and the gain in log evidence."""
-    what = f"Yes: {_with_states(found.hidden)}" if found.hidden else "No"
+    what = f"Yes: {_with_states(result.hidden)}" if result.hidden else "No"
     return NetworkAnswer(
         "Are there hidden variables?",
-        f"{what}. {found.comparison}",
-        found.model,
+        f"{what}. {result.comparison}",
+        result.model,
         table,
-        [("Hidden variables", found.grids()), ("Without hidden variables", found.without.grids())],
+        [
+            ("Hidden variables", result.grids()),
+            ("Without hidden variables", result.without.grids()),
+        ],
         _call("find_hidden", f"most={most}, " if most != MOST else "", settings),
         settings,
     )
@@ -151,78 +154,78 @@ def fitted_answer(
 
 
 def groups_answer(
-    found: GroupComparison,
+    comparison: GroupComparison,
     settings: Settings,
     others: Mapping[str, Sequence[Grid]],
     precise: Intervals | None = None,
 ) -> NetworkAnswer:
     """Report the comparison of classes between groups; the network is that of the chosen model."""
-    first, models, *rest = found.grids()
-    classes = len(found.sizes(found.level).T)
+    first, models, *rest = comparison.grids()
+    classes = len(comparison.sizes(comparison.level).T)
     parts = {
         "Models": [replace(first, title=""), models],
         "Groups": rest,
-        "Fit": found.fit.grids(),
+        "Fit": comparison.fit.grids(),
         **others,
     }
     return NetworkAnswer(
-        f"Are the classes the same by {found.group}?",
+        f"Are the classes the same by {comparison.group}?",
         first.title,
-        found.model,
-        found.selection.table,
+        comparison.model,
+        comparison.selection.table,
         list(parts.items()),
-        _call("compare_groups", f"{classes}, {found.group!r}, ", settings),
+        _call("compare_groups", f"{classes}, {comparison.group!r}, ", settings),
         settings,
-        groups=group_view(found, precise),
+        groups=group_view(comparison, precise),
     )
 
 
 def regression_answer(
-    found: ClassRegression, settings: Settings, others: Mapping[str, Sequence[Grid]]
+    regression: ClassRegression, settings: Settings, others: Mapping[str, Sequence[Grid]]
 ) -> NetworkAnswer:
     """Report how covariates predict classes; the network is that of the items."""
-    fit, *rest = found.grids()
-    covariates = list(found.design.names)
+    fit, *rest = regression.grids()
+    covariates = list(regression.design.names)
     return NetworkAnswer(
         "What predicts the classes?",
-        f"{found.brief()}; log likelihood {nats(found.log_lik)}",
-        found.model,
-        found.table,
+        f"{regression.brief()}; log likelihood {nats(regression.log_lik)}",
+        regression.model,
+        regression.table,
         [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # rest[-1]: the profiles
-        _call("fit", f"{found.fit.given.states}, covariates={covariates}, ", settings),
+        _call("fit", f"{regression.fit.given.states}, covariates={covariates}, ", settings),
         settings,
     )
 
 
-def on_a_page(found: Printable) -> Sequence[Grid]:
+def on_a_page(result: Printable) -> Sequence[Grid]:
     """Return the tables of a result; intervals of a class model begin with items by class."""
-    if isinstance(found, Intervals) and find_classes(found.model.network) is not None:
-        (items,), every = item_table(found).grids(), found.grids()
+    if isinstance(result, Intervals) and find_classes(result.model.network) is not None:
+        (items,), every = item_table(result).grids(), result.grids()
         return [replace(items, notes=items.notes[:1]), *every]
-    return found.grids()
+    return result.grids()
 
 
 def write_network_report(
-    found: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
+    page: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
     """Write a self-contained HTML page about a network."""
     check_report(target)
-    check_not_read(target, found.table.source)
-    return write_page("network.html.j2", _content(found), target, command)
+    check_not_read(target, page.table.source)
+    return write_page("network.html.j2", _content(page), target, command)
 
 
-def _content(found: NetworkAnswer) -> dict[str, Any]:
-    model, table = found.model, found.table
+def _content(page: NetworkAnswer) -> dict[str, Any]:
+    model, table = page.model, page.table
     network = model.network
     classes = find_classes(network) is not None
     # Profiles of classes, and of hidden variables with numeric children; tables show the rest.
     hidden = hidden_views(model)[0] if classes or not network.layout.tabular else []
     tables, left_out = table_grids(model)
     return {
-        "question": found.question,
-        "answer": found.answer,
-        "leads": found.leads,
-        "start": "profiles" if classes else "groups" if found.groups else "network",
+        "question": page.question,
+        "answer": page.answer,
+        "leads": page.leads,
+        "start": "profiles" if classes else "groups" if page.groups else "network",
         "source": table.source,
         "tiles": [
             (
@@ -237,20 +240,20 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
             ),
             *data_tiles(table),
         ],
-        "picture": picture(model, found.certainty, found.compelled),
+        "picture": picture(model, page.certainty, page.compelled),
         "hidden": hidden if classes else [],
-        "groups": found.groups,
+        "groups": page.groups,
         "numbers": [] if classes else [view for view in hidden if view["numbers"]],
-        "parts": found.parts,
+        "parts": page.parts,
         "tables": tables,
         "left_out": left_out,
         "holes": audit(table),
         "notes": table.notes,
-        "call": found.call,
+        "call": page.call,
         "facts": [
             ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
-            ("Prior", prior_words(found.settings.alpha)),
-            ("Seed", str(found.settings.seed)),
+            ("Prior", prior_words(page.settings.alpha)),
+            ("Seed", str(page.settings.seed)),
             ("Program", f"Lacunet {version()}, Python {platform.python_version()}"),
         ],
     }

@@ -131,22 +131,22 @@ def tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]
 def _of_answer(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
     best, certainty = selection.best, selection.certainty
     if selection.at_least:
-        found = [("probability", "–", "cannot be told: more were not tried")]
+        numbers = [("probability", "–", "cannot be told: more were not tried")]
     elif cannot_tell(selection):
-        found = [("probability", "–", "cannot be told: the search is unstable")]
+        numbers = [("probability", "–", "cannot be told: the search is unstable")]
     else:
         p, error = certainty.probabilities[best.label], certainty.stderr[best.label]
         written = chance(p, error, exact=len(selection.candidates) == 1)
-        found = [("probability", written, f"that the answer is right, {certainty.how}")]
+        numbers = [("probability", written, f"that the answer is right, {certainty.how}")]
     if (second := evidence_view.runner_up(selection)) is not None:
         candidate, factor = second
-        found.append(("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
+        numbers.append(("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
     if separations and (r2 := separations[0]["entropy"]) is not None:
-        found.append(("entropy R²", f"{r2:.2f}", "1 would be perfect separation"))
+        numbers.append(("entropy R²", f"{r2:.2f}", "1 would be perfect separation"))
     if best.fit.finalists > 1:
         reached = f"{best.fit.reached} of {best.fit.finalists}"
-        found.append(("starts", reached, "ended at this same optimum"))
-    return found
+        numbers.append(("starts", reached, "ended at this same optimum"))
+    return numbers
 
 
 DOTS = 12  # most starts drawn as single dots

@@ -29,11 +29,11 @@ from lacunet.tabular import Grid, probability
 View = Mapping[str, Any]  # the content of a section
 
 
-def group_view(found: GroupComparison, intervals: Intervals | None = None) -> View:
+def group_view(comparison: GroupComparison, intervals: Intervals | None = None) -> View:
     """Return the profiles by class and group of the chosen model, with intervals."""
-    precise = intervals_to_draw(found.fit, intervals or True)
-    answers = group_answers(found, found.level, precise)
-    grouped = found.grouped(found.level)
+    precise = intervals_to_draw(comparison.fit, intervals or True)
+    answers = group_answers(comparison, comparison.level, precise)
+    grouped = comparison.grouped(comparison.level)
     root = grouped.network.variables[grouped.root]
     items = [grouped.network.variables[i] for i in grouped.items]
     numbers = [v.name for v in items if not drawn_answers(v)]
@@ -41,13 +41,13 @@ def group_view(found: GroupComparison, intervals: Intervals | None = None) -> Vi
     if any(v.family.on_a_scale for v in items):
         note = f"Means of ordered answers: 0 is the lowest answer, 1 the highest. {note}".rstrip()
     return {
-        "group": found.group,
-        "level": str(found.level),
+        "group": comparison.group,
+        "level": str(comparison.level),
         "classes": [f"{root.name} {label}" for label in root.labels],
-        "legend": [(name, key(Look(g))) for g, name in enumerate(found.groups)],
+        "legend": [(name, key(Look(g))) for g, name in enumerate(comparison.groups)],
         "items": [
-            _group_item(list(own), found.groups)
-            for _, own in groupby(answers, key=lambda a: a.variable.name)
+            _group_item(list(of_item), comparison.groups)
+            for _, of_item in groupby(answers, key=lambda a: a.variable.name)
         ],
         "intervals": precise and f", with {100 * precise.level:g}% intervals where there are any",
         "note": note,
@@ -72,7 +72,9 @@ def _group_cells(answer: GroupAnswer, groups: Sequence[str]) -> Iterator[View]:
     named = ["all"] if answer.shared else groups
     looks = [f"s{Look(g).colour} m{g % len(MARKS)}" for g in range(len(named))]
     for c in range(answer.values.shape[2]):
-        each = [_share_and_ends(own) for own in answer.values[:, : len(named), c].T.tolist()]
+        each = [
+            _share_and_ends(interval) for interval in answer.values[:, : len(named), c].T.tolist()
+        ]
         words = [
             f"{probability(p)} ({probability(ends[0])} to {probability(ends[1])})"
             if ends
@@ -88,9 +90,9 @@ def _group_cells(answer: GroupAnswer, groups: Sequence[str]) -> Iterator[View]:
         }
 
 
-def _share_and_ends(own: Sequence[float]) -> tuple[float, Sequence[float]]:
-    p, *ends = own
-    return p, ends if all(map(math.isfinite, own)) else ()
+def _share_and_ends(values: Sequence[float]) -> tuple[float, Sequence[float]]:
+    p, *ends = values
+    return p, ends if all(map(math.isfinite, values)) else ()
 
 
 PATTERNS = 15  # most patterns shown
@@ -101,11 +103,11 @@ COLUMNS = 400  # most columns listed
 def audit(table: Table) -> View:
     """Summarise missing values by column and by pattern."""
     share = table.missing
-    holed = sorted((j for j in table.shown if share[j] > 0), key=lambda j: -share[j])
-    if not holed:
+    incomplete = sorted((j for j in table.shown if share[j] > 0), key=lambda j: -share[j])
+    if not incomplete:
         return {"words": "No cell is missing.", "columns": ()}
     names = [column.name for column in table.columns]
-    full = [names[j] for j in table.shown if j not in set(holed)]
+    full = [names[j] for j in table.shown if j not in set(incomplete)]
     which, index = hole_patterns(table.codes)
     cases = np.bincount(index, weights=table.counts, minlength=len(which))
     order = np.argsort(-cases, kind="stable")
@@ -115,19 +117,19 @@ def audit(table: Table) -> View:
     rest = percent(float(cases[order[PATTERNS:]].sum()) / table.weight)
     patterns = []
     for p in shown:
-        gone = [bool(which[p, j]) for j in holed]
-        missing = [names[j] for j, lost in zip(holed, gone, strict=True) if lost]
-        own = float(cases[p])
+        gone = [bool(which[p, j]) for j in incomplete]
+        missing = [names[j] for j, lost in zip(incomplete, gone, strict=True) if lost]
+        weight = float(cases[p])
         words = listed(missing, 6) if missing else "nothing"
-        patterns.append((gone, words, f"{own:,.6g}", own / table.weight))
+        patterns.append((gone, words, f"{weight:,.6g}", weight / table.weight))
     return {
-        "words": f"{percent(float(share.mean()))} of all cells are missing, in {len(holed)} of "
-        f"{count(len(names), 'column')}. {percent(complete / table.weight)} of the rows "
+        "words": f"{percent(float(share.mean()))} of all cells are missing, in {len(incomplete)} "
+        f"of {count(len(names), 'column')}. {percent(complete / table.weight)} of the rows "
         f"are complete. There are {count(len(which), 'pattern')} of holes.",
-        "columns": [(names[j], float(share[j])) for j in holed[:COLUMNS]],
+        "columns": [(names[j], float(share[j])) for j in incomplete[:COLUMNS]],
         "complete": f"No cell is missing in {listed(full, 12)}." if full else "",
         "patterns": patterns,
-        "dots": len(holed) <= DOTS,
+        "dots": len(incomplete) <= DOTS,
         "rest": f"{count(left, 'other pattern')} together: {rest} of the rows." if left else "",
     }
 
