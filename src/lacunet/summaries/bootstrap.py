@@ -41,9 +41,9 @@ def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> No
     fractional = counts[counts != np.round(counts)]
     if len(fractional):
         raise DataError(
-            f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows from a model, and "
-            "nobody is drawn so many times. Of a survey (--weights-as survey), units are drawn for "
-            "intervals; how many classes there are, lacunet select tells with weights."
+            f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows from a model, which "
+            "have no fractional weights. For a survey (--weights-as survey), intervals resample "
+            "units; how many classes there are, lacunet select tells with weights."
         )
 
 

@@ -148,8 +148,8 @@ def assign_rows(
     errors = (weighted.T @ given) / cases[:, None]
     if not np.linalg.svd(errors, compute_uv=False).min() > SINGULAR:
         raise ModelError(
-            "the classes cannot be told apart by the rows: rows of two of them are given alike, so "
-            "that wrong assignments cannot be made up for. Take fewer classes."
+            "the assignments do not distinguish two of the classes, so assignment errors cannot be "
+            "corrected. Take fewer classes."
         )
     variable, sizes = problem.network.variables[hidden], cases / cases.sum()
     shares = every / every.sum()

@@ -325,7 +325,7 @@ def check_items(network: Network) -> LatentClasses:
     if classes is None:
         raise ModelError(
             "only latent class models whose answers listen to their class alone have a table of "
-            "items by classes. Of others, --intervals tells every parameter."
+            "items by classes. For other models, --intervals prints every parameter."
         )
     return classes
 

@@ -212,7 +212,7 @@ def outcome_of(
     shown: BoolArray = np.asarray(codes >= 0)
     cases = float(rows.counts[shown].sum())
     if cases <= len(rows.classes):
-        raise DataError(f"outcome '{name}' is shown by {cases:g} cases: too few to tell.")
+        raise DataError(f"outcome '{name}' has {cases:g} cases, too few for the number of classes.")
     observed = rows.only(shown)
     centre, unit = 0.0, 1.0
     if column.kind.number:

@@ -28,8 +28,8 @@ with --schedule thorough.
 
 UNSTABLE
 ! Only one start found the best fit
-All other starts ended lower, so there may be a better fit that none has found. More starts, or
---schedule thorough, tell.
+All other starts ended lower, so there may be a better fit. Use more starts, or --schedule thorough,
+to find it.
 
 TOO_MANY_PARAMETERS FEW_DISTINCT_ROWS
 ! More parameters than the data can determine
@@ -50,8 +50,8 @@ class: see whether it means something to you.
 
 SINGLE_START
 There was one start only
-EM ends in the maximum that is uphill from its start. With one start nothing tells whether there is
-a higher one: use more.
+EM converges to the maximum that is uphill from its start. There may be a higher one: use more
+starts.
 
 FLAT_DIRECTION
 The data hardly tell some parameters
@@ -118,8 +118,8 @@ other numbers of the table are as they should be.
 
 NARROW_CLASS
 A class that is narrower than its numbers are exact
-Its cases have the same rounded values, again and again, so that a density says more of them than
-there is to say. Read the column as categories, or expect wider classes.
+Its cases have the same rounded values, again and again, so that its density is overconfident. Read
+the column as categories, or expect wider classes.
 
 FEW_PAIRS
 Columns that are hardly ever seen together
@@ -128,7 +128,7 @@ no covariance (--covariance with other blocks), or one that all classes share.
 
 NO_EXPECTED_CASES
 Probabilities of 0 or 1
-Nobody in some class has some of the answers. That is a finding, not a fault; but standard errors,
+In some class no case has some of the answers. That is a finding, not a fault; but standard errors,
 and Laplace's approximation, are poor at such an edge.
 
 UNKNOWABLE

@@ -37,7 +37,7 @@ def group_view(comparison: GroupComparison, intervals: Intervals | None = None) 
     root = grouped.network.variables[grouped.root]
     items = [grouped.network.variables[i] for i in grouped.items]
     numbers = [v.name for v in items if not drawn_answers(v)]
-    note = f"Not here, for they are numbers: {', '.join(numbers)}." if numbers else ""
+    note = f"Not shown, because they are numbers: {', '.join(numbers)}." if numbers else ""
     if any(v.family.on_a_scale for v in items):
         note = f"Means of ordered answers: 0 is the lowest answer, 1 the highest. {note}".rstrip()
     return {
