@@ -77,7 +77,7 @@ def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> It
     yield "particles", runs.value, runs.stderr
     # Numbers of used classes besides those at the origin of the data are known to particles alone.
     made = [HiddenSample(sample_at(problem, theta, (seed, n)), -1 - n) for n in range(SAMPLES)]
-    places = [*made, *particles.found(SAMPLES)]
+    places = [*made, *particles.hidden_samples(SAMPLES)]
     rounds = AnnealingRounds(problem, places, seed, RunContext(SERIAL, Clock(goal)))
     rounds.until_done()
     yield "annealing", rounds.sampled.value, rounds.sampled.stderr

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from examples import examples
 from lacunet.errors import ImpossibleNumberError
 from lacunet.evidence.annealing import Goal
-from lacunet.evidence.consistency import between, less_sure, lower_bound, upper_bound
+from lacunet.evidence.consistency import within_bounds, widened_error, lower_bound, upper_bound
 from lacunet.evidence.estimate import LogMean, Measurement, Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
@@ -34,32 +34,32 @@ def told(value, stderr=0.1, verdict=Verdict.RELIABLE):
 
 
 def test_what_is_outside_of_a_bound_is_not_reliable():
-    below = between(told(-10.0), -9.0, -2.0)
+    below = within_bounds(told(-10.0), -9.0, -2.0)
     assert below.verdict is Verdict.LOWER_BOUND
     assert (below.value, below.one_labelling, below.stderr) == (-9.0, -10.0, None)
     assert below.notes == (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": -9.0}),)
-    above = between(told(-1.0), -9.0, -2.0)
+    above = within_bounds(told(-1.0), -9.0, -2.0)
     assert (above.value, above.verdict) == (-9.0, Verdict.LOWER_BOUND)
     assert above.notes == (Flag(Kind.OVER_UPPER_BOUND, detail={"value": -2.0}),)
     with pytest.raises(ImpossibleNumberError, match="outside of its bounds"):
-        between(told(-10.0, 0.0, Verdict.EXACT), -9.0)
+        within_bounds(told(-10.0, 0.0, Verdict.EXACT), -9.0)
 
 
 def test_what_is_outside_by_less_than_its_error_is_moved_to_the_bound():
-    found = between(told(-9.2), -9.0, -2.0)
+    found = within_bounds(told(-9.2), -9.0, -2.0)
     assert (found.value, found.verdict, found.notes) == (-9.0, Verdict.RELIABLE, ())
-    weak = between(told(-12.0, None, Verdict.LOWER_BOUND), -9.0, -2.0)
+    weak = within_bounds(told(-12.0, None, Verdict.LOWER_BOUND), -9.0, -2.0)
     assert (weak.value, weak.verdict) == (-9.0, Verdict.LOWER_BOUND)
     inside = told(-5.0)
-    assert between(inside, -9.0, -2.0) == inside
+    assert within_bounds(inside, -9.0, -2.0) == inside
 
 
 def test_an_error_covers_an_independent_estimate():
     one = LogMean(-10.0, 0.03, 50.0, 0.1, 64)
-    assert less_sure(one, LogMean(-9.96, 0.1, 9.0, 0.1, 9)).stderr == pytest.approx(0.05)
-    assert less_sure(one, LogMean(-10.1, 0.1, 9.0, 0.1, 9)) == one  # lower, as errors allow
-    assert less_sure(one, LogMean(-11.0, 0.1, 9.0, 0.1, 9)).stderr > 1.0
-    assert less_sure(one, LogMean(-math.inf, math.inf, 0.0, 1.0, 0)) == one
+    assert widened_error(one, LogMean(-9.96, 0.1, 9.0, 0.1, 9)).stderr == pytest.approx(0.05)
+    assert widened_error(one, LogMean(-10.1, 0.1, 9.0, 0.1, 9)) == one  # lower, as errors allow
+    assert widened_error(one, LogMean(-11.0, 0.1, 9.0, 0.1, 9)).stderr > 1.0
+    assert widened_error(one, LogMean(-math.inf, math.inf, 0.0, 1.0, 0)) == one
 
 
 def hidden_pair(states, leaves, rows, weights, alpha):

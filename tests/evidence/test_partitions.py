@@ -8,7 +8,7 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions import chains
 from lacunet.evidence.partitions import walk as walking
 from lacunet.evidence.partitions.cases import leaves_of, walkable
-from lacunet.evidence.partitions.chains import Stretch, doubts, r_hat, start_chain, walk_on
+from lacunet.evidence.partitions.chains import Stretch, agreement_flags, r_hat, start_chain, walk_on
 from lacunet.evidence.partitions.levels import Occupancy, PriorMixture, guess_levels, log_ratios
 from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
@@ -158,7 +158,7 @@ def test_chains_that_disagree_walk_on(monkeypatch):
     goal = WalkGoal(1.0, rounds=5, doubted=7)
     sure = walk_numbers(problem, range(1, 4), fits={}, guesses={}, goal=goal)
     assert sure.details["sweeps each"] == 400
-    monkeypatch.setattr(walking, "doubts", lambda *_: doubt)
+    monkeypatch.setattr(walking, "agreement_flags", lambda *_: doubt)
     unsure = walk_numbers(problem, range(1, 4), fits={}, guesses={}, goal=goal)
     assert unsure.details["sweeps each"] == 700
     assert unsure.verdict is Verdict.LOWER_BOUND
@@ -212,10 +212,10 @@ def energies(x):
 
 def test_chains_in_different_places_disagree():
     x = np.random.default_rng(0).normal(size=(8, 100))
-    assert doubts(energies(x), np.ones(1)) == ()
+    assert agreement_flags(energies(x), np.ones(1)) == ()
     apart = energies(x + np.arange(8)[:, None])
     assert r_hat(apart, np.ones(1)) > 1.5
-    assert doubts(apart, np.ones(1)) == (
+    assert agreement_flags(apart, np.ones(1)) == (
         Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": r_hat(apart, np.ones(1))}),
     )
 
@@ -225,8 +225,8 @@ def test_chains_must_agree_where_it_matters():
     rng = np.random.default_rng(1)
     here, there = rng.normal(size=(8, 100)), rng.normal(size=(8, 900)) + np.arange(8)[:, None]
     both = np.concatenate([energies(here), energies(there)], axis=1)
-    assert doubts(both, np.array([0.99, 0.01])) == ()
-    (doubt,) = doubts(both, np.array([0.5, 0.5]))
+    assert agreement_flags(both, np.array([0.99, 0.01])) == ()
+    (doubt,) = agreement_flags(both, np.array([0.5, 0.5]))
     assert doubt.kind is Kind.CHAINS_DISAGREE
 
 
@@ -236,5 +236,5 @@ def test_chains_that_stay_where_they_are():
     there = here * (np.arange(8) < 2)[:, None, None]  # two of eight came there
     both = np.concatenate([here, there], axis=1)
     stay = (Flag(Kind.CHAINS_STAY, detail={"share": 0.25}),)
-    assert doubts(both, np.array([0.9, 0.1])) == stay
-    assert doubts(both, np.array([0.999, 0.001])) == ()
+    assert agreement_flags(both, np.array([0.9, 0.1])) == stay
+    assert agreement_flags(both, np.array([0.999, 0.001])) == ()

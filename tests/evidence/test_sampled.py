@@ -67,7 +67,7 @@ def particles(problem, seed, runs=16, size=32):
 
 
 def annealed(problem, seed):
-    found = ParticleRounds(problem, seed, UNHURRIED).found(2)
+    found = ParticleRounds(problem, seed, UNHURRIED).hidden_samples(2)
     return AnnealingRounds(problem, found, seed, UNHURRIED).sampled
 
 
@@ -226,7 +226,7 @@ def test_empty_classes_are_counted():
     """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
-    starts = ParticleRounds(case.problem, 0, UNHURRIED).found(4)
+    starts = ParticleRounds(case.problem, 0, UNHURRIED).hidden_samples(4)
     rounds = AnnealingRounds(case.problem, starts, 0, RunContext(SERIAL, Clock(Goal(0.05, 200.0))))
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
@@ -237,7 +237,7 @@ def test_empty_classes_are_counted():
 
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
-    found = ParticleRounds(problem, 0, UNHURRIED).found(4)
+    found = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(4)
     late = AnnealingRounds(problem, found, 0, RunContext(SERIAL, Clock(Goal(0.1, 1e-9))))
     assert late.unfinished
     assert late.unsure == 1.0
@@ -410,7 +410,7 @@ def test_fits_that_agree_may_have_missed_as_much_as_one_more_could_tell():
     case = make_case([2] * 5, 2, 80, seed=1)
     prior = np.ones(case.layout.size)
     problem = problem_of_codes(case.codes, case.counts, case.network, prior)
-    found = ParticleRounds(problem, 0, UNHURRIED).found(1)
+    found = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(1)
     both = [
         AnnealingRounds(problem, places, 0, UNHURRIED)
         for places in (found[:3], [replace(f, search=-1 - f.search) for f in found[:3]])

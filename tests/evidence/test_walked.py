@@ -8,7 +8,7 @@ import pytest
 from lacunet.errors import OptionError
 from lacunet.evidence import smc
 from lacunet.evidence.annealing import Clock, Goal, RunContext
-from lacunet.evidence.estimate import Method, Verdict, at_most, log_bridge
+from lacunet.evidence.estimate import Method, Verdict, stderr_limit, log_bridge
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.modes import HiddenSample, fewer_classes, used
@@ -43,9 +43,9 @@ def test_chains_that_end_elsewhere_count_as_nothing():
 def test_few_parts_that_agree_are_not_sure():
     x = np.random.default_rng(1).normal(size=(2000, 8))
     without = (x.sum(axis=1, keepdims=True) - x) / 7
-    z = np.abs(x.mean(axis=1)) / np.array([at_most(row) for row in without])
+    z = np.abs(x.mean(axis=1)) / np.array([stderr_limit(row) for row in without])
     assert (z < 2).mean() > 0.95
-    assert at_most(np.array([1.0, np.nan])) == math.inf
+    assert stderr_limit(np.array([1.0, np.nan])) == math.inf
 
 
 def test_samples_of_a_walk_are_counts_of_the_model():

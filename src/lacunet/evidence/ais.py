@@ -1,13 +1,12 @@
-"""The evidence by annealing from one mode after the other, until all searches are explained.
+"""The evidence as a sum of per-mode annealed importance sampling estimates.
 
-A sample is *explained* by a mode's reference if annealing backwards, from the sample down to the
-reference, loses no more than chains lose that came the other way: then these chains reach it too.
-What no reference explains gets one of its own. Regions around references cut the space, and masses
-add up. How many searches ended in a region tells how much may have been missed (Good & Turing).
+A mode's reference *explains* a sample if backward chains from the sample to the reference lose no
+more weight than forward chains do: then forward chains reach the sample too. A sample that no
+reference explains gets its own. References partition the space into regions, whose masses add up.
+The number of searches that ended in each region bounds the missed mass (Good & Turing).
 
 A latent class model has a mass for every number of used classes, combined by the occupancy
-identity; another network has one. These do not depend on the number of classes of the model that
-needs them, so several models can share them.
+identity; another network has one. Models with different numbers of classes can share these masses.
 """
 
 import math
@@ -45,34 +44,34 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores.occupancy import log_factors
 
 STEPS, GROUPS = 128, 4  # of the first round
-WIDE = 0.8  # nats: where chains differ by more, longer ones help better than more of them
-NEAR = 6.0  # nats: samples whose bound is this much below the best need no reference of their own
+WIDE = 0.8  # nats: if chains differ by more, longer chains help more than additional ones
+NEAR = 6.0  # nats: samples whose bound is this much below the best need no reference
 ERRORS = 3.0  # standard deviations that a backward chain may be off
-LEAST_SPREAD = 0.5  # nats: that much chains may always differ
-PLACES = 24  # samples of one problem, from several searches, that are looked at
-HALF = 0.5  # of the chains of a mode, that must end nearest to its own reference
+LEAST_SPREAD = 0.5  # nats: the least spread assumed for chains
+MOST_SAMPLES = 24  # samples of one problem, from several searches, that are considered
+HALF = 0.5  # share of a mode's chains that must end nearest to its reference
 BACK, STREAM = 4, 3  # streams of random numbers: of backward chains, and of all others
-UNSURE = 0.02  # share of the evidence that parts without a believable error may have
+UNSURE = 0.02  # share of the evidence that parts without a reliable error may have
 
 
 class ModeEstimate:
-    """Annealing from the reference of one mode, and the chains that were run."""
+    """Annealing from the reference of one mode, with the chains run so far."""
 
     def __init__(self, path: AnnealingPath, symmetries: Symmetries, seed: Sequence[int]) -> None:
         self.path, self.symmetries, self.seed = path, symmetries, seed
         self.alone = Regions(symmetries, [path.reference.exponents])
-        self.explained = set[int]()  # searches that ended where this one leads
+        self.explained = set[int]()  # searches whose samples this mode explains
         self._restart(STEPS)
 
     def _restart(self, steps: int) -> None:
         self.steps, self.groups, self.seconds = steps, 0, 0.0
         self.log_weights: FloatArray = np.empty(0)
         self.ends: FloatArray = np.empty((0, self.path.problem.layout.size))
-        self.home: BoolArray = np.empty(0, dtype=np.bool_)  # in its own labelling
+        self.home: BoolArray = np.empty(0, dtype=np.bool_)  # labelled as the reference
 
     @property
     def wide(self) -> bool:
-        """Whether chains are too far apart for an average to mean much."""
+        """Whether the log weights vary too much for a reliable average."""
         return self._spread > WIDE
 
     @property
@@ -82,12 +81,12 @@ class ModeEstimate:
 
     @property
     def work(self) -> float:
-        """Hidden components drawn, with parameters and densities that cost about as much."""
+        """Number of hidden components drawn, doubled for the cost of parameters and densities."""
         components = sum(map(len, self.path.problem.components.counts))
         return 2.0 * components * self.steps * len(self.log_weights)
 
     def cost(self) -> float:
-        """Seconds that improving it will take, about."""
+        """Estimated seconds of the next improvement."""
         return self.seconds * (2.0 if self.wide else 1.0)
 
     def improve(self, context: RunContext) -> None:
@@ -96,7 +95,7 @@ class ModeEstimate:
         steps, groups = (2 * self.steps, 0) if self.wide else (self.steps, self.groups)
         more = range(groups, max(GROUPS, 2 * groups))
         log_weights, ends = self.path.forwards(steps, more, self.seed, context)
-        if steps > self.steps:  # only now: what there is stays if the time runs out
+        if steps > self.steps:  # only now: if the time runs out, the old chains remain
             self._restart(steps)
         self.log_weights = np.concatenate([self.log_weights, log_weights])
         self.ends = np.concatenate([self.ends, ends])
@@ -105,29 +104,29 @@ class ModeEstimate:
         self.seconds += time.perf_counter() - began
 
     def mass(self, home: BoolArray) -> LogMean:
-        """Mass of the chains that ended at home, in all labellings."""
+        """Mass of the region in all labellings; only chains that ended at home count."""
         counted = np.where(home, self.log_weights, -np.inf)
         return log_mean(counted).plus(self.symmetries.log_count)
 
     def explains(self, N: FloatArray, context: RunContext) -> BoolArray:
-        """Tell which samples, (samples, size), chains of this mode reach."""
+        """Whether this mode explains each sample, (samples, size) → (samples,)."""
         problem, stream = self.path.problem, (*self.seed, BACK)
         draws = Draws(problem, np.random.default_rng(stream))
         drawn = expected_cases(problem.prior + N, draws)
         starts = [self.alone.bring_home(x).apply(n) for x, n in zip(drawn, N, strict=True)]
         back = self.path.backwards(np.stack(starts), self.steps, stream, context)
-        there = log_mean(self.log_weights)  # all of them: backward chains leave home, too
+        forward = log_mean(self.log_weights)  # all chains: backward chains leave home, too
         spread = max(self._spread, LEAST_SPREAD)
-        return np.asarray(back - there.value <= spread**2 / 2 + ERRORS * spread)
+        return np.asarray(back - forward.value <= spread**2 / 2 + ERRORS * spread)
 
 
 class AnnealedMass:
-    """One problem's mass, region by region."""
+    """The mass of one problem as a sum over regions."""
 
     def __init__(
         self,
         problem: Problem,
-        found: Sequence[HiddenSample],
+        samples: Sequence[HiddenSample],
         allowed: Allowed,
         seed: tuple[int, ...],
         context: RunContext,
@@ -135,7 +134,7 @@ class AnnealedMass:
         self.problem, self.allowed, self.seed = problem, allowed, seed
         self.symmetries = symmetries_of(problem)
         self.modes: list[ModeEstimate] = []
-        self.samples = ranked(problem, found[:PLACES], allowed, seed, context)
+        self.samples = ranked(problem, samples[:MOST_SAMPLES], allowed, seed, context)
         self.unexplained = self.samples
         self.searches = len({each.search for each in self.samples})
         self.bound = self.unexplained[0].bound
@@ -143,21 +142,21 @@ class AnnealedMass:
 
     @property
     def explored(self) -> bool:
-        """Whether no sample is left that may matter, and could have a region of its own."""
-        # Without symmetries there is one region: everything.
+        """Whether modes explain every sample that may matter."""
+        # Without symmetries there is one region: the whole space.
         return bool(self.modes) and not (self.symmetries.blocks and self._open)
 
     @property
     def _open(self) -> set[int]:
-        """Searches that ended in samples which may matter and are not explained."""
+        """Searches with unexplained samples that may matter."""
         return {each.search for each in self.unexplained if each.bound > self.bound - NEAR}
 
     @property
     def unseen(self) -> float:
-        """Share of the mass that may lie where no search went, by Good and Turing.
+        """Share of the mass in regions that no search reached, by Good and Turing.
 
-        Particles go everywhere in proportion to the mass. Fits look for one mode, and a few that
-        agree say little of others: these may have as much as one more fit could tell.
+        Particles sample regions in proportion to their mass; fits do not. A few fits that agree
+        leave an unseen share of at least 1/(searches + 1).
         """
         if self.searches < 2:
             return 1.0
@@ -169,7 +168,7 @@ class AnnealedMass:
         return min(1.0, max(least, missed + float(np.exp(np.array(once) - whole).sum())))
 
     def explore(self, context: RunContext) -> None:
-        """Put a reference at the best unexplained sample, and see which others it explains."""
+        """Put a reference at the best unexplained sample, and drop the samples that it explains."""
         first, *rest = self.unexplained
         seed = (*self.seed, len(self.modes))
         reference = reference_near(self.problem, first.N, self.allowed, seed, context)
@@ -192,10 +191,9 @@ class AnnealedMass:
         self.changed()
 
     def _merge(self) -> None:
-        """Leave out the newest mode if most of its chains end nearer to the reference of another.
+        """Drop the newest mode if most of its chains end nearer to another reference.
 
-        The border of its region would cut through what the other reaches, and the few chains that
-        stay would have to stand for it.
+        Few of its chains would remain in its region, although the other mode's chains reach it.
         """
         *others, mode = self.modes
         if not others:
@@ -208,11 +206,11 @@ class AnnealedMass:
             others[into].explained |= mode.explained
 
     def changed(self) -> None:
-        """Forget which chains are at home: there are other regions, or other chains."""
+        """Invalidate the cached regions: modes or chains have changed."""
         self._regions = None
 
     def regions(self) -> list[tuple[ModeEstimate, LogMean, set[int]]]:
-        """Each mode, the mass of its region, and the searches that ended there or are explained."""
+        """Each mode, the mass of its region, and the searches that ended in it or it explains."""
         if self._regions is None and self.modes:
             references = [mode.path.reference.exponents for mode in self.modes]
             regions = Regions(self.symmetries, references)
@@ -227,31 +225,31 @@ class AnnealedMass:
 
 
 class UsedClasses(dict[int, AnnealedMass]):
-    """E_m: parts of the evidence in which m classes are all used, made when first needed."""
+    """E_m by m, the masses of the partitions into m used classes, computed on demand."""
 
 
 class AnnealingRounds:
-    """All modes; a round improves the one to which most of the error is due."""
+    """All modes; each round improves the one with the largest error."""
 
     def __init__(
         self,
         problem: Problem,
-        found: Sequence[HiddenSample],
+        samples: Sequence[HiddenSample],
         seed: int,
         context: RunContext,
         shared: UsedClasses | None = None,
     ) -> None:
-        """Start from samples that searches found."""
-        self.context, self.found = context, found
+        """Start from the samples of searches."""
+        self.context, self.samples = context, samples
         self.one_class = known(-np.inf)
         self.factors: dict[int, float] = {0: 0.0}  # log factor of each mass
         self.masses: dict[int, AnnealedMass] = {}  # by the number of used classes; 0: any
-        self.unfinished = False  # whether the time did not suffice for every sample
+        self.unfinished = False  # whether the time ran out before every sample was explained
         try:
             if exchangeable(problem):
                 self._by_used_classes(problem, seed, UsedClasses() if shared is None else shared)
             else:
-                self.masses[0] = AnnealedMass(problem, found, ANYTHING, (seed, STREAM), context)
+                self.masses[0] = AnnealedMass(problem, samples, ANYTHING, (seed, STREAM), context)
             for mass in self.masses.values():
                 while not mass.explored:
                     context.clock.check()
@@ -261,11 +259,11 @@ class AnnealingRounds:
 
     def _by_used_classes(self, problem: Problem, seed: int, shared: UsedClasses) -> None:
         by_used = defaultdict(list)
-        for each in self.found:
+        for each in self.samples:
             keep = used(problem, each.N)
             by_used[int(keep.sum())].append((each, keep))
         factors = log_factors(problem)
-        # What most samples have comes first, should the time run out.
+        # The number of used classes that most samples have comes first: the time may run out.
         for m, alike in sorted(by_used.items(), key=lambda item: -len(item[1])):
             fewer = with_classes(problem, m)
             self.factors[m] = float(factors[m - 1])
@@ -273,9 +271,9 @@ class AnnealingRounds:
                 self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
             if m not in shared:
-                found = [replace(f, N=without_empty(problem, fewer, f.N, own)) for f, own in alike]
-                where = all_used(fewer), (seed, STREAM, m), self.context
-                shared[m] = AnnealedMass(fewer, found, *where)
+                samples = [replace(s, N=without_empty(problem, fewer, s.N, k)) for s, k in alike]
+                settings = all_used(fewer), (seed, STREAM, m), self.context
+                shared[m] = AnnealedMass(fewer, samples, *settings)
             self.masses[m] = shared[m]
 
     def _parts(self) -> list[tuple[int, ModeEstimate, LogMean]]:
@@ -292,7 +290,7 @@ class AnnealingRounds:
 
     @property
     def estimate(self) -> LogMean:
-        """The same, with the error that may come from where no search went."""
+        """The same, with the error widened for mass in regions that no search reached."""
         sampled, unseen = self.sampled, self.unseen
         if unseen >= 1.0:
             return replace(sampled, stderr=math.inf)
@@ -300,16 +298,16 @@ class AnnealingRounds:
 
     @property
     def _error_of_chains(self) -> float:
-        """The error that more chains would make smaller.
+        """The part of the error that more chains would reduce.
 
-        Chains that agree to every digit have not seen everything either: what none of n came to may
-        be an nth part of the whole. Without chains, every search ended with one class in use.
+        It is at least 1/n, because n chains may all miss a share of 1/n. Without chains, every
+        search ended with one class in use.
         """
-        return math.hypot(self.sampled.stderr, 1.0 / max(1, self.chains or len(self.found)))
+        return math.hypot(self.sampled.stderr, 1.0 / max(1, self.chains or len(self.samples)))
 
     @property
     def unseen(self) -> float:
-        """Share of the evidence that may lie where no search went."""
+        """Share of the evidence in regions that no search reached."""
         shares = self._shares()
         if not any(share > 0 for share in shares.values()):
             return 1.0
@@ -318,10 +316,7 @@ class AnnealingRounds:
 
     @property
     def unsure(self) -> float:
-        """Share of the evidence in modes that rest on a few chains: they may hide more.
-
-        What the time did not suffice for may be anything.
-        """
+        """Share of the evidence in modes whose error is unreliable; 1 if the time ran out."""
         if self.unfinished:
             return 1.0
         whole = self.sampled.value
@@ -339,23 +334,23 @@ class AnnealingRounds:
 
     @property
     def shares(self) -> dict[int, float]:
-        """Posterior of the number of used classes; empty where that has no meaning."""
+        """Posterior of the number of used classes; empty if classes are not exchangeable."""
         shares = self._shares()
         return {} if 0 in shares else {m: share for m, share in shares.items() if share > 0}
 
     @property
     def work(self) -> float:
-        """What all chains have drawn."""
+        """Number of hidden components that all chains have drawn."""
         return sum(mode.work for _, mode, _ in self._parts())
 
     def price(self) -> float:
-        """Work to the target, about: errors shrink with its square root."""
+        """Estimated work to reach the target: errors shrink with the square root of the work."""
         return self.work * (self.sampled.stderr / self.context.clock.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
         try:
-            while self._wanting():
+            while self._short_of_goal():
                 m, mode, _ = max(self._parts(), key=lambda part: _log_error(part[2]))
                 if not self.context.clock.allows(mode.cost()):
                     break
@@ -365,23 +360,23 @@ class AnnealingRounds:
             pass
         return self.estimate
 
-    def _wanting(self) -> bool:
+    def _short_of_goal(self) -> bool:
         far = self._error_of_chains > self.context.clock.goal.target or self.unsure > UNSURE
         return far and self.chains > 0 and not self.unfinished
 
     @property
     def chains(self) -> int:
-        """Chains that the estimate rests on."""
+        """Number of chains in the estimate."""
         return sum(len(mode.log_weights) for _, mode, _ in self._parts())
 
     @property
     def ran(self) -> dict[str, int]:
-        """What was run."""
+        """Numbers of chains, steps and references."""
         parts = self._parts()
         steps = max((mode.steps for _, mode, _ in parts), default=0)
         return {"chains": self.chains, "steps at most": steps, "references": len(parts)}
 
 
 def _log_error(part: LogMean) -> float:
-    """Log of the error that a part adds."""
+    """Log of the absolute error of a part."""
     return part.value + float(np.log(part.stderr)) if part.value > -np.inf else -np.inf

@@ -1,11 +1,11 @@
-"""Annealed importance sampling from a reference to the posterior (Neal 2001; Jarzynski).
+"""Annealed importance sampling from a reference to the posterior (Neal 2001; Jarzynski 1997).
 
 At inverse temperature b from 0 to 1, for parameters θ and hidden values z with counts N(z),
 
     f_b(θ, z) = [Dir(θ; α_q) q(z)]^(1−b) · [Dir(θ; α*) Π θ^N(z)]^b,
 
-where α* = α + what was seen whole, and q(z) is the posterior of the hidden values under weights
-e^λ. Both conditionals are simple, and θ is integrated out of f_b: a chain is a count vector alone.
+where α* = α + the counts of complete families, and q(z) is the posterior of the hidden values under
+weights e^λ. Both conditionals are simple. With θ integrated out of f_b, a chain is a count vector.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from lacunet.runtime.executor import Executor
 
 A = TypeVar("A")
 B = TypeVar("B")
-SHORTEST = 1e-9  # seconds: a budget that is over
-GROUP = 16  # chains that move together: enough to share the price of a call
+SHORTEST = 1e-9  # seconds: an exhausted budget
+GROUP = 16  # chains that move together, to amortise the cost of a call
 
 
 class OutOfTimeError(Exception):
-    """The budget ran out in the middle of a piece of work, which is lost."""
+    """The time budget ran out before a task was complete; its work is lost."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Stop at this standard error, or before this time is over."""
+    """Stop at this standard error, or when the time budget is spent."""
 
     target: float = 0.1  # nats
     budget: float = 60.0  # seconds
@@ -54,7 +54,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Clock:
-    """A goal whose time is running."""
+    """A goal with its start time."""
 
     goal: Goal
     began: float = field(default_factory=time.perf_counter)
@@ -65,49 +65,49 @@ class Clock:
         return time.perf_counter() - self.began
 
     def part(self, share: float) -> Clock:
-        """Give one for a share of the time that is left."""
+        """A clock for a share of the remaining time."""
         until = self.spent + share * max(0.0, self.goal.budget - self.spent)
         return replace(self, goal=replace(self.goal, budget=max(until, SHORTEST)))
 
     def allows(self, seconds: float = 0.0) -> bool:
-        """Whether work of that length still fits in."""
+        """Whether so many more seconds fit into the budget."""
         return self.spent + seconds <= self.goal.budget
 
     def check(self) -> None:
-        """End a piece of work that the time does not suffice for."""
+        """Raise `OutOfTimeError` if the budget is spent."""
         if not self.allows():
             raise OutOfTimeError
 
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """What sampling may use: workers, time, and a checkpoint."""
+    """The workers, time and checkpoint of a sampling run."""
 
     executor: Executor
     clock: Clock
     kept: Kept = FORGETFUL
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """Apply to every item, results in order; what is in the checkpoint is not done again."""
+        """Apply a function to every item, in order; results in the checkpoint are reused."""
         return self.kept.map(function, list(items), self.executor)
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """Count vectors that have any mass: all, or those with a case at each of some positions."""
+    """The support: all count vectors, or those with a case at each of some positions."""
 
     at_least_one: slice | None = None
 
     def __call__(self, N: FloatArray) -> BoolArray:
-        """Tell which of them, (chains, size), are allowed."""
+        """Whether each count vector is in the support, (chains, size) → (chains,)."""
         if self.at_least_one is None:
             return np.ones(len(N), dtype=np.bool_)
         return np.asarray((N[:, self.at_least_one] > 0).all(axis=1))
 
     def step(self, old: FloatArray, new: FloatArray) -> FloatArray:
-        """Refuse moves to what is not allowed (a Metropolis step)."""
-        may = self(new)
-        return new if may.all() else np.where(may[:, None], new, old)
+        """Reject moves out of the support (a Metropolis step)."""
+        inside = self(new)
+        return new if inside.all() else np.where(inside[:, None], new, old)
 
 
 ANYTHING = Allowed()
@@ -115,22 +115,22 @@ ANYTHING = Allowed()
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Where a path starts: an independent distribution of parameters and hidden values."""
+    """The start of a path: a distribution in which parameters and hidden values are independent."""
 
     exponents: FloatArray  # (size,) α_q
     log_weights: FloatArray  # (size,) λ
-    counts: FloatArray  # (size,) α_q − α: beside a large α they would be lost
+    counts: FloatArray  # (size,) α_q − α, kept apart because a large α would absorb them
 
     @classmethod
     def around(cls, problem: Problem, N: FloatArray) -> Self:
-        """Fit to mean counts (hidden and seen): Dirichlets with α + N, and what goes with them."""
+        """Fit Dirichlets with α + N to mean counts N, hidden and seen."""
         exponents = problem.alpha + N
         return cls(exponents, conjugacy.expected_natural(exponents, problem.layout), N)
 
 
 @dataclass(frozen=True, eq=False)
 class AnnealingPath:
-    """From a reference to the posterior of a problem."""
+    """The annealing path from a reference to the posterior of a problem."""
 
     problem: Problem
     reference: Reference
@@ -138,12 +138,12 @@ class AnnealingPath:
 
     @property
     def log_seen(self) -> float:
-        """Log evidence of what was seen whole: the path estimates the rest."""
+        """Log evidence of the complete families: the path estimates the rest."""
         return self.problem.log_seen
 
     @cached_property
     def constants(self) -> tuple[float, float]:
-        """What of log f_b depends on b alone: (at the reference, at the posterior)."""
+        """Normalising constants of log f_b: (at the reference, at the posterior)."""
         problem, q = self.problem, self.reference
         both = np.stack([q.counts, problem.seen])
         at_reference, at_posterior = conjugacy.log_quotient(both, problem.alpha, problem.layout)
@@ -161,7 +161,7 @@ class AnnealingPath:
     def move(self, b: float, N: FloatArray, draws: Draws) -> FloatArray:
         """One Gibbs sweep at b: parameters given the counts, then hidden values given them.
 
-        Over count vectors it is reversible, so that the same move serves both directions.
+        It is reversible over count vectors, so chains in both directions use it.
         """
         exponents = (1.0 - b) * self.reference.exponents + b * (self.problem.prior + N)
         log_theta = draws.natural(exponents)
@@ -173,8 +173,8 @@ class AnnealingPath:
     ) -> tuple[FloatArray, FloatArray]:
         """Run groups of chains from the reference to the posterior.
 
-        Their log weights, (chains,), average to the mass that is allowed; the expected counts where
-        they end, (chains, size), say in which region that is.
+        Gives log weights, (chains,), whose mean is the mass of the support, and expected counts at
+        the end, (chains, size), which determine the region.
         """
         task = partial(self._group_forwards, steps, seed, context.clock)
         weights, ends = zip(*context.map(task, groups), strict=True)
@@ -196,12 +196,12 @@ class AnnealingPath:
     ) -> tuple[FloatArray, FloatArray]:
         draws = Draws(self.problem, np.random.default_rng([*seed, steps, group]))
         N = draws.hidden(np.tile(self.reference.log_weights, (GROUP, 1)))
-        may, weight = np.where(self.allowed(N), 0.0, -np.inf), np.zeros(len(N))
+        support, weight = np.where(self.allowed(N), 0.0, -np.inf), np.zeros(len(N))
         for low, high in pairwise(np.linspace(0.0, 1.0, steps + 1)):
             weight += self.log_density(high, N) - self.log_density(low, N)
             clock.check()
             N = self.move(high, N, draws)
-        return may + weight + self.log_seen, expected_cases(self.problem.prior + N, draws)
+        return support + weight + self.log_seen, expected_cases(self.problem.prior + N, draws)
 
     def _group_backwards(
         self, steps: int, seed: Sequence[int], clock: Clock, group: tuple[int, FloatArray]
@@ -217,7 +217,7 @@ class AnnealingPath:
 
 
 def gibbs(N: FloatArray, sweeps: int, allowed: Allowed, draws: Draws, clock: Clock) -> FloatArray:
-    """Gibbs sweeps of the posterior itself, (chains, size)."""
+    """Gibbs sweeps over the posterior, (chains, size)."""
     for _ in range(sweeps):
         clock.check()
         log_theta = draws.natural(draws.problem.prior + N)
@@ -226,12 +226,12 @@ def gibbs(N: FloatArray, sweeps: int, allowed: Allowed, draws: Draws, clock: Clo
 
 
 def expected_cases(hyper: FloatArray, draws: Draws) -> FloatArray:
-    """Parameters drawn given hyperparameters, times the cases of their configurations.
+    """Expected counts, (chains, size), that determine the labels of a sample.
 
-    All (chains, size): the expected counts by which the labels of a sample are judged.
+    Parameters are drawn given the hyperparameters, and multiplied by the cases of configurations.
     """
     layout = draws.layout
     theta = conjugacy.parameters(draws.natural(hyper), layout)
-    cases = [conjugacy.cases(own, layout) for own in hyper]
+    cases = [conjugacy.cases(each, layout) for each in hyper]
     drawn = zip(theta, cases, strict=True)
     return np.stack([conjugacy.expected_statistics(x, n, layout) for x, n in drawn])

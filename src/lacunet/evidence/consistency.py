@@ -1,9 +1,9 @@
-"""Bounds of an evidence from both sides, and what a measured evidence is held to.
+"""Bounds of the evidence from both sides, and checks of a measured evidence against them.
 
-A variational bound is below log p(D|S) at any start. No parameters make rows more probable than
-their own shares do, so those of discrete rows bound it from above: for each set of columns that is
-shown, Σ n log(n/N) over its distinct rows. On simulated data chains bound it from both sides
-(bidirectional Monte Carlo; Grosse et al. 2015).
+A variational bound is below log p(D|S). The empirical distribution bounds the likelihood of
+discrete rows from above: Σ n log(n/N) over the distinct rows of each set of observed columns. On
+simulated data, chains bound the evidence from both sides (bidirectional Monte Carlo; Grosse et al.
+2015).
 """
 
 import math
@@ -37,17 +37,17 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable, transposed
 
-BOUND_STEPS = 50  # of variational Bayes: towards the best bound, not to its last digit
-STARTS = 8  # places whose bounds are compared, before the best is raised
+BOUND_STEPS = 50  # of variational Bayes: the last digits of the bound do not matter
+STARTS = 8  # starts whose bounds are compared before the best is raised
 ERRORS = 3.0  # standard errors by which an estimate may be outside of a bound
-MOST_ROWS = 1 << 17  # distinct rows whose shares are looked up
-ROUNDING = 1e-6  # of an exact value, by which it may be outside
+MOST_ROWS = 1 << 17  # distinct rows for which the upper bound is computed
+ROUNDING = 1e-6  # relative tolerance of an exact value outside of its bounds
 STEPS, GROUPS = 64, 4  # of the first round of chains
 STREAM = 5  # of random numbers
 
 
 def lower_bound(problem: Problem, counts: Sequence[FloatArray]) -> float:
-    """A variational bound uphill from the best of some places, hidden counts (size,) each."""
+    """A variational bound, raised from the best of several starts: hidden counts, (size,) each."""
     prior = problem.prior
     starts = [prior, *(prior + N for N in counts[:STARTS])]
     best = max((at_hyperparameters(problem, x) for x in starts), key=lambda q: q.bound)
@@ -55,9 +55,9 @@ def lower_bound(problem: Problem, counts: Sequence[FloatArray]) -> float:
 
 
 def upper_bound(problem: Problem) -> float:
-    """Log probability of the rows if each set of columns that is shown had its own shares.
+    """Log likelihood of the empirical distribution of each set of observed columns.
 
-    Densities have no such bound; of very many rows, or rows that others hold, none is worked out.
+    It is infinite for continuous columns, very many rows, and rows held by other parties.
     """
     if (
         not problem.layout.discrete
@@ -74,19 +74,19 @@ def upper_bound(problem: Problem) -> float:
 
 
 def _alike(rows: NDArray[Any], counts: FloatArray) -> tuple[FloatArray, IntArray]:
-    """How often each different row is there, and which of them each row is."""
+    """Counts of the distinct rows, and the index of the distinct row of each row."""
     _, which = np.unique(rows, axis=0, return_inverse=True)
     which = np.asarray(which.reshape(-1), dtype=np.int64)
     return np.bincount(which, counts).astype(np.float64), which
 
 
-def between(
+def within_bounds(
     measured: Measurement, lower: float = -math.inf, upper: float = math.inf
 ) -> Measurement:
-    """Hold a measurement to bounds of the same evidence.
+    """Make a measurement consistent with bounds of the same evidence.
 
-    What is outside by more than its error allows is the lower bound, and no more than that; what is
-    outside by less is moved to the bound.
+    A value outside by less than its error is moved to the bound. If it is outside by more, the
+    lower bound replaces it.
     """
     if measured.verdict is Verdict.EXACT:
         slack = ROUNDING * max(1.0, abs(measured.value))
@@ -108,11 +108,11 @@ def between(
     return held if sure else replace(held, verdict=Verdict.LOWER_BOUND, stderr=None)
 
 
-def less_sure(estimate: LogMean, other: LogMean) -> LogMean:
-    """The same with an error that covers an independent estimate.
+def widened_error(estimate: LogMean, other: LogMean) -> LogMean:
+    """Widen the error of an estimate to cover an independent one.
 
-    Chains can miss mass, and then they agree with each other; averages of weights are too low
-    rather than too high. So a difference upwards always counts, one downwards if it is too large.
+    Chains that miss the same mass agree with each other, and their averages are too low. So a
+    higher estimate always widens the error, a lower one only beyond the stated errors.
     """
     above = other.value - estimate.value
     allowed = above < 0.0 and -above <= math.hypot(estimate.stderr, other.stderr)
@@ -145,13 +145,13 @@ class Sandwich(Printable):
         return self.upper - self.lower
 
     def tidy(self) -> Columns:
-        """Give a row for each side."""
+        """A row for each side."""
         below = ("lower", self.lower, self.lower_stderr)
         above = ("upper", self.upper, self.upper_stderr)
         return transposed(("side", "bound", "stderr"), (below, above))
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """The bounds as `print` and notebooks show them."""
         lower, upper = f"{self.lower:.3f}", f"{self.upper:.3f}"
         rows = (
             ("forwards", lower, f"{self.lower_stderr:.2g}"),
@@ -174,7 +174,7 @@ def sandwich(
     seed: int = 0,
     executor: Executor = SERIAL,
 ) -> Sandwich:
-    """Bound the evidence of simulated data, given the parameters that they were simulated from."""
+    """Bound the evidence of simulated data, given the parameters of the simulation."""
     goal = goal or Goal()
     clock = Clock(goal)
     if problem.exact:
@@ -185,17 +185,17 @@ def sandwich(
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
     problem = problem.where_faster
     executor.say("looking for a reference", 0.0)
-    # The reference must know nothing of the perfect sample, or the upper bound would not hold.
+    # The reference must be independent of the perfect sample, or the upper bound would not hold.
     unhurried = replace(clock, goal=replace(goal, budget=math.inf))
     context, stream = RunContext(executor, unhurried), (seed, STREAM)
     particles = ParticleRounds(problem, seed, context)
-    best = ranked(problem, particles.found(1), ANYTHING, stream, context)[0]
+    best = ranked(problem, particles.hidden_samples(1), ANYTHING, stream, context)[0]
     reference = reference_near(problem, best.N, ANYTHING, stream, context)
     symmetries = distinct_symmetries(problem, reference, stream)
     regions = Regions(symmetries, [reference.exponents])
     path = AnnealingPath(problem, reference)
-    # All chains start from the one perfect sample that there is, labelled as the reference is; the
-    # order is judged as annealing judges it: by parameters drawn for the counts.
+    # All chains start from the one perfect sample, labelled as the reference. As in annealing,
+    # parameters drawn given the counts determine the labels.
     N = sample_at(problem, theta, stream)
     draws = Draws(problem, np.random.default_rng(stream))
     (drawn,) = expected_cases((problem.prior + N)[None, :], draws)
@@ -219,10 +219,10 @@ def sandwich(
 
 
 def _upper(down: FloatArray, up: FloatArray) -> LogMean:
-    """Give −log of the mean of 1/weight.
+    """−log of the mean of 1/weight, corrected for forward chains that leave the region.
 
-    Forward chains may leave the region, backward chains start inside it: the mean estimates 1/mass
-    times the part of forward chains that end inside.
+    Backward chains start inside the region, so the mean estimates the share of forward chains that
+    end inside, divided by the mass.
     """
     inverse = log_mean(-down)
     home = float(np.isfinite(up).mean())

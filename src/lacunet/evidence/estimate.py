@@ -1,9 +1,8 @@
-"""From log weights to an evidence with an error bar, and what measuring the evidence gives.
+"""Estimates of the evidence with error bars: averages of weights, sums, and bridge sampling.
 
-Weights of independent chains average to the evidence (that average is unbiased), so its logarithm
-is too low rather than too high: by Markov's inequality it exceeds the truth by t nats with
-probability at most exp(−t). Where a few chains carry everything it is a lower bound and no more;
-the verdict says so. A bridge gives the mass between a reference and samples of the posterior.
+The average of the weights of independent chains is unbiased. By Markov's inequality its logarithm
+exceeds the truth by t nats with probability at most exp(−t), so it is rather too low. If a few
+chains carry the average, it is only a lower bound; `Verdict` reports this.
 """
 
 import math
@@ -20,19 +19,19 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.tabular import Columns, Grid, Printable
 
 RELIABLE_ERROR = 0.5  # nats: the largest standard error of a reliable estimate,
-RELIABLE_SIZE = 10.0  # the least effective number of independent estimates it rests on,
-RELIABLE_SHARE = 0.2  # and the largest part of it that may come from one chain
-RELIABLE_SPREAD = 1.0  # and the largest standard deviation of the logs, which a few may understate
-FAR = 8.0  # nats: a weight this far below the average counts as none
+RELIABLE_SIZE = 10.0  # its least effective number of independent estimates,
+RELIABLE_SHARE = 0.2  # the largest share of one chain in it,
+RELIABLE_SPREAD = 1.0  # and the largest standard deviation of the log weights
+FAR = 8.0  # nats: a weight this far below the average counts as zero
 SURELY = 1.645  # standard errors of an upper limit, one-sided, 95 %
-FAR_OUT = 6.0  # standard errors that no estimate is off
-STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
-EXACT = 1e-9  # nats
-MARGIN = 50.0  # nats by which it is wider than all weights
+FAR_OUT = 6.0  # standard errors: the largest error assumed possible
+STEPS = 100  # of Newton's method or bisection; a few suffice
+EXACT = 1e-9  # nats: tolerance of the root
+MARGIN = 50.0  # nats of the initial bracket beyond all weights
 
 
 class Verdict(StrEnum):
-    """How far an evidence can be trusted, in the words that the user reads."""
+    """The reliability of an evidence, as shown to users."""
 
     EXACT = "exact"
     RELIABLE = "reliable"
@@ -41,18 +40,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class LogMean:
-    """The log of an average of weights, or of a sum of such averages, with its error."""
+    """The log of an average of weights, or of a sum of averages, with its standard error."""
 
     value: float  # −inf if every weight is zero
     stderr: float  # of the value, in nats
     size: float  # effective number of chains
-    share: float  # of the largest chain in the sum
+    share: float  # of the chain with the largest weight
     chains: int
     spread: float = 0.0  # nats: upper limit of the standard deviation of the logs of the weights
 
     @property
     def verdict(self) -> Verdict:
-        """Judge by the stated rules."""
+        """Reliable if error, effective size, largest share and spread are within their limits."""
         sure = self.stderr <= RELIABLE_ERROR
         many = self.size >= RELIABLE_SIZE and self.share <= RELIABLE_SHARE
         narrow = self.spread <= RELIABLE_SPREAD
@@ -63,20 +62,20 @@ class LogMean:
         return replace(self, value=self.value + constant)
 
 
-NOTHING = LogMean(-math.inf, math.inf, 0.0, 1.0, 0)  # no chain ended where it counts
+NOTHING = LogMean(-math.inf, math.inf, 0.0, 1.0, 0)  # no chain has a positive weight
 
 
 def known(value: float) -> LogMean:
-    """Give a value without an error."""
+    """A value without an error."""
     return LogMean(value, 0.0, math.inf, 0.0, 0)
 
 
 def log_mean(log_weights: FloatArray) -> LogMean:
     """Average the weights of independent chains.
 
-    The spread of a few weights with a long tail shows too little of the tail. So the error is also
-    taken from the logs, as if the weights were log-normal (the log mean is μ + σ²/2, with errors
-    σ²/n and σ⁴/2(n − 1)), and the larger of the two is stated.
+    The sample variance of a few weights with a long tail is too small. So the error is the larger
+    of that of the weights and that of a log-normal distribution: the log mean is μ + σ²/2, with
+    squared errors σ²/n and σ⁴/2(n − 1).
 
     >>> round(math.exp(log_mean(np.log([1.0, 3.0])).value), 9)
     2.0
@@ -89,8 +88,8 @@ def log_mean(log_weights: FloatArray) -> LogMean:
     mean = float(w.mean())
     value = top + math.log(mean)
     deviation = float(w.std(ddof=1)) if chains > 1 else math.inf
-    # Weights that hardly count are left out, as a part that was not hit: how low they are says
-    # nothing. The spread is an upper limit: a few weights that are alike must not look sure.
+    # Negligible weights count as misses: their logs would distort the spread. The spread is an
+    # upper limit, because a few similar weights must not look certain.
     counting = log_weights[log_weights > value - FAR]
     n, by_logs, spread = len(counting), math.inf, math.inf
     if n > 1:
@@ -103,10 +102,9 @@ def log_mean(log_weights: FloatArray) -> LogMean:
 
 
 def combined(one: LogMean, other: LogMean) -> LogMean:
-    """Combine two estimates of one value, by their errors.
+    """Inverse-variance mean of two estimates of one value.
 
-    Where they differ by more than their errors allow, the error grows by as much (Birge's ratio):
-    which of the two is wrong cannot be told.
+    If they differ by more than their errors allow, the error is scaled by Birge's ratio.
     """
     a, b = 1.0 / one.stderr**2, 1.0 / other.stderr**2
     apart = abs(one.value - other.value) / math.hypot(one.stderr, other.stderr)
@@ -121,7 +119,7 @@ def combined(one: LogMean, other: LogMean) -> LogMean:
 
 
 def log_sum(parts: Sequence[LogMean]) -> LogMean:
-    """Add independent estimates: Σ exp(value), with the errors that follow."""
+    """Log of the sum of independent estimates, Σ exp(value), with propagated errors."""
     top = max((p.value for p in parts), default=-math.inf)
     if not top > -math.inf:
         return replace(NOTHING, chains=sum(p.chains for p in parts))
@@ -141,25 +139,26 @@ def log_sum(parts: Sequence[LogMean]) -> LogMean:
 
 
 def leave_one_out(parts: FloatArray) -> FloatArray:
-    """Add up all parts but one, for each: (R, ...) → (R, ...)."""
+    """Leave-one-out sums: (R, ...) → (R, ...)."""
     return np.asarray(parts.sum(axis=0) - parts)
 
 
 def jackknife_covariance(replicates: FloatArray) -> FloatArray:
-    """Covariance of values whose leave-one-out versions are given, (R, K) → (K, K)."""
+    """Jackknife covariance from leave-one-out replicates: (R, K) → (K, K)."""
     apart = replicates - replicates.mean(axis=0)
     return np.asarray((len(apart) - 1) / len(apart) * apart.T @ apart)
 
 
 def jackknife_error(replicates: FloatArray) -> FloatArray:
-    """Standard errors of the same, (R, ...) → (...)."""
+    """Jackknife standard errors from leave-one-out replicates: (R, ...) → (...)."""
     return np.asarray(np.std(replicates, axis=0) * np.sqrt(len(replicates) - 1))
 
 
-def at_most(replicates: FloatArray) -> float:
-    """Upper limit of the standard error of one value, (R,): infinite where one is not known.
+def stderr_limit(replicates: FloatArray) -> float:
+    """Upper 95 % limit of the jackknife standard error of replicates, (R,).
 
-    Few parts that happen to agree must not look sure.
+    It is infinite if a replicate is not finite. A limit is used because a few replicates may agree
+    by chance.
     """
     n = len(replicates)
     if n < 2 or not np.isfinite(replicates).all():
@@ -168,9 +167,10 @@ def at_most(replicates: FloatArray) -> float:
 
 
 def log_bridge(up: FloatArray, down: FloatArray) -> float:
-    """Log mass, from log weights of forward chains (−inf: ended elsewhere) and of backward ones.
+    """Bridge sampling estimate of a log mass, from log weights of forward and backward chains.
 
-    One that came from where no forward chain ever gets to has the log weight inf.
+    −inf marks forward chains that ended in other regions, inf backward chains that started where
+    no forward chain can end.
 
     >>> round(log_bridge(np.array([1.0, 1.0]), np.array([1.0, 60.0])), 6)  # 1 + log 2
     1.693147
@@ -186,9 +186,9 @@ def log_bridges(
     counted_down: BoolArray,
     near: float | None = None,
 ) -> FloatArray:
-    """The same from some of the chains only, (R, chains), for several choices at once: (R,).
+    """The same for several subsets of the chains, masks (R, chains), at once: (R,).
 
-    `near` is the mass by all of them, if it is known: that of some is not far from it.
+    `near` is a start for Newton's method, usually the mass by all chains.
     """
     finite = np.concatenate([up[up > -np.inf], down[down < np.inf]])
     low = np.full(len(counted_up), finite.min() - MARGIN)
@@ -200,11 +200,11 @@ def log_bridges(
         return np.asarray(shares @ x if x.ndim == 1 else np.einsum("rn,rn->r", shares, x))
 
     for step in range(STEPS):
-        # At first all choices are at one place, where every chain is weighed once only.
+        # All subsets start at one value, so the first step evaluates each chain once.
         at = middle[:1] if step == 0 else middle[:, None]
         left, right = expit(up - at), expit(at - down)
         forwards, backwards = added(forth, left), added(back, right)
-        # Falls as the mass rises: left of the root chains forwards still say that it is larger.
+        # `off` falls as the mass rises: it is positive below the root.
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.log(forwards) - np.log(backwards)
             fall = added(forth, left * (1.0 - left)) / forwards
@@ -231,36 +231,36 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class Measurement(Printable):
-    """The evidence, how sure it is, and what it took."""
+    """A computed evidence with its error, verdict and cost."""
 
     value: float  # log p(D|S), all labellings
-    one_labelling: float  # the same for one of the equal labellings, as the paper counts
-    stderr: float | None  # nats; 0 where exact, None of a lower bound: nobody knows how far it is
+    one_labelling: float  # the same for one of the equal labellings, as in CH97
+    stderr: float | None  # nats; 0 if exact, None for a lower bound
     ess: float | None  # effective number of independent estimates; None where exact
     verdict: Verdict
     method: Method
     seconds: float = field(compare=False)
     used: dict[int, float]  # posterior of the number of used classes, of latent class models
-    details: dict[str, int]  # what was run
+    details: dict[str, int]  # counts of chains, runs, samples, …
     notes: tuple[Flag, ...] = ()
 
     @property
     def noise(self) -> float:
-        """How far above the truth it may be, in nats."""
+        """The largest assumed error above the truth, in nats."""
         return 0.0 if self.verdict is Verdict.EXACT else FAR_OUT * (self.stderr or RELIABLE_ERROR)
 
     @property
     def error(self) -> str:
-        """The error bar as it stands behind the value: none where exact or a lower bound."""
+        """The error bar as text; empty for exact values and lower bounds."""
         return f" ± {self.stderr:.2g}" if self.stderr else ""
 
     def tidy(self) -> Columns:
-        """Give one row."""
+        """One row."""
         names = ("value", "one_labelling", "stderr", "ess", "seconds", "verdict", "method")
         return {name: [getattr(self, name)] for name in names}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """The evidence as `print` and notebooks show it."""
         ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
         lines = []
         if self.one_labelling != self.value:

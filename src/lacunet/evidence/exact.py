@@ -1,9 +1,8 @@
-"""The evidence itself, where it can be computed: BD summed over all completions.
+"""The exact evidence: BD summed over all completions of the data, by dynamic programming.
 
-What was seen whole is absorbed in closed form. What is hidden is added component by component to a
-table from the counts that completions leave to the number of ways to leave them (dynamic
-programming), so that a few distinct rows with hundreds of cases are no more than their counts. The
-last component is summed as it is reached, without a table.
+Complete families have a closed form. Hidden components are added one by one to a table from count
+vectors to the number of completions with these counts. So the size depends on the distinct counts,
+not on the number of cases. The last component is summed directly, without a table.
 """
 
 import math
@@ -30,11 +29,11 @@ from lacunet.inference.sums.packing import CountPacking, pack_by_state, pack_cou
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
-MOST_VECTORS = 1 << 23  # count vectors in a table, if an integer holds one: below a GiB in all
-MOST_OFF = 2  # times as many steps as planned may be taken: of symmetric states plans are estimates
-# Beyond these nothing is planned, for planning itself would take long.
+MOST_VECTORS = 1 << 23  # count vectors in a table, if one integer each: below a GiB in all
+MOST_OFF = 2  # limit of steps over planned steps: with symmetric states plans are estimates
+# Beyond these limits planning itself would take too long.
 MOST_COMPONENTS = 10_000  # in all
-PLANNED = 100  # multiplications of a plan, for each step that the sum may take
+PLANNED = 100  # multiplications in planning for each step of the sum
 MOST_CONNECTED = 200  # in one block
 MOST_ENTRIES = 1 << 22  # joint cells, or cases, times places of a block
 
@@ -43,19 +42,19 @@ Table: TypeAlias = tuple[IntArray, FloatArray]  # sorted count vectors, and the 
 
 @dataclass(frozen=True)
 class ExactEvidence:
-    """An evidence without an error."""
+    """An exact evidence with the size of its sum."""
 
     value: float  # log p(D|S), all labellings included
     terms: int  # completions; those that only exchange equal cases count as one
-    states: int  # count vectors that they were merged into, at most at a time
+    states: int  # the most count vectors in a table
     steps: int  # additions to a count vector
 
 
 @dataclass(frozen=True, eq=False)
 class ExactPlan:
-    """A sum over completions that can be done."""
+    """A feasible sum over completions."""
 
-    constant: float  # log evidence of what every completion has
+    constant: float  # log evidence of the counts common to all completions
     blocks: tuple[tuple[SumBlock, Order], ...]
 
 
@@ -78,7 +77,7 @@ def exact_evidence(problem: Problem, *, largest: int = LARGEST) -> ExactEvidence
 
 
 def plan_exact(problem: Problem, *, largest: int = LARGEST) -> ExactPlan:
-    """Plan the sum, or refuse it, before anything large is made."""
+    """Plan the sum, or refuse it, before anything large is allocated."""
     check_whole(problem)
     if not problem.layout.tabular:
         raise OptionError(
@@ -95,7 +94,7 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> ExactPlan:
         if len(members) > MOST_CONNECTED or places.extent(members) > MOST_ENTRIES:
             raise _too_large(problem, largest)
         block = places.block(members)
-        if planning_work(block) > PLANNED * largest:  # the plan would take longer than the sum
+        if planning_work(block) > PLANNED * largest:
             raise _too_large(problem, largest)
         order = order_parts(block, lambda words: min(_room(words), largest))
         steps += math.inf if order is None else order.steps
@@ -106,12 +105,12 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> ExactPlan:
 
 
 def _room(words: int) -> int:
-    """How many count vectors of that many integers fit into memory."""
+    """The number of count vectors of so many integers that fit into memory."""
     return 3 * MOST_VECTORS // (2 + words)
 
 
 def _too_large(problem: Problem, largest: int) -> OptionError:
-    """Say how large the sum would be, and what to do instead."""
+    """The error with the size of the sum and an alternative."""
     digits = sum(log_ways(w, k) for w, k in choice_sizes(problem)) / math.log(10)
     count = f"{terms(problem):,}" if digits < 15 else f"about 10^{digits:.0f}"
     return OptionError(
@@ -122,19 +121,19 @@ def _too_large(problem: Problem, largest: int) -> OptionError:
 
 
 class _Table:
-    """The count vectors of a block, packed and sorted, and the log number of ways to each."""
+    """The packed and sorted count vectors of a block, with log numbers of completions."""
 
     def __init__(self, block: SumBlock, order: Order, most: float) -> None:
-        """Start with no component; at most so many steps are taken."""
+        """Start without components; take at most `most` steps."""
         self.block, self.order, self.most = block, order, most
         self.keys = np.zeros((1, 1), dtype=np.int64)
         self.log_ways: FloatArray = np.zeros(1)
-        self.open = np.zeros(len(block.tables), dtype=np.bool_)  # places that are not closed
+        self.open = np.zeros(len(block.tables), dtype=np.bool_)  # places that may still change
         self.packing: CountPacking = pack_counts(block, (), self.open)
         self.largest, self.steps = 1, 0
 
     def add_parts(self) -> bool:
-        """Add all components but the last; False, if it turns out to be too much after all."""
+        """Add all components but the last; False if the limits are exceeded."""
         parts = self.order.parts
         ends = [t + 1 for t in range(len(parts) - 1) if self.order.closing[t]]
         first = 0
@@ -147,7 +146,7 @@ class _Table:
         return self.steps + len(self.keys) * parts[-1].ways <= self.most
 
     def sum_last(self) -> float:
-        """Add the last component, and sum over everything."""
+        """Log of the sum over all completions, with the last component added."""
         last = self.order.parts[-1]
         counts, log_orders = last.completions()
         self.steps += len(self.keys) * len(counts)
@@ -161,7 +160,7 @@ class _Table:
         )
 
     def _repack(self, parts: Sequence[SumPart], still_touched: BoolArray) -> None:
-        """Close the places that nothing touches any more; pack what some components leave."""
+        """Close the places that later components leave unchanged, and repack the count vectors."""
         closing = np.flatnonzero(self.open & ~still_touched)
         self.open = np.any([self.open, *(p.touched for p in parts)], axis=0) & still_touched
         old, states = self.packing, self.order.states
@@ -179,31 +178,31 @@ class _Table:
         self.packing = new
 
     def _add(self, part: SumPart) -> bool:
-        """Add every way to complete a component, merging tables of about the same size."""
+        """Add every completion of a component, merging tables of similar size."""
         counts, log_orders = part.completions()
         moves = self.packing.pack(counts)
         self.steps += len(self.keys) * len(moves)
         if self.steps > self.most:
             return False
         most = _room(self.packing.words)
-        held: list[tuple[int, Table]] = []  # tables, and the number of ways in each
+        tables: list[tuple[int, Table]] = []  # with the number of completions in each
         for n, (move, x) in enumerate(zip(moves, log_orders, strict=True)):
             size, table = 1, (self.keys + move, self.log_ways + x)
-            while held and (held[-1][0] == size or n == len(moves) - 1):
-                before, other = held.pop()
+            while tables and (tables[-1][0] == size or n == len(moves) - 1):
+                before, other = tables.pop()
                 size, table = size + before, kernels.merge_tables(*other, *table)
                 if len(table[0]) > most // 2:
                     table = self._renumbered(table)
                 if len(table[0]) > most:
                     return False
-            held.append((size, table))
-        ((_, table),) = held
+            tables.append((size, table))
+        ((_, table),) = tables
         self.keys, self.log_ways = self._renumbered(table)
         self.largest = max(self.largest, len(self.keys))
         return True
 
     def _renumbered(self, table: Table) -> Table:
-        """Make vectors one that differ by a renumbering of states, where that changes nothing."""
+        """Merge count vectors that differ only by a permutation of symmetric states."""
         if not self.packing.symmetric:
             return table
         keys, log_ways = table

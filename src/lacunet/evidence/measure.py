@@ -20,7 +20,7 @@ from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.annealing import Clock, Goal, OutOfTimeError, RunContext
 from lacunet.evidence.bridge import AnchoredWalk, walk_cost
-from lacunet.evidence.consistency import ERRORS, between, less_sure, lower_bound, upper_bound
+from lacunet.evidence.consistency import ERRORS, within_bounds, widened_error, lower_bound, upper_bound
 from lacunet.evidence.estimate import (
     NOTHING,
     RELIABLE_ERROR,
@@ -176,7 +176,7 @@ class _Methods:
         exact = exact_evidence(self.problem, **limits)
         ran = {"completions": exact.terms, "distinct count vectors at most": exact.states}
         found = self._measurement(exact.value, Method.EXACT, ran)
-        return between(found, self._bound(()), upper_bound(self.problem))
+        return within_bounds(found, self._bound(()), upper_bound(self.problem))
 
     def _ais(self, particles: ParticleRounds | None) -> Measurement:
         rounds = self._annealing(particles)
@@ -248,7 +248,7 @@ class _Methods:
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")
-        problem, found = self.problem, [] if particles is None else particles.found(EACH_RUN)
+        problem, found = self.problem, [] if particles is None else particles.hidden_samples(EACH_RUN)
         # Particles show how many classes are used; without them every number may be.
         if particles is None and exchangeable(problem):
             fits = fewer_classes(problem, self._by_fits, self.context.clock.allows)
@@ -273,7 +273,7 @@ class _Methods:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
         empty = replace(self._measurement(0.0, Method.SMC, ran), used=rounds.shares)
         note = () if rounds.runs else (Flag(Kind.OUT_OF_TIME),)
-        return self._judged(empty, rounds.estimate, rounds.found(1), note)
+        return self._judged(empty, rounds.estimate, rounds.hidden_samples(1), note)
 
     def _of_annealing(
         self, rounds: AnnealingRounds, particles: ParticleRounds | None = None
@@ -289,12 +289,12 @@ class _Methods:
             note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
         note += flags_of(symmetries_of(self.problem))
         if particles is None or particles.estimate.verdict is not Verdict.RELIABLE:
-            return self._judged(empty, estimate, rounds.found, note)
+            return self._judged(empty, estimate, rounds.samples, note)
         p = particles.estimate
-        covering = less_sure(estimate, p)
+        covering = widened_error(estimate, p)
         if _missed(estimate, p) or covering.verdict is not estimate.verdict:
             note = (*note, _missed_mode(p))
-        found = self._judged(empty, covering, rounds.found, note)
+        found = self._judged(empty, covering, rounds.samples, note)
         if found.stderr is not None and found.stderr > 2.0 * estimate.stderr:
             covers = Flag(Kind.ERROR_COVERS, detail={"value": p.value})
             found = replace(found, notes=(*found.notes, covers))
@@ -316,7 +316,7 @@ class _Methods:
         stderr = e.stderr if verdict is Verdict.RELIABLE else None
         judged = replace(empty, value=value, one_labelling=one, stderr=stderr, ess=e.size)
         judged = replace(judged, verdict=verdict, notes=against)
-        return between(judged, self._bound(found), upper_bound(self.problem))
+        return within_bounds(judged, self._bound(found), upper_bound(self.problem))
 
     def _bound(self, found: Sequence[HiddenSample]) -> float:
         """A variational bound: what is known without any chain."""

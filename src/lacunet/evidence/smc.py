@@ -185,7 +185,7 @@ class ParticleRounds:
         if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few say less
             self.particles, self.runs, self.seconds = before
 
-    def found(self, each: int) -> list[HiddenSample]:
+    def hidden_samples(self, each: int) -> list[HiddenSample]:
         """Hidden counts of some particles of every run, those of the best runs first."""
         prior = self.problem.prior
         ranked = sorted(enumerate(self.runs), key=lambda item: -item[1].log_evidence)

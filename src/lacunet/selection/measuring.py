@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.annealing import Goal
-from lacunet.evidence.consistency import between
+from lacunet.evidence.consistency import within_bounds
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.partitions.walk import WalkGoal, can_walk, work_of_walks
@@ -75,7 +75,7 @@ def measure_each(
             nothing = Evidence(TRUTH.name, {}, (failure(error),))
             done[label] = candidate.with_evidence(nothing)
             continue
-        measured = between(measured, candidate.lower_bound)
+        measured = within_bounds(measured, candidate.lower_bound)
         done[label] = replace(candidate, measured=measured).with_evidence(as_evidence(measured))
     candidates = tuple(done.get(c.label, c) for c in selection.candidates)
     return replace(selection, candidates=candidates)

@@ -187,7 +187,7 @@ def r_hat(energy: FloatArray, shares: FloatArray) -> float:
     return float(np.sqrt((within + between) / within)) if within > 0 else 1.0
 
 
-def doubts(energy: FloatArray, shares: FloatArray) -> tuple[Flag, ...]:
+def agreement_flags(energy: FloatArray, shares: FloatArray) -> tuple[Flag, ...]:
     """Say why chains cannot be trusted, if so; `shares` are posteriors of the numbers of blocks."""
     # The part of chains that came to the number of blocks that fewest came to.
     share = float((energy[:, shares >= MATTERS, 0] > 0).mean(axis=0).min())

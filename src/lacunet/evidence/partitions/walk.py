@@ -20,7 +20,7 @@ from scipy.special import softmax
 from lacunet.evidence import roundings
 from lacunet.evidence.estimate import Verdict, jackknife_error
 from lacunet.evidence.partitions.cases import shown_cells, walkable
-from lacunet.evidence.partitions.chains import CHAINS, doubts
+from lacunet.evidence.partitions.chains import CHAINS, agreement_flags
 from lacunet.evidence.partitions.levels import WalkedPriors
 from lacunet.evidence.partitions.rounds import LEARNING, MOST_LEARNING, ROUND, SURVEY, Rounds
 from lacunet.flags import Flag
@@ -130,10 +130,10 @@ def walk_numbers(
 def _walk_of(rounds: Rounds) -> Walk:
     levels, left_out = rounds.levels, 0
     found = rounds.after(left_out)
-    notes = doubts(found.energies, found.shares)
+    notes = agreement_flags(found.energies, found.shares)
     if notes and rounds.number >= 2 * FEWEST_ROUNDS:  # chains may have come from far
         later = rounds.after(rounds.number // 2)
-        if not doubts(later.energies, later.shares):
+        if not agreement_flags(later.energies, later.shares):
             found, notes, left_out = later, (), rounds.number // 2
     alone, used_of = len(levels.each) == 1, levels.used_of(found.log_z).tolist()
     return Walk(
