@@ -170,7 +170,7 @@ def test_chains_and_shapes_find_the_same_mass():
     by_shape = AnchoredWalk(problem, fits, 0, UNHURRIED)
     by_chains = AnchoredWalk(problem, fits, 0, UNHURRIED)
     chains = AnnealingProposal(by_chains.fewer, by_chains._reference(), by_chains.seed)
-    by_chains.bridge = by_chains._cross(Bridge(by_chains.fewer, chains))
+    by_chains.bridge = by_chains._run_both_ways(Bridge(by_chains.fewer, chains))
     one, other = by_shape.until_done(), by_chains.until_done()
     assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
 
@@ -180,7 +180,7 @@ def test_shares_that_floats_do_not_resolve_are_left_out_without_a_word():
     problem = make_case([2] * 3, 2, 10, seed=1, alpha=0.004).problem
     fits = [learn(problem, Options(starts=2, seed=n)).model.theta for n in range(4)]
     walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
-    reference, there = walk._reference(), walk._there
+    reference, there = walk._reference(), walk._with_m
     if walk.fewer.exact:
         pytest.fail("the case has one class only: choose another seed")
     bridge = Bridge(walk.fewer, CopulaProposal(walk.fewer, reference, (0,), there))

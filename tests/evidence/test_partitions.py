@@ -8,7 +8,13 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions import chains
 from lacunet.evidence.partitions import walk as walking
 from lacunet.evidence.partitions.cases import leaves_of, walkable
-from lacunet.evidence.partitions.chains import Stretch, agreement_flags, r_hat, start_chain, walk_on
+from lacunet.evidence.partitions.chains import (
+    Stretch,
+    agreement_flags,
+    r_hat,
+    start_chain,
+    advance_chain,
+)
 from lacunet.evidence.partitions.levels import Occupancy, PriorMixture, guess_levels, log_ratios
 from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
@@ -66,7 +72,7 @@ def test_rates_tell_the_ratios(seed, alpha):
         start_chain(leaves, np.arange(cases), cases, np.random.default_rng([seed, n]))
         for n in range(10)
     ]
-    notes = np.array([walk_on(stretch, chain)[1].rates for chain in starts])
+    notes = np.array([advance_chain(stretch, chain)[1].rates for chain in starts])
     often = np.array([float(cases), TRIED])
 
     def ratios(rates, often):
@@ -88,7 +94,7 @@ def test_a_chain_keeps_its_books():
     )
     flat = LevelWeights(np.ones(8), np.ones(8))
     flat.rise[6:] = 0.0
-    chain, notes = walk_on(Stretch(flat, 200), start)
+    chain, notes = advance_chain(Stretch(flat, 200), start)
     fresh = start_chain(leaves, chain.at.block, 6, chain.rng)
     assert fresh.at.used[0] == chain.at.used[0]
     assert chain.at.blocks.size.tolist() == fresh.at.blocks.size.tolist()
@@ -143,13 +149,13 @@ def test_chains_go_where_nobody_has_been():
     rounds.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
     rounds.measure()
     assert rounds.after(0).energies[:, 3, 0].sum() == 0
-    assert rounds.hope[2] < -30.0
+    assert rounds.optimism[2] < -30.0
     for _ in range(3):
         rounds.measure()
     found = rounds.after(0)
     assert found.energies[:, 3, 0].sum() > 0
     assert found.log_z[:, 0] == pytest.approx(log_sums(problem)[:4], abs=0.3)
-    assert not rounds.hope.any()
+    assert not rounds.optimism.any()
 
 
 def test_chains_that_disagree_walk_on(monkeypatch):

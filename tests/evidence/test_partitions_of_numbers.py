@@ -13,7 +13,7 @@ from lacunet.evidence.partitions.cases import (
     log_class_weights,
     walkable,
 )
-from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
+from lacunet.evidence.partitions.chains import Stretch, start_chain, advance_chain
 from lacunet.evidence.partitions.levels import Occupancy, log_ratios
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.fitting.fit import Options, learn
@@ -73,7 +73,7 @@ def test_rates_tell_the_ratios(name):
     starts = [
         start_chain(leaves, np.arange(cases), cases, np.random.default_rng(n)) for n in range(10)
     ]
-    notes = np.array([walk_on(Stretch(levels, 600), chain)[1].rates for chain in starts])
+    notes = np.array([advance_chain(Stretch(levels, 600), chain)[1].rates for chain in starts])
     often = np.array([float(cases), TRIED])
 
     def ratios(rates, often):
@@ -93,7 +93,7 @@ def test_a_chain_keeps_its_books(name):
     start = one_chain(problem, np.zeros(len(leaves_of(problem).row), dtype=np.int64), 6)
     flat = LevelWeights(np.ones(8), np.ones(8))
     flat.rise[6:] = 0.0
-    chain, _ = walk_on(Stretch(flat, 200), start)
+    chain, _ = advance_chain(Stretch(flat, 200), start)
     fresh = start_chain(chain.leaves, chain.at.block, 6, chain.rng)
     assert chain.at.blocks.numbers == pytest.approx(fresh.at.blocks.numbers, abs=1e-9)
     used = int(chain.at.used[0])
@@ -114,7 +114,7 @@ def test_an_outlier_does_not_lose_all_others():
     chain.leaves.numbers.T[:4] *= [1e5, 1.0, 1e10, 1.0]  # two cases, far from all others
     far = start_chain(chain.leaves, chain.at.block, 4, chain.rng)
     levels = LevelWeights(np.maximum(4.0 - np.arange(6.0), 0.0), np.ones(6))
-    _, notes = walk_on(Stretch(levels, 20), far)
+    _, notes = advance_chain(Stretch(levels, 20), far)
     assert np.isfinite(notes.rates).all()
 
 

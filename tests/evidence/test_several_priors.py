@@ -10,7 +10,7 @@ from lacunet.evidence.estimate import jackknife_error
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.cases import leaves_by_prior
 from lacunet.evidence.partitions.chains import Stretch, joined_priors, start_chain
-from lacunet.evidence.partitions.chains import walk_on as go_on
+from lacunet.evidence.partitions.chains import advance_chain
 from lacunet.evidence.partitions.levels import Occupancy, WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
@@ -120,7 +120,7 @@ def test_a_chain_keeps_its_books(name):
     among = joined_priors(each), np.zeros((3, 8))
     seen = set()
     for _ in range(40):
-        chain, notes = go_on(Stretch(flat, 5, *among), start)
+        chain, notes = advance_chain(Stretch(flat, 5, *among), start)
         seen.add(int(chain.at.prior[0]))
         assert notes.priors.sum() == pytest.approx(5.0)
         now = each[int(chain.at.prior[0])]
@@ -143,7 +143,9 @@ def test_notes_are_probabilities_of_priors():
     rng = np.random.default_rng(3)
     chain = start_chain(each[0], np.arange(len(each[0].row)), 6, rng)
     for _ in range(10):
-        chain, notes = go_on(Stretch(LevelWeights(np.ones(8), np.ones(8)), 1, *among), chain)
+        chain, notes = advance_chain(
+            Stretch(LevelWeights(np.ones(8), np.ones(8)), 1, *among), chain
+        )
         used, block = int(chain.at.used[0]), chain.at.block
         logs = [log_weight(replace(problem, alpha=a), block) for a in alphas] + log_weights[:, used]
         wanted = np.exp(logs - logsumexp(logs))

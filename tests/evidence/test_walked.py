@@ -51,7 +51,7 @@ def test_few_parts_that_agree_are_not_sure():
 def test_samples_of_a_walk_are_counts_of_the_model():
     case = make_case([2, 3, 2], 3, 25, seed=2, alpha=1.0, missing=0.2)
     walk = PosteriorWalk(case.problem, [case.theta], 3, 0)
-    walk.go_on(5, UNHURRIED, samples=2)
+    walk.advance(5, UNHURRIED, samples=2)
     shown = case.counts @ (case.codes >= 0)
     told = case.counts @ (case.codes >= 0).any(axis=1)
     for sample in walk.kept:

@@ -18,7 +18,14 @@ import numpy as np
 from scipy.special import expit
 
 from lacunet.evidence.annealing import OutOfTimeError, Reference, RunContext
-from lacunet.evidence.estimate import LogMean, Verdict, stderr_limit, log_bridge, log_bridges, log_mean
+from lacunet.evidence.estimate import (
+    LogMean,
+    Verdict,
+    stderr_limit,
+    log_bridge,
+    log_bridges,
+    log_mean,
+)
 from lacunet.evidence.modes import HiddenSample, all_used, ranked, reference_near
 from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.chains import PosteriorWalk, WalkSample
@@ -155,7 +162,7 @@ class AnchoredWalk:
         self.problem, self.seed, self.context = problem, (seed, STREAM), context
         self.starts = len(fits)
         self.walk = PosteriorWalk(problem, fits, CHAINS * len(fits), seed)
-        self.walk.go_on(BURNED, context, samples=0)
+        self.walk.advance(BURNED, context, samples=0)
         self._extend_walk(SAMPLES)
         self.m = int(np.argmax(self.walk.shares()))
         self.fewer = with_classes(problem, self.m)
@@ -169,7 +176,7 @@ class AnchoredWalk:
 
     def _extend_walk(self, samples: int) -> None:
         began = time.perf_counter()
-        self.walk.go_on(APART, self.context, samples=samples)
+        self.walk.advance(APART, self.context, samples=samples)
         self.seconds = time.perf_counter() - began
 
     def _first_bridge(self) -> Bridge:
@@ -184,7 +191,9 @@ class AnchoredWalk:
             self._extend_walk(SAMPLES)
             if not self._run_both_ways(bridge).wide:
                 return bridge
-        return self._run_both_ways(Bridge(self.fewer, AnnealingProposal(self.fewer, reference, self.seed)))
+        return self._run_both_ways(
+            Bridge(self.fewer, AnnealingProposal(self.fewer, reference, self.seed))
+        )
 
     def _reference(self) -> Reference:
         """Put the reference at the best mode that chains with m classes reached."""

@@ -234,7 +234,7 @@ class Measurement(Printable):
     """A computed evidence with its error, verdict and cost."""
 
     value: float  # log p(D|S), all labellings
-    one_labelling: float  # the same for one of the equal labellings, as in CH97
+    one_labelling: float  # the same for one of the equal labellings, as in CH96
     stderr: float | None  # nats; 0 if exact, None for a lower bound
     ess: float | None  # effective number of independent estimates; None where exact
     verdict: Verdict

@@ -2,10 +2,10 @@
 
     log p(D) ≈ log p(D, x̂) + (d/2) log 2π − ½ log |A|,   A = −∇² log p(D, x) at the mode x̂
 
-A is taken by central differences of the gradient, so that a model needs nothing but that. A link
-makes the natural parameters of a column, at some points, of coordinates without bounds z, (size,
-points), of which the first `sloped` may depend on a trait: `pull` is the gradient of E · natural(z)
-by z, `at_mean` the z that statistics are likeliest at, `log_integral` log ∫ exp(hyper · η(z)) dz.
+A is computed by central differences of the gradient. A link maps unconstrained coordinates z, (size,
+points), to the natural parameters of a column; the first `sloped` coordinates may depend on a trait.
+`pull` is the gradient of E · natural(z) by z, `at_mean` the z of largest likelihood given statistics,
+and `log_integral` log ∫ exp(hyper · η(z)) dz.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from lacunet.likelihoods.likelihood import Segment
 from lacunet.models.network import Variable
 from lacunet.runtime.arrays import FloatArray
 
-Density: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]  # its log, and the gradient
+Density: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]  # the log, and its gradient
 
 STEP = 1e-4  # of differences, in coordinates of order 1
 MOST_STEPS = 300
 POLISH = 2  # Newton steps after the search
-FURTHEST = 300.0  # of a log rate: beyond, no float holds the rate
+FURTHEST = 300.0  # bound of a log rate, against overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """Where a density is greatest, and what is under it."""
+    """The mode of a density, and Laplace's approximation of its integral."""
 
     x: FloatArray  # (d,)
     log_density: float
-    log_evidence: float  # NaN where the curvature has no Cholesky factor: there is no clean mode
+    log_evidence: float  # NaN where the curvature is not positive definite
 
 
 def mode_of(
     density: Density, start: FloatArray, most: int = MOST_STEPS, *, volume: bool = True
 ) -> Mode:
-    """Climb from a start, and take the volume under the density by its curvature."""
+    """Maximise a density from a start; with `volume`, integrate it by Laplace's method."""
 
     def negative(x: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = density(x)
         return -value, -gradient
 
     options: Any = {"maxiter": most, "maxfun": 2 * most, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-3}
-    found = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
-    x, value = np.asarray(found.x, dtype=np.float64), -float(found.fun)
+    result = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
+    x, value = np.asarray(result.x, dtype=np.float64), -float(result.fun)
     if not volume:
         return Mode(x, value, math.nan)
     for _ in range(POLISH):
@@ -76,7 +76,7 @@ def mode_of(
 
 
 def if_finite(value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
-    """Give a density and its gradient; a very low density where they are not finite."""
+    """A density and its gradient; a very low density where they are not finite."""
     if math.isfinite(value) and np.isfinite(gradient).all():
         return value, gradient
     return -1e300, np.zeros_like(gradient)
@@ -91,7 +91,7 @@ def _curvature(density: Density, x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class LevelsLink:
-    """Chances of r levels: z are orthonormal contrasts of their logs."""
+    """Probabilities of r levels: z are orthonormal contrasts of their logs."""
 
     r: int
 
@@ -174,7 +174,7 @@ ColumnLink: TypeAlias = LevelsLink | RateLink | NormalLink
 
 
 def link_of(v: Variable) -> ColumnLink | None:
-    """Give the link of a column; None for those whose tables are known, and blocks of numbers."""
+    """The link of a column; None for fixed or tied tables and for blocks of numbers."""
     if v.known is not None or v.tied_to is not None:
         return None
     if v.family.tabular:
@@ -187,7 +187,7 @@ def link_of(v: Variable) -> ColumnLink | None:
 
 
 def log_prior(link: ColumnLink, hyper: FloatArray, z: FloatArray) -> float:
-    """Log density of the coordinates of one point or of several, each with the same prior."""
+    """Log prior density of the coordinates of points, (size, points), with a common prior."""
     density = float((hyper @ link.natural(z)).sum())
     points: int = z.shape[1]
     return density - points * link.log_integral(hyper)

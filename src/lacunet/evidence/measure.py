@@ -1,13 +1,12 @@
-"""log p(D|S) itself: exactly if that is short work, else sampled, with an error bar.
+"""The evidence log p(D|S): an exact sum if it is short, else an estimate with an error bar.
 
-The method that `auto` takes is the first of these (see also docs/explanation/evidence.md):
+`auto` takes the first method whose condition holds (see also docs/explanation/evidence.md):
 
     exact      nothing is hidden, or the sum over all completions takes at most `QUICK_STEPS`
-    particles  they reach the target with less work than `DEARER` first rounds of a walk; where no
-               walk is possible: they reach it in their first round, or cheaper than annealing
-    walk       latent classes of kinds that `walkable` knows, and a first round that takes less
-               than `FIRST_PART` of the budget
-    annealing  everything else, and where starts of a walk disagree; held against particles
+    particles  they reach the target with less work than `DEARER` first rounds of a walk; if no
+               walk is possible, they reach it in their first round or more cheaply than annealing
+    walk       `walkable` latent classes, and a first round below `FIRST_PART` of the budget
+    annealing  everything else, and if starts of a walk disagree; checked against particles
 """
 
 import math
@@ -20,7 +19,13 @@ from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.annealing import Clock, Goal, OutOfTimeError, RunContext
 from lacunet.evidence.bridge import AnchoredWalk, walk_cost
-from lacunet.evidence.consistency import ERRORS, within_bounds, widened_error, lower_bound, upper_bound
+from lacunet.evidence.consistency import (
+    ERRORS,
+    within_bounds,
+    widened_error,
+    lower_bound,
+    upper_bound,
+)
 from lacunet.evidence.estimate import (
     NOTHING,
     RELIABLE_ERROR,
@@ -45,18 +50,18 @@ from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.occupancy import flags_of
 
-QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being wanted,
-ADDED_PER_SECOND = 1e6  # about, so that they take
-EXACT_PART = 1 / 4  # of the budget at most
-MOST_CASES = 200_000  # that particles take in one by one
-FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing
-DEARER = 5  # first rounds of a walk whose work particles may take to the target
-WALKED_PER_SECOND = 2e8  # numbers that a walk over partitions touches in a second, about
+QUICK_STEPS = 3_000_000  # additions of an exact sum under `auto`,
+ADDED_PER_SECOND = 1e6  # at about this rate,
+EXACT_PART = 1 / 4  # and at most this share of the budget
+MOST_CASES = 200_000  # cases of a particle run
+FIRST_PART = 1 / 3  # share of the budget for the first particle runs, before annealing
+DEARER = 5  # work of particles to the target, in first rounds of a walk
+WALKED_PER_SECOND = 2e8  # memory accesses of a walk over partitions, about
 FITS = 3  # independent fits from which annealing may start
 STARTS = 8  # the same, of a walk
 EACH_RUN = 4  # samples taken from each particle run
-SEEDS_APART = 1_000_003  # so that their starts have nothing in common
-LEAST_PART = 0.1  # of the budget that is always left for roundings of weights
+SEEDS_APART = 1_000_003  # between fits, so that no two share a start
+LEAST_PART = 0.1  # least share of the budget for roundings of weights
 
 
 def measure(
@@ -71,9 +76,9 @@ def measure(
 ) -> Measurement:
     """Compute the evidence of a problem.
 
-    Latent class models of one table whose classes have the same prior may have `shared` parts.
-    Weights that are not whole numbers are rounded, in several ways. Long E steps run on the
-    device of the problem, if it has one.
+    Latent class models of one table share the masses in `shared` if their classes have the same
+    prior. Fractional weights are rounded in several ways. Long E steps run on the device of the
+    problem, if it has one.
     """
     problem = problem.where_faster
     context = RunContext(executor, Clock(goal or Goal()), kept)
@@ -86,7 +91,7 @@ def measure(
 
 
 def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: int) -> Measurement:
-    """Measure problems of whole cases near by; each gets its part of the time that is left."""
+    """Average over problems with rounded weights; each gets its share of the remaining time."""
     theta, clock = fitted(problem, [seed], context)[0], context.clock
     near = roundings(problem, seed)
     n = len(near)
@@ -97,7 +102,7 @@ def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: i
         goal, rows = Goal(clock.goal.target, left), whole.on(problem.place.device)
         parts.append(measure(rows, method, goal, seed=seed, executor=part, kept=context.kept))
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
-    errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none
+    errors = np.array([[p.stderr or 0.0] for p in parts])  # 0: a lower bound has no error
     mean, covariance = mean_of_roundings(np.array(above), errors)
     value, stderr = bound_near(problem, theta) + float(mean[0]), math.sqrt(covariance[0, 0])
     sure = stderr <= RELIABLE_ERROR and all(p.verdict is not Verdict.LOWER_BOUND for p in parts)
@@ -115,7 +120,7 @@ def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: i
 
 @dataclass(frozen=True, eq=False)
 class _Methods:
-    """The ways to measure one problem of whole cases."""
+    """The methods for one problem with integer weights."""
 
     problem: Problem
     seed: int
@@ -134,7 +139,7 @@ class _Methods:
             return self._walk()
         if method is Method.AIS:
             return self._ais(self._first_particles(FIRST_PART))
-        self._say("particles")
+        self._report("particles")
         rounds = ParticleRounds(self.problem, self.seed, self.context)
         rounds.until_done()
         return self._of_particles(rounds)
@@ -150,7 +155,7 @@ class _Methods:
         first_round = walk_cost(self.problem, STARTS) if walkable([self.problem]) else math.inf
         walk_part = first_round / WALKED_PER_SECOND / clock.goal.budget
         walk = walk_part < FIRST_PART
-        particles = self._first_particles(walk_part if walk else 1.0, hopeful=not walk)
+        particles = self._first_particles(walk_part if walk else 1.0, full_round=not walk)
         if particles is not None:
             if walk and not particles.wide and particles.price() < DEARER * first_round:
                 particles.until_done()
@@ -172,40 +177,40 @@ class _Methods:
         return annealed if surer else walked  # of two lower bounds the higher
 
     def _exact(self, **limits: int) -> Measurement:
-        self._say("exact sum")
+        self._report("exact sum")
         exact = exact_evidence(self.problem, **limits)
         ran = {"completions": exact.terms, "distinct count vectors at most": exact.states}
-        found = self._measurement(exact.value, Method.EXACT, ran)
-        return within_bounds(found, self._bound(()), upper_bound(self.problem))
+        measurement = self._measurement(exact.value, Method.EXACT, ran)
+        return within_bounds(measurement, self._bound(()), upper_bound(self.problem))
 
     def _ais(self, particles: ParticleRounds | None) -> Measurement:
         rounds = self._annealing(particles)
         rounds.until_done()
         if particles is not None and particles.price() <= rounds.work:
-            particles.until_done()  # a cheap second opinion
+            particles.until_done()  # a cheap independent check
         return self._of_annealing(rounds, particles)
 
     def _by_both(self, particles: ParticleRounds) -> Measurement:
-        """Go on with the cheaper of annealing and particles; annealing must not be below them."""
+        """Continue the cheaper of annealing and particles; annealing must not be below particles."""
         annealing = self._annealing(particles)
-        missed = _missed(annealing.estimate, particles.estimate)
-        # Where classes come and go, annealing rests on few chains; particles do not mind.
+        missed = _below_particles(annealing.estimate, particles.estimate)
+        # If the number of used classes varies, annealing has few chains for each; particles do not.
         if missed or annealing.unsure > UNSURE or annealing.price() > particles.price():
-            self._say("particles")
+            self._report("particles")
             particles.until_done()
         if annealing.price() < particles.price():
-            self._say("annealing")
+            self._report("annealing")
             annealing.until_done()
         a, p = self._of_annealing(annealing), self._of_particles(particles)
         reliable = Verdict.RELIABLE
         if a.verdict is reliable and p.verdict is reliable:
             both = combined(annealing.estimate, particles.estimate)
             better = min(a, p, key=lambda m: m.stderr or 0.0)
-            return self._judged(replace(better, details={**p.details, **a.details}), both)
+            return self._with_verdict(replace(better, details={**p.details, **a.details}), both)
         if p.verdict is reliable:
             return p
-        if _missed(annealing.estimate, particles.estimate):
-            note = _missed_mode(particles.estimate)
+        if _below_particles(annealing.estimate, particles.estimate):
+            note = _missed_mode_flag(particles.estimate)
             return replace(a, verdict=Verdict.LOWER_BOUND, stderr=None, notes=(*a.notes, note))
         return a
 
@@ -216,7 +221,7 @@ class _Methods:
                 "numbers that it knows, whose prior does not tell the classes apart. "
                 "Use --method auto."
             )
-        self._say("walk over partitions")
+        self._report("walk over partitions")
         fits = self._fits(self.problem, STARTS)
         try:
             walk = AnchoredWalk(self.problem, fits, self.seed, self.context)
@@ -224,56 +229,58 @@ class _Methods:
         except OutOfTimeError:
             samples = self._samples(self.problem, fits)
             empty = self._measurement(0.0, Method.WALK, {"starts": len(fits)})
-            return self._judged(empty, NOTHING, samples)
+            return self._with_verdict(empty, NOTHING, samples)
         ran = {"samples": len(walk.walk.kept), "starts": walk.starts, "steps": walk.bridge.steps}
         empty = replace(self._measurement(0.0, Method.WALK, ran), used=walk.shares)
         samples = self._samples(self.problem, fits[:1])
-        found = self._judged(empty, walk.estimate, samples)
-        if found.verdict is Verdict.RELIABLE:
-            return found
-        bound = replace(walk.estimate, value=walk.bound)  # forward draws alone: surely too low
-        return self._judged(empty, bound, samples, (Flag(Kind.STARTS_DISAGREE),))
+        measurement = self._with_verdict(empty, walk.estimate, samples)
+        if measurement.verdict is Verdict.RELIABLE:
+            return measurement
+        bound = replace(walk.estimate, value=walk.bound)  # by forward draws alone: too low
+        return self._with_verdict(empty, bound, samples, (Flag(Kind.STARTS_DISAGREE),))
 
-    def _first_particles(self, part: float, *, hopeful: bool = True) -> ParticleRounds | None:
-        """Run the first particles, unless they would take more than a part of the budget."""
-        self._say("particles")
+    def _first_particles(self, part: float, *, full_round: bool = True) -> ParticleRounds | None:
+        """Run the first particles if they fit into a share of the budget."""
+        self._report("particles")
         problem, clock = self.problem, self.context.clock
         if problem.cases > MOST_CASES or not can_take_in(problem):
             return None
         seconds = part * clock.goal.budget
-        if not first_round_ends_in(problem, seconds, self.seed, clock, probe=hopeful):
+        if not first_round_ends_in(problem, seconds, self.seed, clock, probe=full_round):
             return None
-        rounds = ParticleRounds(problem, self.seed, self.context, hopeful=hopeful)
+        rounds = ParticleRounds(problem, self.seed, self.context, full_round=full_round)
         return rounds if rounds.runs else None
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
-        self._say("annealing")
-        problem, found = self.problem, [] if particles is None else particles.hidden_samples(EACH_RUN)
-        # Particles show how many classes are used; without them every number may be.
+        self._report("annealing")
+        problem = self.problem
+        samples = [] if particles is None else particles.hidden_samples(EACH_RUN)
+        # Particles show which numbers of used classes matter; without particles all are searched.
         if particles is None and exchangeable(problem):
-            fits = fewer_classes(problem, self._by_fits, self.context.clock.allows)
+            fits = fewer_classes(problem, self._samples_of_fits, self.context.clock.allows)
         else:
-            fits = self._by_fits(problem)
-        return AnnealingRounds(problem, [*fits, *found], self.seed, self.context, self.shared)
+            fits = self._samples_of_fits(problem)
+        return AnnealingRounds(problem, [*fits, *samples], self.seed, self.context, self.shared)
 
-    def _by_fits(self, problem: Problem) -> list[HiddenSample]:
+    def _samples_of_fits(self, problem: Problem) -> list[HiddenSample]:
         return self._samples(problem, self._fits(problem, FITS))
 
     def _fits(self, problem: Problem, number: int) -> list[FloatArray]:
-        """Parameters that EM finds, from starts of its own each time."""
+        """Parameters of independent EM fits."""
         seeds = [self.seed + n * SEEDS_APART for n in range(number)]
         return fitted(problem, seeds, self.context)
 
     def _samples(self, problem: Problem, fits: Sequence[FloatArray]) -> list[HiddenSample]:
-        """A sample at each."""
-        each = enumerate(fits)
-        return [HiddenSample(sample_at(problem, x, (self.seed, n)), -1 - n) for n, x in each]
+        """A hidden sample for each fit."""
+        return [
+            HiddenSample(sample_at(problem, x, (self.seed, n)), -1 - n) for n, x in enumerate(fits)
+        ]
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
         empty = replace(self._measurement(0.0, Method.SMC, ran), used=rounds.shares)
         note = () if rounds.runs else (Flag(Kind.OUT_OF_TIME),)
-        return self._judged(empty, rounds.estimate, rounds.hidden_samples(1), note)
+        return self._with_verdict(empty, rounds.estimate, rounds.hidden_samples(1), note)
 
     def _of_annealing(
         self, rounds: AnnealingRounds, particles: ParticleRounds | None = None
@@ -289,52 +296,52 @@ class _Methods:
             note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
         note += flags_of(symmetries_of(self.problem))
         if particles is None or particles.estimate.verdict is not Verdict.RELIABLE:
-            return self._judged(empty, estimate, rounds.samples, note)
+            return self._with_verdict(empty, estimate, rounds.samples, note)
         p = particles.estimate
-        covering = widened_error(estimate, p)
-        if _missed(estimate, p) or covering.verdict is not estimate.verdict:
-            note = (*note, _missed_mode(p))
-        found = self._judged(empty, covering, rounds.samples, note)
-        if found.stderr is not None and found.stderr > 2.0 * estimate.stderr:
+        widened = widened_error(estimate, p)
+        if _below_particles(estimate, p) or widened.verdict is not estimate.verdict:
+            note = (*note, _missed_mode_flag(p))
+        measurement = self._with_verdict(empty, widened, rounds.samples, note)
+        if measurement.stderr is not None and measurement.stderr > 2.0 * estimate.stderr:
             covers = Flag(Kind.ERROR_COVERS, detail={"value": p.value})
-            found = replace(found, notes=(*found.notes, covers))
-        return found
+            measurement = replace(measurement, notes=(*measurement.notes, covers))
+        return measurement
 
-    def _judged(
+    def _with_verdict(
         self,
         empty: Measurement,
         e: LogMean,
-        found: Sequence[HiddenSample] = (),
+        samples: Sequence[HiddenSample] = (),
         against: tuple[Flag, ...] = (),
     ) -> Measurement:
-        """Put a value and its verdict: a lower bound where something speaks against it."""
+        """Fill in an estimate with its verdict; flags `against` it make it a lower bound."""
         value = e.value
-        if not math.isfinite(value):  # no chain came to an end where it counts
-            value, against = self._bound(found), against or (Flag(Kind.OUT_OF_TIME),)
+        if not math.isfinite(value):  # no chain has a positive weight
+            value, against = self._bound(samples), against or (Flag(Kind.OUT_OF_TIME),)
         verdict = Verdict.LOWER_BOUND if against else e.verdict
         one = value - symmetries_of(self.problem).log_count
         stderr = e.stderr if verdict is Verdict.RELIABLE else None
-        judged = replace(empty, value=value, one_labelling=one, stderr=stderr, ess=e.size)
-        judged = replace(judged, verdict=verdict, notes=against)
-        return within_bounds(judged, self._bound(found), upper_bound(self.problem))
+        filled = replace(empty, value=value, one_labelling=one, stderr=stderr, ess=e.size)
+        filled = replace(filled, verdict=verdict, notes=against)
+        return within_bounds(filled, self._bound(samples), upper_bound(self.problem))
 
-    def _bound(self, found: Sequence[HiddenSample]) -> float:
-        """A variational bound: what is known without any chain."""
-        return lower_bound(self.problem, [each.N for each in found])
+    def _bound(self, samples: Sequence[HiddenSample]) -> float:
+        """A variational bound, raised from the samples."""
+        return lower_bound(self.problem, [each.N for each in samples])
 
     def _measurement(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
         one = value - symmetries_of(self.problem).log_count
         return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)
 
-    def _say(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         clock = self.context.clock
         self.context.executor.say(what, min(0.99, clock.spent / clock.goal.budget))
 
 
-def _missed(a: LogMean, p: LogMean) -> bool:
-    """Whether annealing is clearly below particles, which miss no mode."""
+def _below_particles(a: LogMean, p: LogMean) -> bool:
+    """Whether annealing is significantly below particles, so that it missed a mode."""
     return p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)
 
 
-def _missed_mode(e: LogMean) -> Flag:
+def _missed_mode_flag(e: LogMean) -> Flag:
     return Flag(Kind.MISSED_MODE, detail={"value": e.value, "stderr": e.stderr})

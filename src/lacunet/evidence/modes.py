@@ -1,4 +1,4 @@
-"""Where annealing may start: samples of hidden values, and references fitted around them."""
+"""Starts of annealing: samples of hidden values, and references fitted around them."""
 
 import math
 from collections import Counter
@@ -26,49 +26,47 @@ from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores.occupancy import log_factors
 
-STEPS = 50  # of variational Bayes: towards the mode, not to the last digit
+STEPS = 50  # of variational Bayes: the last digits of the mode do not matter
 BURNED, KEPT = 30, 70  # Gibbs sweeps
 GIBBS = 2  # the stream of random numbers
-DRAWS = 64  # from a reference, to see which labels it mixes up
-LEAST = 4  # labellings are mixed up if each has at least one in so many of its equal share of draws
+DRAWS = 64  # from a reference, to detect label mixing
+LEAST = 4  # labels mix if each labelling has at least 1/LEAST of its equal share of draws
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenSample:
-    """Hidden counts that a search ended with."""
+    """The hidden counts at the end of a search."""
 
     N: FloatArray  # (size,)
-    search: int  # which of the independent searches: a particle run, or, below 0, a fit
-    bound: float = -np.inf  # variational, uphill from there
+    search: int  # number of the independent search: a particle run, or, below 0, a fit
+    bound: float = -np.inf  # variational bound raised from the sample
 
 
 def ranked(
     problem: Problem,
-    found: Sequence[HiddenSample],
+    samples: Sequence[HiddenSample],
     allowed: Allowed,
     seed: Sequence[int],
     context: RunContext,
 ) -> list[HiddenSample]:
-    """Let samples settle by Gibbs sweeps, and put those with the highest bounds uphill first."""
+    """Run Gibbs sweeps from each sample, and sort by variational bound, highest first."""
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS, 0)))
-    N = gibbs(np.stack([each.N for each in found]), BURNED, allowed, draws, context.clock)
+    N = gibbs(np.stack([each.N for each in samples]), BURNED, allowed, draws, context.clock)
     bounds = context.map(partial(_bound, problem), list(N))
-    settled = [
-        HiddenSample(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
-    ]
-    return sorted(settled, key=lambda each: -each.bound)
+    moved = [HiddenSample(n, each.search, b) for n, each, b in zip(N, samples, bounds, strict=True)]
+    return sorted(moved, key=lambda each: -each.bound)
 
 
 def _bound(problem: Problem, N: FloatArray) -> float:
-    """Variational bound of the mode that is uphill from a sample."""
+    """Variational bound raised from a sample."""
     return vary(at_hyperparameters(problem, problem.prior + N), max_steps=STEPS).bound
 
 
 def reference_near(
     problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], context: RunContext
 ) -> Reference:
-    """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
+    """A reference fitted to the mean counts of a Gibbs run from a sample."""
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS)))
     state = gibbs(np.tile(N, (GROUP, 1)), BURNED, allowed, draws, context.clock)
     total = np.zeros(problem.layout.size)
@@ -86,7 +84,7 @@ def sample_at(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> Float
 
 
 def distinct_symmetries(problem: Problem, reference: Reference, seed: Sequence[int]) -> Symmetries:
-    """The symmetries of a problem, without contexts whose labels a reference mixes up."""
+    """The symmetries of a problem, without contexts whose labels mix under a reference."""
     symmetries = symmetries_of(problem)
     if all(len(block.contexts) == 1 for block in symmetries.blocks):
         return symmetries
@@ -101,19 +99,19 @@ def _mixed(
 ) -> BoolArray:
     """Whether draws from a reference have all labels of a context about equally often, (contexts,).
 
-    It is not enough that some labels are mixed up: chains must find all of them by themselves.
+    Mixing of some labels is not enough, because chains must reach all labellings.
     """
     regions = Regions(symmetries, [reference.exponents])
     draws = Draws(problem, np.random.default_rng([*seed, DRAWS]))
     drawn = expected_cases(np.tile(reference.exponents, (DRAWS, 1)), draws)
-    found = [regions.bring_home(x).steps[1:] for x in drawn]
+    relabellings = [regions.bring_home(x).steps[1:] for x in drawn]
     numbers = [
         math.exp(replace(block, contexts=(within,), kinds=(kinds,)).log_count)
         for block in symmetries.blocks
         for within, kinds in zip(block.contexts, block.kinds, strict=True)
     ]
     mixed = []
-    for number, steps in zip(numbers, zip(*found, strict=True), strict=True):
+    for number, steps in zip(numbers, zip(*relabellings, strict=True), strict=True):
         seen = Counter((*step.places.values(), *map(tuple, step.orders.values())) for step in steps)
         often = sum(n >= DRAWS / (LEAST * number) for n in seen.values())
         mixed.append(number * LEAST <= DRAWS and often >= round(number))
@@ -123,11 +121,11 @@ def _mixed(
 def _kept_contexts(
     problem: Problem, block: ExchangeableBlock, apart: BoolArray
 ) -> ExchangeableBlock:
-    """Keep those contexts; if hidden variables are among them, all or none."""
+    """Keep the contexts whose labels stay apart; if they have hidden variables, all or none."""
     hidden = not set(block.contexts[0]).isdisjoint(problem.network.hidden)
     if len(block.contexts) == 1 or apart.all() or (hidden and apart.any()):
         return block
-    if not apart.any():  # the same everywhere
+    if not apart.any():  # labels mix in every context
         kinds = kinds_of_states(problem, block.variables[0], {})
         return ExchangeableBlock(block.variables, ({},), (kinds,))
     kept = np.flatnonzero(apart)
@@ -146,13 +144,13 @@ def used(problem: Problem, N: FloatArray) -> BoolArray:
 
 
 def without_empty(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) -> FloatArray:
-    """Counts of the used classes only, in the layout of the problem that has no others."""
+    """Counts of the used classes only, in the layout of the problem with fewer classes."""
     tables = [problem.layout.table(N, i)[keep] for i in range(len(problem.layout.cards))]
     return fewer.layout.flat(tables)
 
 
 def with_empty(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
-    """The same the other way: counts of fewer classes, with empty ones after them."""
+    """The inverse: counts of fewer classes, with empty classes appended."""
     more: FloatArray = np.zeros(problem.layout.size)
     for i in range(len(problem.layout.cards)):
         few = fewer.layout.table(N, i)
@@ -163,9 +161,9 @@ def with_empty(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
 def fewer_classes(
     problem: Problem, search: Callable[[Problem], list[HiddenSample]], in_time: Callable[[], bool]
 ) -> list[HiddenSample]:
-    """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term.
+    """Samples with k, k − 1, … used classes, until two numbers in a row have negligible mass.
 
-    When the time is over it ends with what there is, which then is no more than a bound.
+    It also stops when the time is up; the evidence is then only a lower bound.
     """
     factors = log_factors(problem)
     kept: list[HiddenSample] = []
@@ -175,14 +173,14 @@ def fewer_classes(
             break
         fewer = with_classes(problem, m)
         if fewer.exact:
-            found, masses = [HiddenSample(fewer.seen, 0)], [fewer.log_seen]
+            samples, masses = [HiddenSample(fewer.seen, 0)], [fewer.log_seen]
         else:
-            found = search(fewer)
-            masses = [at_hyperparameters(fewer, fewer.prior + each.N).bound for each in found]
+            samples = search(fewer)
+            masses = [at_hyperparameters(fewer, fewer.prior + each.N).bound for each in samples]
         mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:
             break
         best = max(best, mass)
-        kept += [replace(each, N=with_empty(problem, fewer, each.N)) for each in found]
+        kept += [replace(each, N=with_empty(problem, fewer, each.N)) for each in samples]
     return kept

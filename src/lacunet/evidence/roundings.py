@@ -1,14 +1,12 @@
 """The evidence of rows whose weights are not whole numbers.
 
-A weight w stands in a pseudo-likelihood Π p(row|θ)^w, which has an evidence like any other; but
-hidden values belong to whole cases. So tables of whole cases next to these data are measured:
-systematic roundings, in which each weight goes up or down and keeps its mean. What a rounding
-changes, the variational bound knows nearly as well as the evidence does:
+The pseudo-likelihood Π p(row|θ)^w has an evidence, but hidden values belong to whole cases. So the
+weights are rounded to integers, systematically: each weight goes up or down and keeps its mean. A
+rounding changes the variational bound nearly as much as the evidence:
 
     log p(D|S) ≈ bound(D) + mean over roundings R of [ log p(R|S) − bound(R) ].
 
-The gap between evidence and bound differs a little from rounding to rounding: that is in the error
-bar.
+The gap between evidence and bound varies a little between roundings; the error bar includes it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +23,9 @@ ROUNDINGS = 6
 
 
 def rounded(counts: FloatArray, number: int, seed: int) -> list[FloatArray]:
-    """Round counts to whole numbers so that each keeps its mean, and sums of neighbours theirs.
+    """Systematic roundings of counts that preserve the mean of each count and of partial sums.
 
-    A count goes up in as many of the roundings as its fraction says, nearly.
+    The share of roundings in which a count goes up is nearly its fractional part.
 
     >>> sum(rounded(np.array([0.5, 1.25, 2.0, 0.25]), 4, seed=0)).tolist()
     [2.0, 5.0, 8.0, 1.0]
@@ -38,25 +36,25 @@ def rounded(counts: FloatArray, number: int, seed: int) -> list[FloatArray]:
 
 
 def roundings(problem: Problem, seed: int) -> list[Problem]:
-    """Give problems of whole cases next to one with fractional weights."""
+    """Problems with roundings of the fractional weights of one."""
     return [_with(problem, counts) for counts in rounded(problem.counts, ROUNDINGS, seed)]
 
 
 def nearest_whole(problem: Problem) -> Problem:
-    """Give a problem of whole cases: itself, if it is one."""
+    """A problem with rounded weights; the problem itself if its weights are integers."""
     return problem if problem.whole else _with(problem, rounded(problem.counts, 1, seed=0)[0])
 
 
 def bound_near(problem: Problem, theta: FloatArray) -> float:
-    """Give the variational bound that steps from θ reach."""
+    """The variational bound raised from θ."""
     return vary(at_theta(problem, theta)).bound
 
 
 def mean_of_roundings(values: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the mean over roundings, with its covariance: (J, K), (J, K) → (K,), (K, K).
+    """The mean over roundings, with its covariance: (J, K), (J, K) → (K,), (K, K).
 
-    A handful tells its own spread badly: variances are those of Student's t. Nor can they be less
-    than the standard errors of the values themselves make them.
+    Because J is small, variances are those of Student's t. The standard errors of the values bound
+    them from below.
     """
     J = len(values)
     apart = values - values.mean(axis=0)
@@ -66,7 +64,7 @@ def mean_of_roundings(values: FloatArray, errors: FloatArray) -> tuple[FloatArra
 
 
 def joined(problem: Problem, parts: Sequence[Any]) -> dict[str, Any]:
-    """Give the `used`, `details` and `notes` of what was found on all roundings of a problem."""
+    """The `used`, `details` and `notes` of a result over all roundings of a problem."""
     note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(parts), "cases": problem.cases})
     return {
         "used": mean_shares([part.used for part in parts]),
@@ -76,7 +74,7 @@ def joined(problem: Problem, parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def mean_shares(parts: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Average shares, by what they are shares of.
+    """Average shares by key; a missing key counts as 0.
 
     >>> mean_shares([{1: 1.0}, {1: 0.5, 2: 0.5}])
     {1: 0.75, 2: 0.25}
@@ -86,6 +84,6 @@ def mean_shares(parts: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 
 def _with(problem: Problem, counts: FloatArray) -> Problem:
-    """Give the rows other counts; rows that count nothing are left out, unless all do."""
+    """The rows with other counts; rows with count 0 are left out, unless all counts are 0."""
     kept = counts > 0 if counts.any() else np.ones(len(counts), dtype=np.bool_)
     return problem_of_codes(problem.codes[kept], counts[kept], problem.network, problem.alpha)

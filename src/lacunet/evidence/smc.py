@@ -1,11 +1,10 @@
 """Sequential Monte Carlo over the cases: from the prior to the posterior, one case at a time.
 
-It needs no mode to start from, and sees all labellings, empty states and modes, each in proportion
-to its mass. Every run gives an unbiased estimate of p(D|S), whatever the order of the cases; runs
-are independent, and their spread is the error bar. Tempering the whole likelihood from the same
-prior was far worse: it must choose among labellings where nothing distinguishes them.
+It needs no starting mode, and samples labellings, empty states and modes in proportion to their
+mass. Every run gives an unbiased estimate of p(D|S) for any order of the cases. The spread of
+independent runs is the error bar.
 
-Fits to start other samplers from are here too, with the checks and kernels that all of them need.
+The module also has the fits from which other samplers start, and the checks that they share.
 """
 
 import functools
@@ -46,59 +45,59 @@ from lacunet.runtime.executor import SERIAL, Executor
 
 RESAMPLED = 0.5  # effective part of the particles below which they are resampled
 SWEEPS = 2  # Gibbs sweeps over the cases so far that follow
-RUNS = 16  # of the first round: enough to judge their spread
-WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
+RUNS = 16  # of the first round: enough to estimate their spread
+WAVE = 4  # runs between two checks of the clock and of the spread
 PARTICLES = 64  # of each run of the first round
-WIDE = 0.7  # nats: where runs differ by more, larger ones help better than more of them
+WIDE = 0.7  # nats: if runs differ by more, larger runs help more than additional ones
 STREAM = 1  # of random numbers
-PART = 0.5  # of the time left that fits may take
-MOST_RENEWALS = 50  # of particles in one run, as far as seen
-PROBE = 8  # particles of one run, which shows how often the first ones would be renewed,
-FEW_RENEW_LESS = 1.5  # though a few are renewed so much less often than many
-PROBED = 17  # their stream of random numbers
+PART = 0.5  # share of the remaining time for fits
+MOST_RENEWALS = 50  # of particles in one run, by experience
+PROBE = 8  # particles of the run that estimates the number of renewals,
+FEW_RENEW_LESS = 1.5  # and its correction: few particles are renewed less often than many
+PROBED = 17  # its stream of random numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ParticleRun:
-    """What one run found."""
+    """The result of one run."""
 
     log_evidence: float
     exponents: FloatArray  # (particles, size) α + counts at the end: posterior samples
-    work: float  # hidden components drawn; unlike seconds, the same every time
-    renewals: int  # how often particles were resampled, and refreshed
+    work: float  # hidden components drawn; unlike seconds, reproducible
+    renewals: int  # how often particles were resampled and moved
 
 
 def run_particles(
     problem: Problem, particles: int, seed: tuple[int, ...], clock: Clock | None = None
 ) -> ParticleRun:
-    """Take in every case once; a clock may end it."""
+    """Run particles over all cases; a clock may stop the run."""
     rng = np.random.default_rng(seed)
-    swarm = Particles(problem, particles, rng)
+    population = Particles(problem, particles, rng)
     renewals, log_z = 0, problem.log_seen
 
     def renew() -> None:
         nonlocal renewals, log_z
-        log_z += float(logsumexp(swarm.log_weights)) - math.log(particles)
-        swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
+        log_z += float(logsumexp(population.log_weights)) - math.log(particles)
+        population.renew(resampled(population.log_weights, rng), SWEEPS)
         renewals += 1
 
-    for plan, cases in swarm.runs():
+    for plan, cases in population.runs():
         taken = 0
         while taken < len(cases):
             if clock:
                 clock.check()
-            taken += swarm.take_in(plan, cases[taken:], RESAMPLED * particles)
-            if swarm.effective < RESAMPLED * particles:
+            taken += population.take_in(plan, cases[taken:], RESAMPLED * particles)
+            if population.effective < RESAMPLED * particles:
                 renew()
     renew()
     counts = problem.components.counts
     taken_in, components = sum(float(c.sum()) for c in counts), sum(len(c) for c in counts)
     work = particles * (taken_in + renewals * SWEEPS * components)
-    return ParticleRun(log_z, swarm.exponents, work, renewals)
+    return ParticleRun(log_z, population.exponents, work, renewals)
 
 
 def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Systematic resampling: indices of the particles that go on."""
+    """Systematic resampling: indices of the surviving particles."""
     share = np.exp(log_weights - logsumexp(log_weights))
     points = (rng.random() + np.arange(len(share))) / len(share)
     return np.minimum(np.searchsorted(np.cumsum(share), points), len(share) - 1)
@@ -107,9 +106,9 @@ def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
 def first_round_ends_in(
     problem: Problem, seconds: float, seed: int, clock: Clock, *, probe: bool
 ) -> bool:
-    """Whether the first runs take no longer, about; a small run may show how often they renew.
+    """Whether the first round fits into so many seconds; a small run may estimate its renewals.
 
-    By numbers that are the same every time, not by a clock: so must be what is chosen.
+    The estimate does not use measured time, so the choice of a method is reproducible.
     """
     sweep, cases = seconds_to_draw(problem)
 
@@ -128,20 +127,20 @@ def first_round_ends_in(
 
 
 class ParticleRounds:
-    """Independent runs of one size; a round doubles their number, or their size."""
+    """Independent runs of one size; a round doubles their number or their size."""
 
     def __init__(
-        self, problem: Problem, seed: int, context: RunContext, *, hopeful: bool = True
+        self, problem: Problem, seed: int, context: RunContext, *, full_round: bool = True
     ) -> None:
-        """Run the first round; with little hope, only as much as shows that there is none."""
+        """Run the first round; without `full_round`, stop after one wave if its spread is wide."""
         self.problem, self.seed, self.context = problem, seed, context
         self.particles, self.runs, self.seconds = PARTICLES, list[ParticleRun](), 0.0
         self._add(WAVE)
-        if hopeful or not self.wide:
+        if full_round or not self.wide:
             self.first_round()
 
     def first_round(self) -> None:
-        """Complete the first round, if it was broken off."""
+        """Complete the first round if it was stopped early."""
         self._add(max(0, RUNS - len(self.runs)))
 
     @property
@@ -152,7 +151,7 @@ class ParticleRounds:
     def estimate(self) -> LogMean:
         """The average of the runs, over all labellings.
 
-        Where no particle went there may still be as much as one would have shown.
+        The error includes the share of one particle, because a mode without particles may have it.
         """
         mean = log_mean(self._logs)
         unseen = 1.0 / max(self.particles * len(self.runs), 1)
@@ -160,11 +159,11 @@ class ParticleRounds:
 
     @property
     def wide(self) -> bool:
-        """Whether the runs are too far apart for an average to mean much."""
+        """Whether the runs vary too much for a reliable average."""
         return len(self.runs) > 1 and float(np.std(self._logs, ddof=1)) > WIDE
 
     def price(self) -> float:
-        """Work to the target, about: errors shrink with its square root."""
+        """Estimated work to reach the target: errors shrink with the square root of the work."""
         work = sum(run.work for run in self.runs)
         return work * (self.estimate.stderr / self.context.clock.goal.target) ** 2
 
@@ -182,18 +181,18 @@ class ParticleRounds:
         if self.wide:
             self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
         self._add(len(self.runs) or RUNS)
-        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few say less
+        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: keep the larger set
             self.particles, self.runs, self.seconds = before
 
     def hidden_samples(self, each: int) -> list[HiddenSample]:
-        """Hidden counts of some particles of every run, those of the best runs first."""
+        """Hidden counts of `each` particles of every run, the best runs first."""
         prior = self.problem.prior
         ranked = sorted(enumerate(self.runs), key=lambda item: -item[1].log_evidence)
         return [HiddenSample(run.exponents[i] - prior, n) for i in range(each) for n, run in ranked]
 
     @property
     def shares(self) -> dict[int, float]:
-        """Posterior of the number of used classes; empty where that has no meaning."""
+        """Posterior of the number of used classes; empty if classes are not exchangeable."""
         if not (self.runs and exchangeable(self.problem)):
             return {}
         weights = np.exp(self._logs - self._logs.max())
@@ -228,10 +227,10 @@ def _run_in_time(
 
 
 def fitted(problem: Problem, seeds: Sequence[int], context: RunContext) -> list[FloatArray]:
-    """Parameters that EM finds with each seed, while there is time; something, if there is none."""
+    """Parameters of an EM fit with each seed while time remains; always at least one."""
     check = context.clock.part(PART).check
     fit = partial(_fit_in_time, problem, context, check)
-    # One by itself, on all workers: of many side by side none might come to its end.
+    # The first fit runs alone on all workers: side by side, none might finish in time.
     fits = [*context.map(fit, seeds[:1]), *context.map(fit, seeds[1:])]
     return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], context)]
 
@@ -246,14 +245,14 @@ def _fit_in_time(
 
 
 def _hurried(problem: Problem, seed: int, context: RunContext) -> FloatArray:
-    """From one start; if even that takes too long, so many steps as there is time for."""
+    """A fit from one start; if that takes too long, as many EM steps as time allows."""
     try:
         options, check = Options(seed=seed, starts=1), context.clock.part(PART).check
         return _fit(problem, options, context, check)
     except OutOfTimeError:
         objective = Objective.build(problem, Options.estimate, context.executor.silent())
         (point,) = random_starts(objective, 1, seed)
-        point = objective.em_step(point)  # one in any case: a start is anywhere
+        point = objective.em_step(point)  # at least one step, because the start is random
         for _ in range(PAPER_ITERATIONS):
             if not context.clock.allows():
                 break
@@ -269,7 +268,7 @@ def _fit(
 
 
 def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:
-    """Refuse cases that exponents hide, and more of them than can be taken `one_by_one`."""
+    """Refuse priors that absorb single cases, and too many cases for a `one_by_one` method."""
     if not problem.cases_show:
         raise OptionError(
             f"exponents of the prior add up to {problem.alpha.sum():.2g}: beside them a case is "
@@ -284,7 +283,7 @@ def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:
 
 
 def prepare_sampling(executor: Executor, *networks: Network) -> None:
-    """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
+    """Compile every kernel; the first time on a machine takes some seconds."""
     prepare(executor, *networks)
     _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
 

@@ -1,4 +1,4 @@
-"""A latent class model as a walk over partitions sees it: cases, priors of a class, statistics."""
+"""The data of a latent class model for a walk over partitions: cases, class priors, statistics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,21 +15,21 @@ from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-# Predictive densities of the numbers whose statistics the kernels know.
+# The predictive density of each kind of numbers, by family.
 KINDS = {
     "gaussian": number_blocks.STUDENT,
     "poisson": number_blocks.NEGATIVE_BINOMIAL,
     "binomial": number_blocks.BETA_BINOMIAL,
 }
-MOST_LOOKED_UP = 1 << 22  # values of log Γ that are kept of one leaf
-AS_MANY = 8.0  # categories whose cells cost as much as that of a number
+MOST_LOOKED_UP = 1 << 22  # tabulated values of log Γ for one leaf
+AS_MANY = 8.0  # cost of a cell with a number, in cells with a category
 
 
 def walkable(problems: Sequence[Problem]) -> bool:
-    """Whether a walk can measure them all: one table, and classes that differ only in number.
+    """Whether a walk can measure all problems: one table, and models that differ only in k.
 
-    Classes must be alike, their prior the same whatever their number (so not BDeu), the weights of
-    rows whole numbers, and some row must show something.
+    Classes must be exchangeable, their prior independent of k (so not BDeu), row weights integers,
+    and some row must have an observed value.
     """
     first = problems[0]
     return (
@@ -62,25 +62,25 @@ def _same_but_number(one: Problem, other: Problem) -> bool:
 
 
 def shown_cells(problem: Problem) -> float:
-    """Cells that cases show: what one sweep over them touches, for each block."""
+    """Weighted number of observed cells, the cost of one sweep for each block."""
     price = [AS_MANY if _is_number(problem, i) else 1.0 for i in problem.network.observed]
     shown = [float(problem.counts.sum(where=column >= 0)) for column in problem.codes.T]
     return float(np.dot(price, shown))
 
 
 def shown_rows(problem: Problem) -> tuple[IntArray, FloatArray]:
-    """Distinct rows that show anything, and their counts: others say nothing of their class."""
+    """Distinct rows with an observed value, and their counts."""
     shown = (problem.codes >= 0).any(axis=1)
     return problem.codes[shown].astype(np.int64), problem.counts[shown]
 
 
 def leaves_of(problem: Problem) -> Leaves:
-    """Write the cases, and the prior of one class, as arrays for the kernels."""
+    """The cases and the prior of one class as arrays for the kernels."""
     return leaves_by_prior(problem, [problem.alpha])[0]
 
 
 def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leaves]:
-    """The same with each of several priors; what they have in common is there once."""
+    """The same for each of several priors, with shared arrays."""
     classes, (codes, counts) = classes_of(problem.network), shown_rows(problem)
     number = np.array([_is_number(problem, i) for i in classes.leaves])
     leaves = np.array(classes.leaves)
@@ -96,23 +96,26 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
     numbers: list[Any] = [None] * len(alphas)
     if number.any():
         numbers = _number_leaves(problem, alphas, leaves[number].tolist(), codes[:, number])
-    found = []
-    for alpha, tables, own in zip(alphas, each, numbers, strict=True):
+    leaves_of_priors = []
+    for alpha, tables, of_numbers in zip(alphas, each, numbers, strict=True):
         prior = np.concatenate([np.empty(0), *tables])
         total = np.array([table.sum() for table in tables])
-        # Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0.
+        # Log ∫ of a block without cases, by the convention of `log_gamma_above`: 0 if large.
         empty = gammaln(prior[prior < LARGE]).sum() - gammaln(total[total < LARGE]).sum()
-        if own is not None:
-            empty += number_blocks.log_number_blocks(own, own, own.prior[None], 0, 0)
+        if of_numbers is not None:
+            empty += number_blocks.log_number_blocks(
+                of_numbers, of_numbers, of_numbers.prior[None], 0, 0
+            )
         a = float(problem.layout.table(alpha, classes.root)[0])
-        found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, float(empty), own))
-    return found
+        hyper = np.concatenate([prior, total])
+        leaves_of_priors.append(Leaves(row, rows, first, hyper, a, float(empty), of_numbers))
+    return leaves_of_priors
 
 
 def _number_leaves(
     problem: Problem, alphas: Sequence[FloatArray], leaves: Sequence[int], codes: IntArray
 ) -> list[number_blocks.NumberLeaves]:
-    """Write what rows, (R, leaves), show of numbers, and several priors of one class."""
+    """The numbers of rows, codes (R, leaves), for each of several priors of one class."""
     variables = [problem.network.variables[i] for i in leaves]
     shown = codes >= 0
     leaf = np.nonzero(shown)[1]
@@ -126,27 +129,27 @@ def _number_leaves(
     kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
     gamma_at, log_gamma = _log_gamma_tables(problem, leaves, kinds, priors)
     starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
-    found = [
+    of_priors = [
         number_blocks.NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
         for prior, at in zip(priors, gamma_at, strict=True)
     ]
-    for own in found:
+    for one in of_priors:
         for g in range(len(leaves)):
-            number_blocks.work_out(own, own.prior[None], 0, g)
-    return found
+            number_blocks.work_out(one, one.prior[None], 0, g)
+    return of_priors
 
 
 def _log_gamma_tables(
     problem: Problem, leaves: Sequence[int], kinds: IntArray, priors: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Every log Γ that can occur, and where those of each prior and leaf start, (S, G, 3)."""
+    """Tables of all log Γ that can occur, and the offsets of each prior and leaf, (S, G, 3)."""
     tables, starts, end = [np.empty(0)], dict[tuple[int, int, float], int](), 0
     at = np.zeros((*priors.shape[:2], 3), dtype=np.int64)
     for g, (i, kind) in enumerate(zip(leaves, kinds, strict=True)):
         highest = _highest(problem, i)
         for s, prior in enumerate(priors):
             for n, (a, more) in enumerate(_arguments(int(kind), prior[g], highest)):
-                if (g, n, a) not in starts:  # priors may have it in common
+                if (g, n, a) not in starts:  # priors may share a table
                     starts[g, n, a] = end
                     tables.append(log_rising(a, more))
                     end += len(more)
@@ -155,7 +158,7 @@ def _log_gamma_tables(
 
 
 def _highest(problem: Problem, leaf: int) -> FloatArray:
-    """Statistics of all cases, and of the largest one once more: no block has more, (places,)."""
+    """Upper bounds of the statistics of a block, (places,): all cases, and the largest one twice."""
     column = problem.codes[:, problem.network.observed.index(leaf)]
     shown = column >= 0
     T = np.abs(problem.network.variables[leaf].statistics_of(column[shown]))
@@ -163,7 +166,7 @@ def _highest(problem: Problem, leaf: int) -> FloatArray:
 
 
 def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[float, FloatArray]]:
-    """What log Γ is ever taken of: a, and what comes to it, for three arguments of a leaf."""
+    """Arguments of log Γ as (a, increments), for each of the three arguments of a leaf."""
     none = 1.0, np.empty(0)
     if kind == number_blocks.STUDENT:  # a + n/2; hyper[3] is 2 a + 1
         return [((hyper[3] - 1.0) / 2.0, np.arange(highest[3] + 1.0) / 2.0), none, none]
@@ -174,7 +177,7 @@ def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[
 
 
 def log_class_weights(problem: Problem, theta: FloatArray) -> FloatArray:
-    """Log weights of each class for each distinct row that shows anything, (R, k)."""
+    """Log weights of each class for each distinct row with an observed value, (R, k)."""
     network, classes, (codes, _) = problem.network, classes_of(problem.network), shown_rows(problem)
     weights = network.to_cells(conjugacy.natural(theta, problem.layout))
     sizes = network.cells.table(weights, classes.root)
@@ -193,27 +196,27 @@ def draw_blocks(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 class PartitionStatistics:
-    """What each row adds to the statistics of its class, and where those of classes stand."""
+    """Statistics of each row, and their positions in layouts with any number of classes."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         network, (codes, _) = problem.network, shown_rows(problem)
-        parts = [np.ones((len(codes), 1))]  # a case of its class
+        parts = [np.ones((len(codes), 1))]  # the row itself, as a case of its class
         for n, i in enumerate(classes_of(network).leaves):
             leaf, shown = network.variables[i], np.flatnonzero(codes[:, n] >= 0)
-            own = np.zeros((len(codes), leaf.family.width(leaf.states)))
+            statistics = np.zeros((len(codes), leaf.family.width(leaf.states)))
             if leaf.family.tabular:
-                own[shown, codes[shown, n]] = 1.0
+                statistics[shown, codes[shown, n]] = 1.0
             else:
-                own[shown] = leaf.statistics_of(codes[shown, n])
-            parts.append(own)
+                statistics[shown] = leaf.statistics_of(codes[shown, n])
+            parts.append(statistics)
         self.of_rows = np.hstack(parts)  # (rows, width)
         self._places: dict[int, IntArray] = {}
 
     def of(self, row: IntArray, block: IntArray) -> FloatArray:
-        """Statistics, (size,), of cases with these rows in these blocks, 0, 1, … without gaps."""
+        """Statistics, (size,), of cases given by row and block; blocks are numbered without gaps."""
         used, rows = int(block.max()) + 1, len(self.of_rows)
-        if used not in self._places:  # of each class, (used, width), in the model with so many
+        if used not in self._places:  # (used, width) in the layout with so many classes
             layout = with_classes(self.problem, used).layout
             classes, positions = classes_of(self.problem.network), np.arange(layout.size)
             tables = [layout.table(positions, i) for i in (classes.root, *classes.leaves)]

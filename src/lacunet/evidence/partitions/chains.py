@@ -1,4 +1,4 @@
-"""Chains over partitions: how they start, how they walk on, and whether they agree."""
+"""Chains over partitions: starts, transitions, and convergence diagnostics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ KINDS = 2  # of moves
 START_KINDS = 4  # of starts
 STREAM, POSTERIOR_STREAM = 7, 11  # of random numbers
 AGREED = 1.1  # R̂ up to which chains agree
-TRAVELLED = 0.5  # part of the chains that must come to every number of blocks
-MATTERS = 0.01  # that is at least so probable
+TRAVELLED = 0.5  # share of the chains that must visit every number of blocks
+MATTERS = 0.01  # whose posterior is at least this
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionChain:
-    """Where a chain stands, with a generator of its own."""
+    """The state of a chain, with its random generator."""
 
     leaves: Leaves
     at: Partition
@@ -46,28 +46,28 @@ class PartitionChain:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A piece of a walk: which weights, and how long. S priors, B numbers of blocks."""
+    """A piece of a walk: its weights and its length. S priors, B numbers of blocks."""
 
     levels: LevelWeights
     sweeps: int
-    priors: Priors | None = None  # that chains move among; None: the prior that they started with
-    log_weights: FloatArray | None = None  # (S, B) of each beside the others
+    priors: Priors | None = None  # among which chains move; None: they keep their prior
+    log_weights: FloatArray | None = None  # (S, B) of the priors
 
 
 def start_chain(
     leaves: Leaves, blocks: IntArray, most: int, rng: np.random.Generator, prior: int = 0
 ) -> PartitionChain:
-    """Put the cases into blocks, numbered without gaps; there may be `most` in the walk.
+    """Start a chain at given blocks, numbered without gaps; the walk may have `most` of them.
 
-    `prior` is the place of that of `leaves` among several.
+    `prior` is the index of the prior of `leaves` among several.
     """
-    at = _nowhere(leaves, most, prior)
+    at = _empty_partition(leaves, most, prior)
     at.block[:], at.used[0] = blocks, blocks.max() + 1
     kernels.fill(leaves, at)
     return PartitionChain(leaves, at, rng)
 
 
-def _nowhere(leaves: Leaves, most: int, prior: int) -> Partition:
+def _empty_partition(leaves: Leaves, most: int, prior: int) -> Partition:
     def empty(columns: int) -> BlockCounts:
         table = np.repeat(leaves.prior[:, None], columns, axis=1)
         numbers = leaves.numbers
@@ -94,48 +94,48 @@ def several_starts(
     last: int,
     seed: int,
 ) -> list[PartitionChain]:
-    """Start all chains: of four, one deals cases into few blocks, one into many, two at fits.
+    """Start all chains: of four, one with few blocks, one with many, two at fits.
 
-    Agreement of chains means something only if their starts differ. With several priors one chain
-    after the other starts with each; `fits` are parameters by number of classes.
+    Overdispersed starts make agreement of chains meaningful. Several priors are used in turn;
+    `fits` are parameters by number of classes.
     """
     known, chains = [k for k in sorted(fits) if first <= k <= last], []
     for n in range(CHAINS):
         rng = np.random.default_rng([seed, STREAM, n])
         prior = n // START_KINDS % len(leaves)
-        own = leaves[prior]
-        if n % 2 == 0 or not known:  # cases in random order, each by its odds given those before
-            at = _nowhere(own, last, prior)
+        data = leaves[prior]
+        if n % 2 == 0 or not known:  # sequential: each case by its odds given those before
+            at = _empty_partition(data, last, prior)
             blocks = last if n % START_KINDS else first
-            kernels.deal(own, at, rng.permutation(len(own.row)), blocks, rng)
-            chains.append(PartitionChain(own, at, rng))
+            kernels.deal(data, at, rng.permutation(len(data.row)), blocks, rng)
+            chains.append(PartitionChain(data, at, rng))
         else:
             k = known[n // 2 % len(known)]
             weights = log_class_weights(with_classes(problem, k), fits[k])
             blocks_of_cases = draw_blocks(weights[leaves[0].row], rng)
-            chains.append(start_chain(own, blocks_of_cases, last, rng, prior))
+            chains.append(start_chain(data, blocks_of_cases, last, rng, prior))
     return chains
 
 
-def walk_on(stretch: Stretch, chain: PartitionChain) -> tuple[PartitionChain, Notes]:
-    """Walk a stretch; give where it ends, and what was seen."""
+def advance_chain(stretch: Stretch, chain: PartitionChain) -> tuple[PartitionChain, Notes]:
+    """Advance a chain by a stretch; return its state and its notes."""
     numbers, priors, log_weights = len(stretch.levels.rise), stretch.priors, stretch.log_weights
     if priors is None or log_weights is None:
         priors, log_weights = joined_priors([chain.leaves]), np.zeros((1, numbers))
-    notes = no_notes(numbers, len(log_weights))
+    notes = empty_notes(numbers, len(log_weights))
     levels, sweeps = stretch.levels, stretch.sweeps
     walk(chain.leaves, priors, chain.at, levels, log_weights, sweeps, notes, chain.rng)
     return chain, notes
 
 
-def no_notes(numbers: int, priors: int = 1, *chains: int) -> Notes:
-    """Notes of nothing yet, of one chain or of several."""
+def empty_notes(numbers: int, priors: int = 1, *chains: int) -> Notes:
+    """Empty notes of one chain or of several."""
     shapes = (KINDS, numbers, 3), (numbers, 3), (numbers, priors)
     return Notes(*(np.zeros((*chains, *shape)) for shape in shapes))
 
 
 def joined_priors(each: Sequence[Leaves]) -> Priors:
-    """Write what the same cases have of several priors as arrays."""
+    """Several priors of the same cases as arrays for the kernels."""
     numbers = None
     if each[0].numbers is not None:
         numbers = NumberPriors(
@@ -165,31 +165,30 @@ def _unpack(
     return PartitionChain(chain.leaves, at, rng), notes
 
 
-STATE_OF_CHAIN = Packing(_pack, _unpack)  # the cases are not kept
+STATE_OF_CHAIN = Packing(_pack, _unpack)  # without the cases
 
 
 def r_hat(energy: FloatArray, shares: FloatArray) -> float:
-    """Compare chains by the log weights of their partitions, number of blocks by number of blocks.
+    """R̂ of the log weights of partitions, within each number of blocks, over chains.
 
-    Chains in different places differ by more than their own spread allows. `energy`, (chains,
-    numbers of blocks, 3), has sweeps, sum and sum of squares, of chains or halves of chains. Each
-    number of blocks counts by its posterior, `shares`: chains need not have spent the same time at
-    each, and most of it where least is known.
+    `energy`, (chains, numbers of blocks, 3), has sweeps, sum and sum of squares, of chains or
+    halves of chains. Numbers of blocks are weighted by their posterior, `shares`, because chains
+    spend different times at each.
     """
     sweeps, total, squares = (energy[..., place] for place in range(3))
     seen = sweeps.sum(axis=0)
-    own = np.divide(total, sweeps, out=np.zeros_like(total), where=sweeps > 0)
+    of_chain = np.divide(total, sweeps, out=np.zeros_like(total), where=sweeps > 0)
     mean = np.divide(total.sum(axis=0), seen, out=np.zeros_like(seen), where=seen > 0)
     weights = np.divide(shares, seen, out=np.zeros_like(seen), where=seen > 0)
-    within = float(((squares - sweeps * own**2).sum(axis=0) * weights).sum())
-    between = float(((sweeps * (own - mean) ** 2).sum(axis=0) * weights).sum())
-    # Nothing varies where chains have come to one partition only, and the same one.
+    within = float(((squares - sweeps * of_chain**2).sum(axis=0) * weights).sum())
+    between = float(((sweeps * (of_chain - mean) ** 2).sum(axis=0) * weights).sum())
+    # The variance within is 0 if all chains visited one and the same partition.
     return float(np.sqrt((within + between) / within)) if within > 0 else 1.0
 
 
 def agreement_flags(energy: FloatArray, shares: FloatArray) -> tuple[Flag, ...]:
-    """Say why chains cannot be trusted, if so; `shares` are posteriors of the numbers of blocks."""
-    # The part of chains that came to the number of blocks that fewest came to.
+    """Flags if chains disagree; `shares` are posteriors of the numbers of blocks."""
+    # The share of chains at the number of blocks that the fewest chains visited.
     share = float((energy[:, shares >= MATTERS, 0] > 0).mean(axis=0).min())
     if share < TRAVELLED:
         return (Flag(Kind.CHAINS_STAY, detail={"share": share}),)
@@ -203,17 +202,17 @@ class WalkSample:
     """One sample of the posterior of a latent class model."""
 
     used: int  # m, classes with a case
-    N: FloatArray  # hidden counts in the layout of the model that has m classes
-    chain: int  # which of the independent chains
+    N: FloatArray  # hidden counts in the layout of the model with m classes
+    chain: int  # number of the independent chain
 
 
 class PosteriorWalk:
-    """Chains from several fits, as long as needed, and the samples that they left."""
+    """Chains from several fits, of any length, with their samples."""
 
     def __init__(
         self, problem: Problem, fits: Sequence[FloatArray], chains: int, seed: int
     ) -> None:
-        """Start chains at fits, in turn; each draws its own partition there."""
+        """Start chains at fits, in turn; each draws a partition given the parameters."""
         leaves = leaves_of(problem)
         self.number, self.most = chains, min(classes_of(problem.network).number, len(leaves.row))
         weights = [log_class_weights(problem, theta) for theta in fits]
@@ -226,18 +225,18 @@ class PosteriorWalk:
         rise = np.maximum(self.most - np.arange(self.most + 2.0), 0.0)
         self.levels = LevelWeights(rise, np.ones(len(rise)))
 
-    def go_on(self, sweeps: int, context: RunContext, *, samples: int) -> None:
-        """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
+    def advance(self, sweeps: int, context: RunContext, *, samples: int) -> None:
+        """Advance every chain, with so many sweeps per sample; without samples, once."""
         stretch = Stretch(self.levels, sweeps)
         piece = partial(_sampled, self.statistics, stretch, samples, context.clock)
         walked = context.map(piece, list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
-        # Samples that were drawn at the same time stand together.
-        every = zip(*(own for _, own in walked), strict=True)
+        # Samples are ordered by time, then by chain.
+        every = zip(*(samples for _, samples in walked), strict=True)
         self.kept += [one for at_once in every for one in at_once]
 
     def shares(self, without: int = -1, starts: int = 1) -> FloatArray:
-        """How often each number of classes was in use, (k + 1,), maybe without one start's."""
+        """Share of samples with each number of used classes, (k + 1,), without those of a start."""
         used = [s.used for s in self.kept if s.chain % starts != without]
         return np.bincount(used, minlength=self.most + 1) / max(1, len(used))
 
@@ -253,7 +252,7 @@ def _sampled(
     kept = list[WalkSample]()
     for _ in range(max(1, samples)):
         clock.check()
-        chain, _ = walk_on(stretch, chain)
+        chain, _ = advance_chain(stretch, chain)
         if samples:
             N = statistics.of(chain.leaves.row, chain.at.block)
             kept.append(WalkSample(int(chain.at.used[0]), N, number))

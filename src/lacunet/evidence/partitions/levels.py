@@ -1,7 +1,7 @@
-"""From sums over partitions into m blocks, Z_m, to the evidence of k classes and back.
+"""The algebra between sums over partitions into m blocks, Z_m, and the evidence of k classes.
 
-Ratios of neighbouring sums come from the rates at which chains go up and down; how often each
-number of blocks is visited comes from the errors of these; several priors of one class may share a
+The rates at which chains move up and down estimate ratios of neighbouring sums, and the errors of
+these rates determine the visits to each number of blocks. Several priors of one class may share a
 walk. M numbers of blocks, K numbers of classes, S priors.
 """
 
@@ -18,23 +18,23 @@ from lacunet.inference.kernels.blocks import DOWN, TRIES, UP
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
 
-BESIDES = 0.01  # of p(D|k) that may come from fewer blocks
-LEAST_SHARE = 1e-3  # of p(D|k) that partitions into k blocks are taken to have, at a guess
-RARE = 0.01  # posterior of a prior, given the number of blocks, below which it is visited as often
-NEVER = -700.0  # log of a share that is taken for none
-HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
-HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note
-WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
-RAREST = 0.2  # of the most visits any number has: chains must get through
+BESIDES = 0.01  # share of p(D|k) that may come from other numbers of blocks
+LEAST_SHARE = 1e-3  # least share of partitions into k blocks in a guessed p(D|k)
+RARE = 0.01  # least posterior of a prior, given the number of blocks, for its visits
+NEVER = -700.0  # log of a share that counts as zero
+OPTIMISTIC_RATE = 0.1  # assumed rate of return from a number of blocks without visits
+LEAST_RATE = math.exp(-50.0)  # assumed rate of a step that was tried but never noted
+WORTH = 1e-3  # least posterior of a number of blocks that rounds visit after the survey
+RAREST = 0.2  # least visits, relative to the most: chains must pass through
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The numbers of classes, and what their evidence is made of."""
+    """The numbers of classes, and the factors of Z_m in their evidence."""
 
     numbers: tuple[int, ...]  # (K,) k, rising
     a: float  # exponent of each class weight
-    cases: float  # N: those that show anything
+    cases: float  # N, the cases with an observed value
     first: int  # the smallest number of blocks, m
     last: int  # and the largest
 
@@ -44,7 +44,7 @@ class Occupancy:
         return np.arange(self.first, self.last + 1, dtype=np.float64)
 
     def of_every_number(self) -> Self:
-        """The same for every number of classes that there are blocks for."""
+        """The same with every number of classes from `first` to `last`."""
         return replace(self, numbers=tuple(range(self.first, self.last + 1)))
 
     def log_factors(self) -> FloatArray:
@@ -58,7 +58,7 @@ class Occupancy:
         return np.asarray(logsumexp(self.log_factors() + log_z[..., None, :], axis=-1))
 
     def shares(self, log_z: FloatArray) -> FloatArray:
-        """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
+        """Posterior of the number of blocks, under equal priors of k, (M,)."""
         return _shares(logsumexp(self.log_factors() + log_z, axis=0))
 
 
@@ -68,7 +68,7 @@ def _shares(logs: FloatArray, axis: int | None = None) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PriorMixture:
-    """The same with several priors of one class, of which the evidence is an average."""
+    """The same with several priors of one class; the evidence is the average over them."""
 
     each: tuple[Occupancy, ...]  # (S,) one for each prior
     log_weights: FloatArray  # (S,) of the priors in the average; −inf: none
@@ -93,16 +93,16 @@ class PriorMixture:
         return np.asarray(logsumexp(self.by_prior(log_z) + self.log_weights, axis=-1))
 
     def _parts(self, log_z: FloatArray) -> FloatArray:
-        """What each number of blocks and prior is of the evidence, (K, M, S)."""
+        """Log terms of the evidence by number of blocks and prior, (K, M, S)."""
         factors = np.stack([one.log_factors() for one in self.each], axis=-1)
         return np.asarray(factors + log_z + self.log_weights)
 
     def shares(self, log_z: FloatArray) -> FloatArray:
-        """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
+        """Posterior of the number of blocks, under equal priors of k, (M,)."""
         return _shares(logsumexp(self._parts(log_z), axis=(0, 2)))
 
     def shares_by_prior(self, log_z: FloatArray) -> FloatArray:
-        """The same under each prior by itself, (M, S)."""
+        """The same under each single prior, (M, S)."""
         return np.stack([one.shares(log_z[:, s]) for s, one in enumerate(self.each)], axis=-1)
 
     def shares_of_priors(self, log_z: FloatArray) -> FloatArray:
@@ -114,17 +114,17 @@ class PriorMixture:
         return _shares(logsumexp(self._parts(log_z), axis=2), axis=1)
 
     def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
-        """The numbers of classes whose evidence comes, but for a trifle, from so many blocks."""
+        """The numbers of classes whose evidence comes almost only from first to last blocks."""
         parts = logsumexp(self._parts(log_z), axis=2)
         shares = np.exp(logsumexp(parts[:, first - 1 : last], axis=1) - logsumexp(parts, axis=1))
         return frozenset(k for k, s in zip(self.numbers, shares, strict=True) if s > 1 - BESIDES)
 
 
 def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArray:
-    """Log Z_m by guesses of log p(D|k), (M,); numbers without one are like their neighbours.
+    """Log Z_m from guesses of log p(D|k), (M,), interpolated between numbers with guesses.
 
-    The part of p(D|k) that fewer blocks do not explain is that of k blocks. Guesses that contradict
-    each other leave it a small part.
+    Partitions into k blocks get the part of p(D|k) that fewer blocks do not explain. It is at least
+    `LEAST_SHARE` of p(D|k), because guesses may contradict each other.
     """
     known, first = sorted(guesses), occupancy.first
     log_z = np.zeros(occupancy.last - first + 1)
@@ -139,23 +139,23 @@ def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArr
 
 @dataclass(frozen=True, eq=False)
 class WalkedPriors:
-    """Hyperparameters in the layout of the problem, and how much each weighs in the average."""
+    """Hyperparameters in the layout of the problem, and their weights in the average."""
 
     alphas: tuple[FloatArray, ...]  # (S,) of (size,)
-    weights: FloatArray  # (S,) adding up to 1; 0: for its own answer only
+    weights: FloatArray  # (S,) adding up to 1; 0: walked, but not in the average
     base: int = 0  # the prior under which fits and guesses were made
 
     @classmethod
     def only(cls, alpha: FloatArray) -> Self:
-        """One prior, which is all the average."""
+        """A single prior with weight 1."""
         return cls((alpha,), np.ones(1))
 
 
-class SharesOfPriors:
-    """The weights c_m,s of priors, and what notes say of Z_m,s by them."""
+class PriorWeights:
+    """The weights c_m,s of priors in the walk, and estimates of Z_m,s from notes taken with them."""
 
     def __init__(self, levels: PriorMixture, one_block: FloatArray, base: int) -> None:
-        """Start from the sums for one block, log Z_1,s, which have a closed form."""
+        """Start from log Z_1,s, the sums for one block, which have a closed form."""
         self.levels, self.one_block = levels, one_block
         self.log_c = np.tile(one_block[base] - one_block, (levels.last, 1))  # (M, S)
 
@@ -166,39 +166,39 @@ class SharesOfPriors:
 
     @property
     def log_weights(self) -> FloatArray:
-        """The weights for m = 0, 1, …, last + 1, (S, M + 2), as kernels take them."""
+        """The weights for m = 0, 1, …, last + 1, (S, M + 2), for the kernels."""
         return np.ascontiguousarray(np.concatenate([self.log_c[:1], self.log_c, self.log_c[-1:]]).T)
 
-    def apart(self, priors: FloatArray, sweeps: FloatArray) -> FloatArray:
-        """Log Z_m,s less log Z_m by notes, (..., M, S) and (..., M); NaN: never seen."""
+    def offsets(self, priors: FloatArray, sweeps: FloatArray) -> FloatArray:
+        """Log Z_m,s − log Z_m from visits to priors, (..., M, S), and sweeps, (..., M); NaN: none."""
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.maximum(np.log(priors / sweeps[..., None]), NEVER) - self.log_c
         shares[..., 0, :] = self.one_block - self.bottom
         return np.asarray(shares)
 
-    def everywhere(self, apart: FloatArray) -> FloatArray:
-        """The same with numbers of blocks that were never seen as their neighbours suggest."""
-        known = np.flatnonzero(np.isfinite(apart).all(axis=-1))
-        # Beyond those that were seen it stays the same: where a prior is visited too rarely at
-        # first nothing is lost, but a guess that is too high would keep chains there.
-        places = np.arange(len(apart))
-        guessed = np.array([np.interp(places, known, own[known]) for own in apart.T]).T
+    def filled_in(self, offsets: FloatArray) -> FloatArray:
+        """The same, with numbers of blocks without visits interpolated from their neighbours."""
+        known = np.flatnonzero(np.isfinite(offsets).all(axis=-1))
+        # Constant extrapolation: too few visits to a prior are harmless, but a guess that is too
+        # high would trap chains there.
+        places = np.arange(len(offsets))
+        guessed = np.array([np.interp(places, known, column[known]) for column in offsets.T]).T
         guessed -= logsumexp(guessed + self.log_c, axis=1, keepdims=True)
-        return np.where(np.isfinite(apart), apart, guessed)
+        return np.where(np.isfinite(offsets), offsets, guessed)
 
-    def learn(self, log_z: FloatArray, apart: FloatArray) -> None:
-        """Visit priors by their posteriors, but none too rarely; log Z_m stay as they are, (M,)."""
-        whole = self.everywhere(apart)
+    def learn(self, log_z: FloatArray, offsets: FloatArray) -> None:
+        """Set the weights so that visits go with the root of posteriors, with a minimum."""
+        whole = self.filled_in(offsets)
         shares = self.levels.shares_of_priors(log_z[:, None] + whole)
         visits = np.sqrt(np.maximum(shares, RARE))
         self.log_c = np.log(visits / visits.sum(axis=1, keepdims=True)) - whole
 
 
 def _log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log of the mean number of steps up and down in a sweep, by number of blocks; NaN: not seen.
+    """Log of the mean number of steps up and down in a sweep, by number of blocks; NaN: none.
 
-    `rates` are (kinds of moves, numbers of blocks, 3), of one chain or added up over several;
-    `often` is how often a sweep makes each move.
+    `rates` are (kinds of moves, numbers of blocks, 3), of one chain or summed over several;
+    `often` is the number of moves of each kind in a sweep.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         each = (np.log(often @ (rates[..., way] / rates[..., TRIES])) for way in (UP, DOWN))
@@ -207,34 +207,34 @@ def _log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def log_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
-    """Log Z_{m+1}/Z_m for m = 0, 1, …; NaN where chains have not been on both sides.
+    """Log Z_{m+1}/Z_m for m = 0, 1, …; NaN where chains did not visit both sides.
 
-    `reference` has the log weight of m + 1 less that of m, for which rates were noted.
+    `reference` has the log weight of m + 1 less that of m under which rates were noted.
     """
     up, down = _log_rates(rates, often)
     return up[:-1] - down[1:] - reference[:-1]
 
 
-def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
-    """The same, to learn weights by: where one side was not seen, so that chains will go there."""
+def optimistic_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
+    """The same for learning weights: optimistic where chains visited only one side."""
     up, down = _log_rates(rates, often)
     known = up[:-1] - down[1:]
     been = rates[..., TRIES].sum(axis=0) > 0
-    up, down = (np.where(been & np.isnan(x), math.log(HARDLY), x) for x in (up, down))
-    # As likely back as from the neighbour that was seen: with a smaller hope no chain would go.
-    back = up[:-1] - np.fmax(down[:-1], np.log(HOPED))
-    there = np.fmax(up[1:], np.log(HOPED)) - down[1:]
-    one_side = np.where(np.isnan(down[1:]), back, there)
+    up, down = (np.where(been & np.isnan(x), math.log(LEAST_RATE), x) for x in (up, down))
+    # The unvisited side gets the rate of its neighbour: with a lower rate no chain would go there.
+    from_below = up[:-1] - np.fmax(down[:-1], np.log(OPTIMISTIC_RATE))
+    from_above = np.fmax(up[1:], np.log(OPTIMISTIC_RATE)) - down[1:]
+    one_side = np.where(np.isnan(down[1:]), from_below, from_above)
     return np.where(np.isnan(known), one_side, known) - reference[:-1]
 
 
-def carried_on(changes: FloatArray) -> FloatArray:
-    """Give steps of which nothing is known, NaN, the change of the nearest one below or above.
+def extrapolated(changes: FloatArray) -> FloatArray:
+    """Replace unknown changes, NaN, by the nearest known change below, else above.
 
-    Guesses that are wrong are so in the same way for neighbours. Step by step chains would take a
-    round for each number of blocks to come to those that no chain has seen.
+    Neighbouring guesses have similar errors. Without extrapolation chains would need a round for
+    every unvisited number of blocks.
 
-    >>> carried_on(np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    >>> extrapolated(np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
     [1.0, 1.0, 1.0, 3.0, 3.0]
     """
     known = np.flatnonzero(np.isfinite(changes))
@@ -245,20 +245,20 @@ def carried_on(changes: FloatArray) -> FloatArray:
 
 
 def by_shares(shares: FloatArray) -> FloatArray:
-    """Log of visits by posteriors of numbers of blocks, before errors are known, (M,)."""
+    """Log of target visits from posteriors of numbers of blocks, before errors are known, (M,)."""
     return 0.5 * np.log(np.maximum(shares, WORTH))
 
 
 def by_errors(
     rates: FloatArray, often: FloatArray, shares: FloatArray, first: int
 ) -> FloatArray | None:
-    """Log of visits with which the posterior of the number of blocks is soonest known, (M,).
+    """Log of the target visits that minimise the error of the posterior of m, (M,); None: unknown.
 
-    The rate up from m, and that down from m + 1, are each known to an error that shrinks with the
-    root of the visits there; each moves the posterior by what is below times what is above. A sum
-    of such errors is smallest if visits go with the root of what one visit leaves of each. None: no
-    error is known. `rates` are (chains, kinds of moves, numbers of blocks, 3), from no block up;
-    `shares` are (M,), from one up; the way down from the `first` number of blocks is not needed.
+    The errors of the rate up from m, and of the rate down from m + 1, shrink with the root of the
+    visits. Each changes the posterior by the mass below times the mass above. The sum of such
+    errors is smallest if visits are proportional to the error of one visit (Neyman allocation).
+    `rates` are (chains, kinds of moves, numbers of blocks, 3), from no block up; `shares` are (M,),
+    from one up. The rate down from the `first` number of blocks is not needed.
     """
     one_less = np.array([_log_rates(rest, often) for rest in leave_one_out(rates)])
     up, down = np.nan_to_num(jackknife_error(one_less))[:, 1 : len(shares) + 1]
