@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from examples import examples
 from lacunet.errors import ImpossibleNumberError
 from lacunet.evidence.annealing import Goal
-from lacunet.evidence.consistency import within_bounds, widened_error, lower_bound, upper_bound
+from lacunet.evidence.consistency import lower_bound, upper_bound, widened_error, within_bounds
 from lacunet.evidence.estimate import LogMean, Measurement, Method, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure

@@ -10,10 +10,10 @@ from lacunet.evidence.partitions import walk as walking
 from lacunet.evidence.partitions.cases import leaves_of, walkable
 from lacunet.evidence.partitions.chains import (
     Stretch,
+    advance_chain,
     agreement_flags,
     r_hat,
     start_chain,
-    advance_chain,
 )
 from lacunet.evidence.partitions.levels import Occupancy, PriorMixture, guess_levels, log_ratios
 from lacunet.evidence.partitions.rounds import Rounds

@@ -13,7 +13,7 @@ from lacunet.evidence.partitions.cases import (
     log_class_weights,
     walkable,
 )
-from lacunet.evidence.partitions.chains import Stretch, start_chain, advance_chain
+from lacunet.evidence.partitions.chains import Stretch, advance_chain, start_chain
 from lacunet.evidence.partitions.levels import Occupancy, log_ratios
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.fitting.fit import Options, learn

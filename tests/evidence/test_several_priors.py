@@ -9,8 +9,7 @@ from scipy.special import logsumexp
 from lacunet.evidence.estimate import jackknife_error
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.cases import leaves_by_prior
-from lacunet.evidence.partitions.chains import Stretch, joined_priors, start_chain
-from lacunet.evidence.partitions.chains import advance_chain
+from lacunet.evidence.partitions.chains import Stretch, advance_chain, joined_priors, start_chain
 from lacunet.evidence.partitions.levels import Occupancy, WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes

@@ -8,7 +8,7 @@ import pytest
 from lacunet.errors import OptionError
 from lacunet.evidence import smc
 from lacunet.evidence.annealing import Clock, Goal, RunContext
-from lacunet.evidence.estimate import Method, Verdict, stderr_limit, log_bridge
+from lacunet.evidence.estimate import Method, Verdict, log_bridge, stderr_limit
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.modes import HiddenSample, fewer_classes, used

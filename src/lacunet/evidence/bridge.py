@@ -21,10 +21,10 @@ from lacunet.evidence.annealing import OutOfTimeError, Reference, RunContext
 from lacunet.evidence.estimate import (
     LogMean,
     Verdict,
-    stderr_limit,
     log_bridge,
     log_bridges,
     log_mean,
+    stderr_limit,
 )
 from lacunet.evidence.modes import HiddenSample, all_used, ranked, reference_near
 from lacunet.evidence.partitions.cases import shown_cells

@@ -2,10 +2,10 @@
 
     log p(D) ≈ log p(D, x̂) + (d/2) log 2π − ½ log |A|,   A = −∇² log p(D, x) at the mode x̂
 
-A is computed by central differences of the gradient. A link maps unconstrained coordinates z, (size,
-points), to the natural parameters of a column; the first `sloped` coordinates may depend on a trait.
-`pull` is the gradient of E · natural(z) by z, `at_mean` the z of largest likelihood given statistics,
-and `log_integral` log ∫ exp(hyper · η(z)) dz.
+A is computed by central differences of the gradient. A link maps unconstrained coordinates z,
+(size, points), to the natural parameters of a column; the first `sloped` coordinates may depend on
+a trait. `pull` is the gradient of E · natural(z) by z, `at_mean` the maximum likelihood z given
+statistics, and `log_integral` log ∫ exp(hyper · η(z)) dz.
 """
 
 from __future__ import annotations

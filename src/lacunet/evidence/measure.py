@@ -21,10 +21,10 @@ from lacunet.evidence.annealing import Clock, Goal, OutOfTimeError, RunContext
 from lacunet.evidence.bridge import AnchoredWalk, walk_cost
 from lacunet.evidence.consistency import (
     ERRORS,
-    within_bounds,
-    widened_error,
     lower_bound,
     upper_bound,
+    widened_error,
+    within_bounds,
 )
 from lacunet.evidence.estimate import (
     NOTHING,
@@ -191,7 +191,7 @@ class _Methods:
         return self._of_annealing(rounds, particles)
 
     def _by_both(self, particles: ParticleRounds) -> Measurement:
-        """Continue the cheaper of annealing and particles; annealing must not be below particles."""
+        """Continue the cheaper of annealing and particles; combine them if both are reliable."""
         annealing = self._annealing(particles)
         missed = _below_particles(annealing.estimate, particles.estimate)
         # If the number of used classes varies, annealing has few chains for each; particles do not.

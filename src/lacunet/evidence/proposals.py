@@ -1,8 +1,8 @@
-"""From where a bridge to samples of the posterior starts: annealing, or a Gaussian copula of Betas.
+"""Proposals for bridge sampling of the posterior: annealing, or a Gaussian copula of Betas.
 
-A row of a table with K states is K − 1 shares v in (0, 1), θ_k = v_k Π_{l<k} (1 − v_l): sticks, of
-which each state breaks off a share. If the row is Dirichlet, its shares are independent, and each
-is Beta. The copula ties the Betas of all rows together, as samples of the posterior say.
+Stick breaking maps a row of a table with K states to K − 1 shares v in (0, 1), θ_k = v_k Π_{l<k}
+(1 − v_l). If the row is Dirichlet, its shares are independent Betas. The copula, fitted to samples
+of the posterior, models the dependence of the shares of all rows.
 """
 
 import math
@@ -25,29 +25,29 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
-LogShares: TypeAlias = tuple[FloatArray, FloatArray]  # (draws, d) of each share; of what it leaves
+LogShares: TypeAlias = tuple[FloatArray, FloatArray]  # (draws, d): log v, and log(1 − v)
 
 STEPS = 64  # of annealing, in the first round
-WIDE = 1.5  # nats: where forward chains differ by more, longer ones help better than more of them
-LEAST_SHARED = 0.03  # of the mass of a copula and of the posterior: less, and annealing does better
-FULL = 2  # parameters to a sample: more, and a copula is mostly noise
-TOGETHER = 64  # draws of a copula that are weighed by one task
+WIDE = 1.5  # nats: if forward chains differ by more, longer chains help more than additional ones
+LEAST_SHARED = 0.03  # least overlap of copula and posterior: with less, annealing is better
+FULL = 2  # parameters per sample: with more, a copula is mostly noise
+TOGETHER = 64  # draws of a copula in one task
 EACH = 4  # parameters drawn for a sample of hidden values
 UP, DOWN = 1, 2  # streams of random numbers
-LEAST_OWN = 0.05  # of a share's variance that does not come from hidden values
-FARTHEST = 8.0  # standard deviations: samples that lie further out are beyond what floats resolve
+LEAST_OWN = 0.05  # least part of a share's variance that hidden values do not explain
+FARTHEST = 8.0  # standard deviations that floats resolve
 
 
 @dataclass(frozen=True, eq=False)
 class StickBreaking:
-    """Tables as d shares: of what is left, each state breaks one off."""
+    """Tables as d shares by stick breaking."""
 
-    own: IntArray  # (d,) the position whose state breaks it off
-    later: FloatArray  # (d, size) 1 at the states of the same row that come after it
+    own: IntArray  # (d,) position of the state of each share
+    later: FloatArray  # (d, size) 1 at the later states of the same row
 
     @classmethod
     def of(cls, layout: Layout) -> Self:
-        """Find the shares of a layout that has nothing but tables."""
+        """Stick breaking of a layout that has only tables."""
         last = np.zeros(layout.configurations, dtype=np.int64)
         np.maximum.at(last, layout.ij, layout.k)
         own = np.flatnonzero(layout.k < last[layout.ij])
@@ -55,25 +55,25 @@ class StickBreaking:
         return cls(own, (same_row & (layout.k > layout.k[own][:, None])).astype(np.float64))
 
     def betas(self, exponents: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Both exponents of every share where rows are Dirichlet, (..., size) → 2 × (..., d)."""
+        """Both Beta exponents of every share of Dirichlet rows, (..., size) → 2 × (..., d)."""
         return exponents[..., self.own], exponents @ self.later.T
 
     def broken(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Every share, and what it leaves: (..., size) → 2 × (..., d)."""
+        """Every share v, and 1 − v: (..., size) → 2 × (..., d)."""
         off, left = self.betas(theta)
         whole = off + left
         return off / whole, left / whole
 
     def log_theta(self, log_share: FloatArray, log_left: FloatArray) -> FloatArray:
-        """The same the other way, in logs: 2 × (..., d) → (..., size)."""
-        found = log_left @ self.later
-        found[..., self.own] += log_share
-        return np.asarray(found)
+        """The inverse, in logs: 2 × (..., d) → (..., size)."""
+        log_theta = log_left @ self.later
+        log_theta[..., self.own] += log_share
+        return np.asarray(log_theta)
 
 
 @dataclass(frozen=True, eq=False)
 class BetaCopula:
-    """A distribution of all shares."""
+    """A Gaussian copula of all shares, with Beta margins."""
 
     sticks: StickBreaking
     a: FloatArray  # (d,) exponents of the Betas
@@ -82,7 +82,7 @@ class BetaCopula:
 
     @classmethod
     def around(cls, sticks: StickBreaking, exponents: FloatArray) -> Self:
-        """Fit to Dirichlets given samples of the hidden values, (samples, size)."""
+        """Fit to exponents of Dirichlets given samples of the hidden values, (samples, size)."""
         a, b = sticks.betas(exponents)
         mean = a / (a + b)
         centre = mean.mean(axis=0)
@@ -97,18 +97,18 @@ class BetaCopula:
 
     @cached_property
     def _turned(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Exponents of the smaller side of each share, which is what floats resolve; its sign."""
+        """Exponents of the smaller of v and 1 − v, which floats resolve better, and its sign."""
         small, large = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
         return small, large, np.where(self.a <= self.b, 1.0, -1.0)
 
     def coordinates(self, share: FloatArray, left: FloatArray) -> FloatArray:
-        """Where shares are, (..., d); not finite beyond what floats resolve."""
+        """Gaussian coordinates of shares, (..., d); not finite where floats do not resolve them."""
         small, large, sign = self._turned
         smaller = np.where(sign > 0, share, left)
         return np.asarray(sign * ndtri(betainc(small, large, smaller)))
 
     def log_shares(self, u: FloatArray) -> LogShares:
-        """Logs of the shares at u, and of what they leave."""
+        """Logs of the shares v at u, and of 1 − v."""
         small, large, sign = self._turned
         smaller = betaincinv(small, large, ndtr(sign * u))
         with np.errstate(divide="ignore"):
@@ -125,7 +125,7 @@ class BetaCopula:
     def weighed(
         self, problem: Problem, u: FloatArray, at: LogShares
     ) -> tuple[FloatArray, FloatArray]:
-        """Log of prior times likelihood over the density of the copula, (draws,); log θ there."""
+        """Log of prior times likelihood over the density of the copula, (draws,), and log θ."""
         log_share, log_left = at
         log_theta = self.sticks.log_theta(log_share, log_left)
         cells = problem.components.cells.weights(log_theta)
@@ -144,17 +144,17 @@ class BetaCopula:
 
 
 class _Proposal:
-    """What is drawn, and weighed against the posterior; samples are weighed the other way."""
+    """A proposal with forward weights of its draws and reverse weights of posterior samples."""
 
     def __init__(self, problem: Problem, reference: Reference, seed: Sequence[int]) -> None:
-        """Count draws with all classes in use that have the labels of the reference."""
+        """Restrict draws to all classes in use, labelled as the reference."""
         self.problem, self.reference, self.seed = problem, reference, tuple(seed)
         self.allowed = all_used(problem)
         self.regions = Regions(symmetries_of(problem), [reference.exponents])
 
 
 class AnnealingProposal(_Proposal):
-    """Annealing, step by step."""
+    """Annealing from a reference."""
 
     def __init__(
         self, problem: Problem, reference: Reference, seed: Sequence[int], steps: int = STEPS
@@ -164,7 +164,7 @@ class AnnealingProposal(_Proposal):
         self.path = AnnealingPath(problem, reference, self.allowed)
 
     def wide(self, forward: FloatArray, _: FloatArray) -> bool:
-        """Whether chains that end at home are too far apart."""
+        """Whether log weights of chains that end in the region vary too much."""
         home = forward[forward > -np.inf]
         return len(home) < 2 or float(home.std(ddof=1)) > WIDE
 
@@ -175,9 +175,9 @@ class AnnealingProposal(_Proposal):
     def backwards(
         self, samples: Sequence[WalkSample], first: int, context: RunContext
     ) -> tuple[FloatArray, IntArray]:
-        """Run a chain from each sample, labelled by parameters that are drawn for it.
+        """Run a chain from each sample, relabelled by parameters drawn given its counts.
 
-        Gives log weights, and which sample each came from; there were `first` samples before.
+        Gives log weights and the sample of each; `first` samples came before.
         """
         seed = (*self.seed, first)
         N = np.stack([s.N for s in samples])
@@ -189,7 +189,7 @@ class AnnealingProposal(_Proposal):
 
 
 class CopulaProposal(_Proposal):
-    """Parameters drawn from a copula that is fitted to samples, in one step."""
+    """Importance sampling from a copula fitted to samples."""
 
     steps = 1
 
@@ -206,35 +206,35 @@ class CopulaProposal(_Proposal):
 
     @classmethod
     def suits(cls, problem: Problem, samples: int) -> bool:
-        """Whether a copula can be fitted to so many."""
+        """Whether a copula can be fitted to so many samples."""
         return problem.layout.untied and problem.network.dimension <= FULL * samples
 
     def wide(self, _: FloatArray, shared: FloatArray) -> bool:
-        """Whether copula and posterior have hardly any mass in common."""
+        """Whether copula and posterior hardly overlap."""
         return not float(shared.mean()) >= LEAST_SHARED
 
     def forwards(self, groups: range, context: RunContext) -> tuple[FloatArray, FloatArray]:
         """Draw parameters, and hidden values given them."""
-        found = context.map(partial(self._drawn, context.clock), groups)
-        log_weights, ends = zip(*found, strict=True)
+        drawn = context.map(partial(self._drawn, context.clock), groups)
+        log_weights, ends = zip(*drawn, strict=True)
         return np.concatenate(log_weights), np.concatenate(ends)
 
     def backwards(
         self, samples: Sequence[WalkSample], first: int, context: RunContext
     ) -> tuple[FloatArray, IntArray]:
-        """Draw parameters for the hidden values of samples."""
+        """Draw parameters given the hidden values of samples."""
         N = self._home(samples)
         pieces = range(-(-len(N) // TOGETHER))
-        found = context.map(partial(self._weighed, N, first, context.clock), pieces)
-        return np.concatenate(found), np.repeat(np.arange(len(N)), EACH)
+        weights = context.map(partial(self._weighed, N, first, context.clock), pieces)
+        return np.concatenate(weights), np.repeat(np.arange(len(N)), EACH)
 
     def _home(self, samples: Sequence[WalkSample]) -> FloatArray:
-        """Counts of samples, labelled as the reference is, (samples, size)."""
+        """Counts of samples, labelled as the reference, (samples, size)."""
         counts = (s.N for s in samples)
         return np.stack([self.regions.bring_home(self.problem.prior + N).apply(N) for N in counts])
 
     def _drawn(self, clock: Clock, group: int) -> tuple[FloatArray, FloatArray]:
-        """Log weights of one group of draws: −inf where a class is empty."""
+        """Log weights of one group of draws, −inf if a class is empty, and their counts."""
         clock.check()
         draws = Draws(self.problem, np.random.default_rng([*self.seed, UP, group]))
         u = self.copula.draw(TOGETHER, draws.rng)
@@ -245,7 +245,7 @@ class CopulaProposal(_Proposal):
         return np.where(counted, log_weights, -np.inf), self.problem.prior + N
 
     def _weighed(self, N: FloatArray, first: int, clock: Clock, piece: int) -> FloatArray:
-        """Log weights of one piece of samples; what floats do not resolve is far away: +inf."""
+        """Log weights of one piece of samples; +inf where floats do not resolve the shares."""
         clock.check()
         N = np.repeat(N[piece * TOGETHER : (piece + 1) * TOGETHER], EACH, axis=0)
         draws = Draws(self.problem, np.random.default_rng([*self.seed, DOWN, first, piece]))
@@ -263,7 +263,7 @@ BridgeProposal: TypeAlias = AnnealingProposal | CopulaProposal
 
 
 def _resolved(log_share: FloatArray, log_left: FloatArray) -> tuple[LogShares, BoolArray]:
-    """Tell where floats resolve all shares, (draws,); elsewhere some number stands for them."""
+    """Whether floats resolve all shares of a draw, (draws,); unresolved shares are set to ½."""
     finite = np.isfinite(log_share) & np.isfinite(log_left)
     half = math.log(0.5)
     at = np.where(finite, log_share, half), np.where(finite, log_left, half)

@@ -1,8 +1,8 @@
-"""The evidence of classes that covariates predict: approximated at the mode, and measured.
+"""The evidence of latent class regression: approximated at the mode, or sampled.
 
-CSL: Cheeseman–Stutz for items, Laplace for coefficients, and the curvature of both together.
-Measured: annealed importance sampling from the Gaussian at the mode, by Langevin steps. The K!
-orders of the classes are parts of the space of equal mass; draws in the order of the mode count.
+CSL combines Cheeseman–Stutz for items, Laplace for coefficients, and their joint curvature.
+Sampling is annealed importance sampling from the Gaussian at the mode, by Langevin steps. The K!
+orders of the classes have equal mass, so only draws in the order of the mode count.
 """
 
 import math
@@ -32,35 +32,35 @@ from lacunet.scores import Evidence
 from lacunet.scores.softmax import CholeskyFactor, factorise
 
 NAME = "csl"
-DRAWS = 400  # from the Gaussian: how much of it has the order of its mode
+DRAWS = 400  # from the Gaussian, for its share in the order of the mode
 CHAINS = 50  # in a round
-TEMPERATURES = 25  # of the first round; more where weights vary too much
+TEMPERATURES = 25  # of the first round; more if weights vary too much
 MOST = 3200
 STRIDE = 1.3  # length of a Langevin step in u, times d^(−1/6) (Roberts & Rosenthal 1998)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassMode:
-    """The mode of the density of (β, φ), and how sharp it is there."""
+    """The mode of the density of (β, φ), with its curvature."""
 
     fit: ClassFit  # with the softmax estimate
     free: IntArray  # positions of items that vary
     A: FloatArray  # (d, d) negative Hessian
-    complete: FloatArray  # (d, d) A′, as if classes had been seen
+    complete: FloatArray  # (d, d) A′ of complete data, with observed classes
 
     @cached_property
     def factor(self) -> CholeskyFactor | None:
-        """Cholesky's factor of A; None where it is not a maximum."""
+        """The Cholesky factor of A; None if the point is not a maximum."""
         return factorise(np.array(self.A, order="F"))
 
     @property
     def log_labellings(self) -> float:
-        """Log K!: orders of the classes, all of them alike."""
+        """Log K!, the number of orders of the classes."""
         return float(gammaln(self.fit.given.states + 1.0))
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the mode."""
+        """Warnings about the mode."""
         if self.factor is None:
             return (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"}),)
         outcome = self.fit.outcome
@@ -69,7 +69,7 @@ class ClassMode:
 
     @cached_property
     def profiles(self) -> FloatArray:
-        """(K, numbers) parameters of items by class, on a scale of roots."""
+        """(K, parameters) signed square roots of the item parameters of each class."""
         return self._profiles(self.fit.point.theta)
 
     def _profiles(self, theta: FloatArray) -> FloatArray:
@@ -79,24 +79,23 @@ class ClassMode:
         every = np.hstack(tables)
         return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
 
-    def has_own_order(self, theta: FloatArray) -> bool:
-        """Whether the order of the classes that fits the mode best is that of the mode.
+    def has_mode_order(self, theta: FloatArray) -> bool:
+        """Whether the order of the classes that is nearest to the mode is the identity.
 
-        Any measure of how unlike two classes are would do: parameters whose best order is σ are
-        those whose best order is the mode's own, relabelled.
+        Any distance of classes is valid: it partitions the space into K! relabelled copies.
         """
-        own = self._profiles(theta)
-        apart = ((own[:, None, :] - self.profiles[None, :, :]) ** 2).sum(axis=2)
+        profiles = self._profiles(theta)
+        apart = ((profiles[:, None, :] - self.profiles[None, :, :]) ** 2).sum(axis=2)
         _, order = linear_sum_assignment(apart)
         return bool((order == np.arange(len(order))).all())
 
 
 def mode_of(fit: ClassFit) -> ClassMode:
-    """Climb from a fit to the mode of (β, φ) that is uphill."""
-    found = climb_on(fit.given, fit.point, Estimate.SOFTMAX)
-    objective, point, free = found.objective, found.point, found.free
+    """Climb from a fit to the nearest mode of (β, φ)."""
+    mode = climb_on(fit.given, fit.point, Estimate.SOFTMAX)
+    objective, point, free = mode.objective, mode.point, mode.free
     complete = objective.complete(point, free)
-    return ClassMode(found, free, objective.negative_hessian(point, free), complete)
+    return ClassMode(mode, free, objective.negative_hessian(point, free), complete)
 
 
 def csl_of(mode: ClassMode) -> Evidence:
@@ -119,22 +118,22 @@ def csl_of(mode: ClassMode) -> Evidence:
         "½ log|A′ of items|": (of_all - of_beta) / 2,
         "−½ log|A|": -mode.factor.log_det / 2,
         "log K!": mode.log_labellings,
-        "log of the part with its own order": _log_own_order(mode, mode.factor),
+        "log of the part with its own order": _log_mode_order(mode, mode.factor),
     }
     return Evidence(NAME, terms, mode.flags)
 
 
-def _log_own_order(mode: ClassMode, factor: CholeskyFactor) -> float:
-    """Log of the part of the Gaussian in which classes have the order of the mode, by draws."""
+def _log_mode_order(mode: ClassMode, factor: CholeskyFactor) -> float:
+    """Log of the share of the Gaussian in which classes have the order of the mode, by draws."""
     given, theta, d = mode.fit.given, mode.fit.point.theta, len(mode.A)
     u = np.random.default_rng(d).standard_normal((DRAWS, d))
     moves: FloatArray = solve_triangular(np.tril(factor.L), u.T, trans="T", lower=True)
-    own = 0
+    in_order = 0
     for move in moves.T:
         along = np.zeros(given.layout.size)
         along[mode.free] = move[given.free :]
-        own += mode.has_own_order(conjugacy.moved(theta, along, given.layout))
-    return math.log(max(own, 1) / DRAWS)
+        in_order += mode.has_mode_order(conjugacy.moved(theta, along, given.layout))
+    return math.log(max(in_order, 1) / DRAWS)
 
 
 def _log_det(A: FloatArray) -> float:
@@ -143,11 +142,11 @@ def _log_det(A: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LangevinState:
-    """Where a chain is."""
+    """The state of a chain."""
 
     u: FloatArray  # (d,)
     log_f: float  # of the density of u
-    slope: FloatArray  # (d,) its gradient
+    slope: FloatArray  # (d,) gradient of log_f
     point: ClassPoint
 
     @property
@@ -159,25 +158,25 @@ class LangevinState:
 
 @dataclass(frozen=True, eq=False)
 class LangevinPath:
-    """From the Gaussian at a mode to the posterior."""
+    """The annealing path from the Gaussian at a mode to the posterior."""
 
     mode: ClassMode
-    L: FloatArray  # (d, d) Cholesky's factor of A: u = Lᵀ x
+    L: FloatArray  # (d, d) Cholesky factor of A: u = Lᵀ x
 
     def at(self, u: FloatArray) -> LangevinState:
-        """Look at a point."""
+        """The state at a point u."""
         objective, free = self.mode.fit.objective, self.mode.free
         x = solve_triangular(self.L, u, trans="T", lower=True)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             point = objective.moved(self.mode.fit.point, x, free)
             slope = objective.gradient(point, free)
         log_f = point.g - float(np.log(self.L.diagonal()).sum())
-        if not (np.isfinite(log_f) and np.isfinite(slope).all()):  # far out, where nothing is
+        if not (np.isfinite(log_f) and np.isfinite(slope).all()):  # overflow far from the mode
             return LangevinState(u, -np.inf, np.zeros_like(u), point)
         return LangevinState(u, log_f, solve_triangular(self.L, slope, lower=True), point)
 
     def chain(self, temperatures: int, seed: int, index: int) -> float:
-        """Give the log weight of one chain; −inf if it ended in another order of the classes."""
+        """The log weight of one chain; −inf if it ended in another order of the classes."""
         rng = np.random.default_rng([seed, temperatures, index])
         state = self.at(rng.standard_normal(len(self.L)))
         total = 0.0
@@ -185,30 +184,30 @@ class LangevinPath:
             total += (t - before) * (state.log_f - state.log_gauss)
             if t < 1.0:
                 state = self._step(state, t, rng)
-        return total if self.mode.has_own_order(state.point.theta) else -np.inf
+        return total if self.mode.has_mode_order(state.point.theta) else -np.inf
 
     def _step(self, state: LangevinState, t: float, rng: np.random.Generator) -> LangevinState:
-        """One Langevin step that leaves q^(1−t) f^t as it is."""
+        """One Metropolis-adjusted Langevin step that leaves q^(1−t) f^t invariant."""
         stride = STRIDE * max(1, len(state.u)) ** (-1 / 6)
 
         def drift(at: LangevinState) -> FloatArray:
             return np.asarray(at.u + stride**2 / 2.0 * (t * at.slope - (1.0 - t) * at.u))
 
         proposed = self.at(drift(state) + stride * rng.standard_normal(len(state.u)))
-        there = float(((proposed.u - drift(state)) ** 2).sum())
+        forward = float(((proposed.u - drift(state)) ** 2).sum())
         back = float(((state.u - drift(proposed)) ** 2).sum())
         gain = (
             t * (proposed.log_f - state.log_f)
             + (1.0 - t) * (proposed.log_gauss - state.log_gauss)
-            + (there - back) / (2.0 * stride**2)
+            + (forward - back) / (2.0 * stride**2)
         )
         return proposed if np.log(rng.random()) < gain else state
 
 
 def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIAL) -> Measurement:
-    """Measure log p(items | covariates) until the goal is reached, or the time is up.
+    """Estimate log p(items | covariates) until the goal is reached or the time is up.
 
-    Chains of one length are all that counts: where they vary too much, longer ones begin anew.
+    All chains have the same length. If their weights vary too much, longer chains replace them.
     """
     if mode.factor is None:
         raise OptionError(
@@ -222,22 +221,22 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
         chain = partial(path.chain, temperatures, seed)
         more = executor.map(chain, range(len(weights), len(weights) + CHAINS))
         weights, last = np.append(weights, more), time.perf_counter() - began
-        found = log_mean(weights)
-        executor.say("evidence", min(1.0, target / max(found.stderr, 1e-9)))
-        sure = found.verdict is Verdict.RELIABLE
-        if (found.stderr <= target and sure) or not clock.allows(last):
+        estimate = log_mean(weights)
+        executor.say("evidence", min(1.0, target / max(estimate.stderr, 1e-9)))
+        sure = estimate.verdict is Verdict.RELIABLE
+        if (estimate.stderr <= target and sure) or not clock.allows(last):
             break
-        wide = found.spread > RELIABLE_SPREAD or found.stderr > 4.0 * target
+        wide = estimate.spread > RELIABLE_SPREAD or estimate.stderr > 4.0 * target
         if wide and temperatures < MOST and clock.allows(2.0 * last):
             temperatures, weights = 2 * temperatures, np.empty(0)
     return Measurement(
-        found.value + mode.log_labellings,
-        found.value,
-        found.stderr if sure else None,
-        found.size,
-        found.verdict,
+        estimate.value + mode.log_labellings,
+        estimate.value,
+        estimate.stderr if sure else None,
+        estimate.size,
+        estimate.verdict,
         Method.AIS,
         clock.spent,
         {},
-        {"chains": found.chains, "temperatures": temperatures},
+        {"chains": estimate.chains, "temperatures": temperatures},
     )

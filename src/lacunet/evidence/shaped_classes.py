@@ -1,11 +1,10 @@
-"""Classes of numbers that may be skewed and have heavy tails, and their evidence.
+"""Latent classes of sinh-arcsinh distributed numbers, skewed and heavy-tailed, and their evidence.
 
 In class c a number is x = ξ_c + σ_c u, where sinh(δ asinh(u) − ε) is standard normal (Jones and
-Pewsey 2009): ε is its skewness, δ below 1 means heavy tails, and ε = 0, δ = 1 the normal
-distribution. A column has one shape (ε, δ) in all classes, so that K classes cost two parameters
-more for each column. Everything else is as in a latent class model with diagonal covariances; the
-parameters are integrated out by Laplace's method at the best mode that is found, and all K!
-labellings count.
+Pewsey 2009): ε is the skewness, δ < 1 gives heavy tails, and ε = 0, δ = 1 the normal distribution.
+A column has one shape (ε, δ) in all classes, so it costs two more parameters. Otherwise the model
+is a latent class model with diagonal covariances. Laplace's method at the best mode integrates the
+parameters out, and all K! labellings count.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 
 SKEWNESS = 0.7  # prior standard deviation of ε
 TAILS = 0.5  # the same of log δ: in the tails of t with 3 degrees of freedom it is −0.5, about
-STEEPEST = 30.0  # of δ asinh(u) − ε: beyond, its sinh squared is as good as infinite
-LARGEST = 400  # parameters whose curvature is worked out
+STEEPEST = 30.0  # bound of δ asinh(u) − ε, against overflow
+LARGEST = 400  # parameters of the largest Hessian
 FIRST_STEPS = 40  # from each start, before the best is followed to the end
 
 
 @dataclass(frozen=True, eq=False)
 class Shaped:
-    """K classes of numbers with free shapes, fitted."""
+    """A fit of K classes of numbers with free shapes."""
 
     classes: int
     log_evidence: float  # log p(D | K classes of such numbers)
@@ -47,9 +46,9 @@ class Shaped:
 def log_shape(
     x: FloatArray, z: FloatArray, shape: FloatArray
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-    """Log density of numbers (m, 1) in classes z = (ξ, log σ²), (2, K), and its gradients.
+    """Log density of numbers (m, 1) in classes z = (ξ, log σ²), (2, K), of shape (ε, log δ).
 
-    Of shape (ε, log δ). Gradients by ξ, log σ², ε and log δ are (m, K) each.
+    Gradients by ξ, log σ², ε and log δ are (m, K) each.
     """
     delta, size = math.exp(shape[1]), np.exp(0.5 * z[1])
     u = (x - z[0]) / size
@@ -65,26 +64,26 @@ def log_shape(
 
 @dataclass(frozen=True, eq=False)
 class ShapedProblem:
-    """A table, ready for any number of classes."""
+    """A table in the form that fits with any number of classes need."""
 
-    x: FloatArray  # (m, D) numbers as their family sees them, 0 where missing
+    x: FloatArray  # (m, D) numbers in the scale of their family, 0 where missing
     seen: BoolArray  # (m, D)
     of_numbers: tuple[FloatArray, ...]  # hyperparameters, (4,) each
     names: tuple[str, ...]  # of numbers
     links: tuple[ColumnLink, ...]  # of all other columns
-    of_others: tuple[FloatArray, ...]  # hyperparameters
-    X: FloatArray  # (m, width of these) their statistics
+    of_others: tuple[FloatArray, ...]  # hyperparameters of these
+    X: FloatArray  # (m, width of these) statistics of these
     counts: FloatArray
     log_base: float
-    weight: float  # exponent of the share of each class
+    weight: float  # Dirichlet exponent of the share of each class
 
     def size(self, K: int) -> int:
-        """How many parameters K classes have."""
+        """The number of parameters of K classes."""
         D = len(self.names)
         return K - 1 + K * (2 * D + sum(link.size for link in self.links)) + 2 * D
 
     def parts(self, p: FloatArray, K: int) -> tuple[FloatArray, list[FloatArray], FloatArray]:
-        """Shares (K − 1, 1), coordinates of numbers and then others (size, K), shapes (D, 2)."""
+        """Split p: shares (K − 1, 1), coordinates of numbers, then others (size, K), shapes (D, 2)."""
         sizes = [2] * len(self.names) + [link.size for link in self.links]
         ends = np.cumsum([K - 1, *(K * s for s in sizes)])
         shares, *rest = np.split(p, ends)
@@ -112,42 +111,43 @@ class ShapedProblem:
         log_p = logsumexp(joint, axis=1)
         R = np.exp(joint - log_p[:, None]) * self.counts[:, None]
         value = float(self.counts @ log_p) + self.log_base
-        own, of_shares = np.full(K, self.weight), R.sum(axis=0)
-        value += laplace.log_prior(of_classes, own, shares)
-        found = [of_classes.pull(shares, (of_shares + own)[:, None]).reshape(-1)]
+        exponents, of_shares = np.full(K, self.weight), R.sum(axis=0)
+        value += laplace.log_prior(of_classes, exponents, shares)
+        gradient = [of_classes.pull(shares, (of_shares + exponents)[:, None]).reshape(-1)]
         of_shapes = np.empty((D, 2))
         for j, (z, hyper) in enumerate(zip(numbers, self.of_numbers, strict=True)):
-            mine, (by_mean, by_size, by_skew, by_tail) = self.of_shown(R, j), slopes[j]
-            g = np.stack([(mine * by_mean).sum(axis=0), (mine * by_size).sum(axis=0)])
-            found.append((g + normal.pull(z, np.repeat(hyper[:, None], K, axis=1))).reshape(-1))
+            n, (by_mean, by_size, by_skew, by_tail) = self.where_seen(R, j), slopes[j]
+            g = np.stack([(n * by_mean).sum(axis=0), (n * by_size).sum(axis=0)])
+            of_prior = normal.pull(z, np.repeat(hyper[:, None], K, axis=1))
+            gradient.append((g + of_prior).reshape(-1))
             value += laplace.log_prior(normal, hyper, z)
-            of_shapes[j] = (mine * by_skew).sum(), (mine * by_tail).sum()
+            of_shapes[j] = (n * by_skew).sum(), (n * by_tail).sum()
         E, first = self.X.T @ R, 0
         for link, z, hyper in zip(self.links, others, self.of_others, strict=True):
             seen = E[first : first + len(hyper)] + hyper[:, None]
             first += len(hyper)
-            found.append(link.pull(z, seen).reshape(-1))
+            gradient.append(link.pull(z, seen).reshape(-1))
             value += laplace.log_prior(link, hyper, z)
         scale = np.array([SKEWNESS, TAILS])
         value -= float(0.5 * ((shapes / scale) ** 2).sum())
         value -= D * float(np.log(2.0 * math.pi * scale.prod()))
-        found.append((of_shapes - shapes / scale**2).reshape(-1))
-        return value, np.concatenate(found)
+        gradient.append((of_shapes - shapes / scale**2).reshape(-1))
+        return value, np.concatenate(gradient)
 
-    def of_shown(self, n: FloatArray, j: int) -> FloatArray:
-        """Shares of rows in classes, (m, K), of rows that show a number."""
+    def where_seen(self, n: FloatArray, j: int) -> FloatArray:
+        """Shares of rows in classes, (m, K); 0 where number j is missing."""
         return np.where(self.seen[:, j : j + 1], n, 0.0)
 
     def start(self, R: FloatArray) -> FloatArray:
-        """Begin from shares of rows in classes, (m, K): their moments, normal shapes."""
+        """Parameters from shares of rows in classes, (m, K): moments, and normal shapes."""
         n = R * self.counts[:, None]
         K = R.shape[1]
         p = [LevelsLink(K).at_mean((n.sum(axis=0) + self.weight)[:, None]).reshape(-1)]
         for j, hyper in enumerate(self.of_numbers):
             x = self.x[:, j : j + 1]
-            own = self.of_shown(n, j)
-            cases = own.sum(axis=0)
-            T = np.stack([(own * x).sum(axis=0), cases, (own * x * x).sum(axis=0), cases])
+            w = self.where_seen(n, j)
+            cases = w.sum(axis=0)
+            T = np.stack([(w * x).sum(axis=0), cases, (w * x * x).sum(axis=0), cases])
             p.append(NormalLink().at_mean(T + hyper[:, None]).reshape(-1))
         E, first = self.X.T @ n, 0
         for link, hyper in zip(self.links, self.of_others, strict=True):
@@ -156,7 +156,7 @@ class ShapedProblem:
         return np.concatenate([*p, np.zeros(2 * len(self.names))])
 
     def fitted(self, starts: Sequence[FloatArray]) -> Shaped | None:
-        """Fit K classes from shares of rows, (m, K) each; None where there are too many."""
+        """Fit K classes from shares of rows, (m, K) each; None if K has too many parameters."""
         K = starts[0].shape[1]
         if self.size(K) > LARGEST:
             return None
@@ -172,9 +172,9 @@ class ShapedProblem:
 
 
 def shaped_problem(problem: Problem) -> ShapedProblem | None:
-    """Let numbers of a latent class problem have any shape; None where there are none, or blocks.
+    """A latent class problem whose numbers have free shapes; None without numbers or with blocks.
 
-    Priors are taken from its first class.
+    Priors are those of its first class.
     """
     network, classes = problem.network, find_classes(problem.network)
     if classes is None:
@@ -183,24 +183,24 @@ def shaped_problem(problem: Problem) -> ShapedProblem | None:
     x, seen, of_numbers, names, links, of_others, X = [], [], [], [], [], [], []
     for column, i in enumerate(network.observed):
         v, codes = network.variables[i], problem.codes[:, column]
-        own, link = network.layout.table(hyper, i)[0], laplace.link_of(v)
+        of_column, link = network.layout.table(hyper, i)[0], laplace.link_of(v)
         if link is None:
             return None
         shown = codes >= 0
         if v.family == GAUSSIAN:
             x.append(np.where(shown, np.asarray(v.values)[codes], 0.0))
             seen.append(shown)
-            of_numbers.append(own)
+            of_numbers.append(of_column)
             names.append(v.name)
         elif link.size:
             X.append(np.where(shown[:, None], v.statistics[codes], 0.0))
             links.append(link)
-            of_others.append(own)
+            of_others.append(of_column)
     if not names:
         return None
     counts = np.asarray(problem.counts, dtype=np.float64)
     shared = float(network.layout.table(hyper, classes.root).mean())
-    # The normal density is worked out here whole; its base is among what no parameter moves.
+    # `log_shape` includes the base measure of the normal density, so it is removed from log_base.
     base = problem.log_base + 0.5 * math.log(2.0 * math.pi) * float(counts @ np.sum(seen, axis=0))
     return ShapedProblem(
         np.stack(x, axis=1),
@@ -217,24 +217,24 @@ def shaped_problem(problem: Problem) -> ShapedProblem | None:
 
 
 def merged(R: FloatArray, problem: ShapedProblem, to: int) -> list[FloatArray]:
-    """Merge classes, (m, K) shares of rows, by twos down to some: those that lie nearest.
+    """Merge the two nearest classes, (m, K) shares of rows, again and again down to `to` classes.
 
-    Distances of means count in the standard deviations of the wider class, so that a class of
-    outliers is merged with the one that it lies around.
+    Distances of means are in standard deviations of the wider class. So a class of outliers merges
+    with the class that it surrounds.
     """
-    found = [R]
+    partitions = [R]
     while R.shape[1] > to:
         n, K = R * problem.counts[:, None], R.shape[1]
         apart = np.zeros((K, K))
         for j in range(len(problem.names)):
-            own = problem.of_shown(n, j)
-            cases, x = own.sum(axis=0) + 1e-9, problem.x[:, j : j + 1]
-            mean = (own * x).sum(axis=0) / cases
-            size = np.maximum((own * (x - mean) ** 2).sum(axis=0) / cases, 1e-6)
+            w = problem.where_seen(n, j)
+            cases, x = w.sum(axis=0) + 1e-9, problem.x[:, j : j + 1]
+            mean = (w * x).sum(axis=0) / cases
+            size = np.maximum((w * (x - mean) ** 2).sum(axis=0) / cases, 1e-6)
             apart += (mean[:, None] - mean) ** 2 / np.maximum(size[:, None], size)
         apart[np.triu_indices(K)] = np.inf
         a, b = divmod(int(apart.argmin()), K)
         joined = R[:, a] + R[:, b]
         R = np.column_stack([np.delete(R, [a, b], axis=1), joined])
-        found.append(R)
-    return found
+        partitions.append(R)
+    return partitions

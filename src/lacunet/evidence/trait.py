@@ -1,18 +1,18 @@
-"""One continuous trait in place of classes, and its evidence on the same scale.
+"""A model of one continuous latent trait, and its evidence on the scale of latent class models.
 
-The trait t is standard normal, and columns are independent given it. Coordinates of a column
-(`ColumnLink`) are linear in it, z = a + b t:
+The trait t is standard normal, and columns are independent given t. The coordinates of a column
+(`ColumnLink`) are linear in t, z = a + b t:
 
     answers of r levels    contrasts of the log odds; of two levels the two-parameter logistic model
                            of item response theory, of more the nominal one (Bock 1972)
-    ordered scores         the log odds of each of their steps
+    ordered scores         the log odds of each step
     counts                 the log rate
     numbers                the mean: one linear factor
 
-At t = 0 a column has the prior that it has in a class; slopes b are normal around 0, and their
-standard deviation is one of three. So a trait without slopes is one class. Integrals over t are
-sums at equal distances, missing cells drop out, and parameters are integrated out by Laplace's
-method. Turning the trait round gives an equal mode: both count.
+At t = 0 a column has its prior in a class; slopes b are normal around 0, with one of three standard
+deviations. So a trait without slopes is one class. Integrals over t are sums over an equidistant
+grid, and Laplace's method integrates the parameters out. Changing the sign of the trait gives an
+equal mode: both count.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from lacunet.models.latent_class import find_classes
 from lacunet.runtime.arrays import FloatArray
 
 REACH = 4.2  # standard deviations of the trait on either side
-POINTS, FINE = 25, 49  # where it is looked at; numbers can tell it more exactly
-FAR = 40.0  # nats below what is asked for, from which other scales are not tried
+POINTS, FINE = 25, 49  # grid points; numbers need a finer grid
+FAR = 40.0  # nats below the wanted evidence at which other scales are not tried
 SCALES = {1.0: 0.5, 2.0: 0.25, 0.5: 0.25}  # factors of the next two, and their probabilities
 SLOPE = 1.0  # prior standard deviation of slopes of contrasts: 1.4 in log odds of two levels
-OF_NUMBERS = 0.7  # the same of numbers, in deviations of their column, and of logs of rates
-LARGEST = 400  # parameters whose curvature is worked out
-MOST_WORK = 4e9  # products of all steps, about: some seconds
+OF_NUMBERS = 0.7  # the same of numbers, in standard deviations of the column, and of log rates
+LARGEST = 400  # parameters of the largest Hessian
+MOST_WORK = 4e9  # multiplications in all steps, about: some seconds
 
 
 @dataclass(frozen=True, eq=False)
 class Trait:
-    """A model of one continuous trait, fitted."""
+    """A fit of one continuous trait."""
 
     log_lik: float  # log p(D | the most probable parameters)
     log_evidence: float  # log p(D | one trait)
     dimension: int
-    slopes: dict[str, FloatArray]  # by column; of r levels their logs', (r,), which sum to 0
+    slopes: dict[str, FloatArray]  # by column; of r levels those of log probabilities, (r,), sum 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,11 @@ class TraitItem:
     name: str
     link: ColumnLink
     hyper: FloatArray  # (width,) at t = 0
-    own: slice
+    place: slice
 
     @property
     def size(self) -> int:
-        """How many parameters it has."""
+        """The number of parameters."""
         return self.link.size + self.link.sloped
 
     def coordinates(self, p: FloatArray, t: FloatArray) -> FloatArray:
@@ -73,27 +73,27 @@ class TraitItem:
         return z
 
     def prior(self, p: FloatArray, scale: float) -> tuple[float, FloatArray]:
-        """Log prior density of its parameters, and the gradient; slopes are spread by a scale."""
+        """Log prior density of the parameters, and its gradient; `scale` multiplies the slope sd."""
         a, b = np.split(p, [self.link.size])
         spread = scale * (SLOPE if isinstance(self.link, LevelsLink) else OF_NUMBERS)
-        here = a[:, None]
+        at_zero = a[:, None]
         of_slopes = -0.5 * float(b @ b) / spread**2
         of_slopes -= len(b) * (0.5 * math.log(2.0 * math.pi) + math.log(spread))
-        first = self.link.pull(here, self.hyper[:, None])[:, 0]
-        value = laplace.log_prior(self.link, self.hyper, here) + of_slopes
+        first = self.link.pull(at_zero, self.hyper[:, None])[:, 0]
+        value = laplace.log_prior(self.link, self.hyper, at_zero) + of_slopes
         return value, np.concatenate([first, -b / spread**2])
 
     def pull(self, p: FloatArray, t: FloatArray, E: FloatArray) -> FloatArray:
-        """Gradient of E · natural, of statistics E (width, points)."""
+        """Gradient of E · natural(p) for statistics E (width, points)."""
         d = self.link.pull(self.coordinates(p, t), E)
         return np.concatenate([d.sum(axis=1), d[: self.link.sloped] @ t])
 
     def start(self, X: FloatArray, t: FloatArray, counts: FloatArray) -> FloatArray:
-        """Guess its parameters from a guess of the trait of each row, (m,)."""
-        x = X[:, self.own]
+        """Initial parameters from a guess of the trait of each row, (m,)."""
+        x = X[:, self.place]
         n, moved = counts @ x, (counts * t) @ x
         a = self.link.at_mean((n + self.hyper)[:, None])[:, 0]
-        # One step of Fisher scoring along the trait: the gradient over the information.
+        # One step of Fisher scoring for the slopes.
         pulled = self.link.pull(a[:, None], moved[:, None])[:, 0]
         cases = max(float(counts.sum()), 1.0)
         share = 1.0 if isinstance(self.link, NormalLink) else 2.0
@@ -103,21 +103,21 @@ class TraitItem:
 
 @dataclass(frozen=True, eq=False)
 class TraitProblem:
-    """Rows as statistics, and the columns that make their density."""
+    """Rows as statistics, and their columns."""
 
     items: tuple[TraitItem, ...]
-    X: FloatArray  # (m, width of all columns) T(x) of what rows show; 0 where they show nothing
+    X: FloatArray  # (m, width of all columns) T(x); 0 where missing
     counts: FloatArray  # (m,)
     log_base: float
     t: FloatArray  # (points,)
 
     @property
     def size(self) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
         return sum(item.size for item in self.items)
 
     def parts(self, x: FloatArray) -> list[FloatArray]:
-        """Give each column its parameters."""
+        """The parameters of each column."""
         return np.split(x, np.cumsum([item.size for item in self.items])[:-1])
 
     def log_lik(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -127,28 +127,28 @@ class TraitProblem:
         joint = self.X @ np.concatenate(natural) + (weight - logsumexp(weight))
         log_p = logsumexp(joint, axis=1)
         E = self.X.T @ (np.exp(joint - log_p[:, None]) * self.counts[:, None])
-        gradient = [item.pull(p, self.t, E[item.own]) for item, p in each]
+        gradient = [item.pull(p, self.t, E[item.place]) for item, p in each]
         return float(self.counts @ log_p) + self.log_base, np.concatenate(gradient)
 
     def log_density(self, x: FloatArray, scale: float = 1.0) -> tuple[float, FloatArray]:
-        """Log p(D, x), and its gradient; slopes are expected on a scale."""
+        """Log p(D, x), and its gradient; `scale` multiplies the prior sd of slopes."""
         with np.errstate(all="ignore"):
             value, gradient = self.log_lik(x)
             each = zip(self.items, self.parts(x), strict=True)
             priors = [item.prior(p, scale) for item, p in each]
-            value += sum(own for own, _ in priors)
+            value += sum(log_p for log_p, _ in priors)
             gradient = gradient + np.concatenate([g for _, g in priors])
         return laplace.if_finite(value, gradient)
 
     def start(self) -> FloatArray:
-        """Begin where the first principal component of the statistics is the trait."""
+        """Initial parameters, with the first principal component of the statistics as trait."""
         Z = np.zeros_like(self.X)
         for item in self.items:
-            x = self.X[:, item.own]
+            x = self.X[:, item.place]
             shown = np.asarray(x.any(axis=1))
             weight = self.counts * shown
             mean = weight @ x / max(float(weight.sum()), 1e-300)
-            Z[:, item.own] = np.where(shown[:, None], x - mean, 0.0)
+            Z[:, item.place] = np.where(shown[:, None], x - mean, 0.0)
         size = np.sqrt(self.counts @ Z**2)
         Z /= np.where(size > 1e-9, size, 1.0)
         _, vectors = np.linalg.eigh(Z.T @ (Z * self.counts[:, None]))
@@ -158,7 +158,7 @@ class TraitProblem:
 
 
 def trait_problem(problem: Problem) -> TraitProblem | None:
-    """Put a trait in the place of the classes of a problem; None where that is not offered."""
+    """The problem with a trait in place of its classes; None where that is not supported."""
     network = problem.network
     if find_classes(network) is None:
         return None
@@ -169,13 +169,14 @@ def trait_problem(problem: Problem) -> TraitProblem | None:
         link = laplace.link_of(v)
         if link is None:
             return None
-        if not link.size:  # one level, which says nothing
+        if not link.size:  # one level
             continue
         T = np.where(codes[:, None] >= 0, v.statistics[codes], 0.0)
-        own = network.layout.table(hyper, i).mean(axis=0)
-        items.append(TraitItem(v.name, link, own, slice(first, first + len(own))))
+        of_column = network.layout.table(hyper, i).mean(axis=0)
+        place = slice(first, first + len(of_column))
+        items.append(TraitItem(v.name, link, of_column, place))
         X.append(T)
-        first += len(own)
+        first = place.stop
     if len(items) < 2:
         return None
     fine = any(isinstance(item.link, NormalLink) for item in items)
@@ -185,9 +186,9 @@ def trait_problem(problem: Problem) -> TraitProblem | None:
 
 
 def trait_of(problem: Problem, wanted: float = -math.inf) -> Trait | None:
-    """Fit one trait to the table of a latent class problem; None where it is not offered.
+    """Fit one trait to the table of a latent class problem; None where it is not supported.
 
-    An evidence far below what is wanted is that of one scale of slopes alone.
+    An evidence far below `wanted` is computed with one scale of slopes only.
     """
     given = trait_problem(problem)
     if given is None or given.size > LARGEST:

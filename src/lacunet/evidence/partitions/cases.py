@@ -158,7 +158,7 @@ def _log_gamma_tables(
 
 
 def _highest(problem: Problem, leaf: int) -> FloatArray:
-    """Upper bounds of the statistics of a block, (places,): all cases, and the largest one twice."""
+    """Upper bounds of the statistics of a block, (places,): all cases, the largest one twice."""
     column = problem.codes[:, problem.network.observed.index(leaf)]
     shown = column >= 0
     T = np.abs(problem.network.variables[leaf].statistics_of(column[shown]))
@@ -214,7 +214,7 @@ class PartitionStatistics:
         self._places: dict[int, IntArray] = {}
 
     def of(self, row: IntArray, block: IntArray) -> FloatArray:
-        """Statistics, (size,), of cases given by row and block; blocks are numbered without gaps."""
+        """Statistics, (size,), of cases by row and block; blocks are numbered without gaps."""
         used, rows = int(block.max()) + 1, len(self.of_rows)
         if used not in self._places:  # (used, width) in the layout with so many classes
             layout = with_classes(self.problem, used).layout

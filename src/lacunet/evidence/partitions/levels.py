@@ -152,7 +152,7 @@ class WalkedPriors:
 
 
 class PriorWeights:
-    """The weights c_m,s of priors in the walk, and estimates of Z_m,s from notes taken with them."""
+    """The weights c_m,s of priors in the walk, and estimates of Z_m,s under these weights."""
 
     def __init__(self, levels: PriorMixture, one_block: FloatArray, base: int) -> None:
         """Start from log Z_1,s, the sums for one block, which have a closed form."""
@@ -170,7 +170,7 @@ class PriorWeights:
         return np.ascontiguousarray(np.concatenate([self.log_c[:1], self.log_c, self.log_c[-1:]]).T)
 
     def offsets(self, priors: FloatArray, sweeps: FloatArray) -> FloatArray:
-        """Log Z_m,s − log Z_m from visits to priors, (..., M, S), and sweeps, (..., M); NaN: none."""
+        """Log Z_m,s − log Z_m from visits to priors, (..., M, S), of sweeps, (..., M); NaN: none."""
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.maximum(np.log(priors / sweeps[..., None]), NEVER) - self.log_c
         shares[..., 0, :] = self.one_block - self.bottom

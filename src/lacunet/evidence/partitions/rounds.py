@@ -20,8 +20,8 @@ from lacunet.evidence.partitions.levels import (
     by_shares,
     extrapolated,
     guess_levels,
-    optimistic_ratios,
     log_ratios,
+    optimistic_ratios,
 )
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights
