@@ -83,7 +83,7 @@ class ShapedProblem:
         return K - 1 + K * (2 * D + sum(link.size for link in self.links)) + 2 * D
 
     def parts(self, p: FloatArray, K: int) -> tuple[FloatArray, list[FloatArray], FloatArray]:
-        """Split p: shares (K − 1, 1), coordinates of numbers, then others (size, K), shapes (D, 2)."""
+        """Split p: shares (K − 1, 1), coordinates (size, K), numbers first, and shapes (D, 2)."""
         sizes = [2] * len(self.names) + [link.size for link in self.links]
         ends = np.cumsum([K - 1, *(K * s for s in sizes)])
         shares, *rest = np.split(p, ends)

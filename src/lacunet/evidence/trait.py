@@ -73,7 +73,7 @@ class TraitItem:
         return z
 
     def prior(self, p: FloatArray, scale: float) -> tuple[float, FloatArray]:
-        """Log prior density of the parameters, and its gradient; `scale` multiplies the slope sd."""
+        """Log prior density of parameters, and its gradient; `scale` multiplies the slope sd."""
         a, b = np.split(p, [self.link.size])
         spread = scale * (SLOPE if isinstance(self.link, LevelsLink) else OF_NUMBERS)
         at_zero = a[:, None]

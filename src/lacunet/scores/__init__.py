@@ -1,4 +1,9 @@
-"""Approximations of the evidence. To add one: its function and `Score`, and its line in SCORES."""
+"""Approximations of the evidence at a fit.
+
+`score` defines `Score` and its input. `approximations` has the scores at one mode, `occupancy`
+those that sum over used states. `evaluation` evaluates scores of several models. To add a score,
+write its function and its `Score`, and list it in SCORES.
+"""
 
 from collections.abc import Sequence
 
@@ -23,8 +28,8 @@ SCORES: tuple[Score, ...] = (
     CSL_OCCUPIED,
     VB_OCCUPIED,
 )
-HEADLINE = CSL  # of the scores that are defined everywhere, the nearest to measured evidence
-# The answer goes by the first of these that all candidates have (docs: which score to trust).
+HEADLINE = CSL  # the score nearest to measured evidence, of those defined everywhere
+# Models are compared by the first of these that all candidates have (docs: which score to trust).
 RECOMMENDED = (CSL_OCCUPIED, HEADLINE, CS)
 GROUPS = {"usual": tuple(s for s in SCORES if s.usual), "all": SCORES}
 
@@ -55,7 +60,7 @@ __all__ = [
 
 
 def choose_scores(names: str | Sequence[str]) -> tuple[Score, ...]:
-    """Give the scores of a comma-separated list or a sequence of names, of scores or of groups.
+    """The scores for names of scores or groups, in a sequence or a comma-separated list.
 
     >>> [score.name for score in choose_scores("cs, bic")]
     ['cs', 'bic']
@@ -76,7 +81,7 @@ def choose_scores(names: str | Sequence[str]) -> tuple[Score, ...]:
 
 
 def applicable(scores: Sequence[Score], problem: Problem) -> list[Score]:
-    """Give the scores that are defined for a problem; refuse, if none is."""
+    """The scores that are defined for a problem; an error if there are none."""
     defined = [s for s in scores if s.applies(problem)]
     if not defined:
         raise not_defined(scores)
@@ -84,7 +89,7 @@ def applicable(scores: Sequence[Score], problem: Problem) -> list[Score]:
 
 
 def not_defined(scores: Sequence[Score]) -> OptionError:
-    """Say that none of some scores can be used, and why."""
+    """The error that none of some scores is defined, with reasons."""
     reasons = "; ".join(
         f"{s.name} is exact, so defined only where nothing is hidden"
         for s in scores

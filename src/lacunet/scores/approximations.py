@@ -1,7 +1,8 @@
-"""BD, MLED and Cheeseman–Stutz: the closed-form evidence of complete data, seen or expected.
+"""Scores at one mode.
 
-CSL: Cheeseman–Stutz, with the curvature of the data put in place of that of complete data.
-BIC (minus the minimum description length), Draper and ICL: log-likelihood less a penalty.
+BD, MLED and Cheeseman–Stutz: the closed-form evidence of complete data, observed or expected.
+CSL: Cheeseman–Stutz, with the curvature of the data in place of that of complete data.
+BIC (minus the minimum description length), Draper and ICL: penalised log-likelihoods.
 Laplace's approximation: the posterior as a Gaussian around its mode. CH96 eq. 8.
 Variational Bayes: the best bound with parameters and hidden values independent.
 """
@@ -23,21 +24,21 @@ from lacunet.scores.softmax import factorise
 
 
 def bd(at: ScoreInput) -> Evidence:
-    """Exact evidence where only barren variables are hidden; these integrate to one. CH96 eq. 5."""
+    """Exact evidence if only barren variables are hidden; these integrate to one. CH96 eq. 5."""
     problem = at.problem
     families = conjugacy.log_marginal(problem.seen, problem.alpha, problem.layout)
     names = [v.name for v in problem.network.variables]
     terms = {f"family {n}": float(x) for n, x in zip(names, families, strict=True)}
-    if problem.log_base:  # categories have none
+    if problem.log_base:  # 0 for categories
         terms["log h(D)"] = problem.log_base
     return Evidence("bd", terms)
 
 
 def mled(at: ScoreInput) -> Evidence:
-    """BD of the expected counts D′: a bound, not asymptotically right. CH96 eq. 12.
+    """BD of the expected counts D′: a bound, but asymptotically biased. CH96 eq. 12.
 
-    It is Cheeseman–Stutz less the entropy of what is hidden. Only categories have an entropy that
-    cannot be negative, so only theirs is left out: that of missing numbers stays.
+    It is Cheeseman–Stutz less the entropy of the hidden values. Only the entropy of categories is
+    left out, because that of missing numbers may be negative.
     """
     problem = at.problem
     families = conjugacy.log_marginal(at.complete_counts, problem.alpha, problem.layout)
@@ -48,10 +49,10 @@ def mled(at: ScoreInput) -> Evidence:
 
 
 def cheeseman_stutz(at: ScoreInput) -> Evidence:
-    """Give log p(D′|S) − log p(D′|θ) + log p(D|θ): a lower bound on log p(D|S) at every θ.
+    """Log p(D′|S) − log p(D′|θ) + log p(D|θ): a lower bound on log p(D|S) at every θ.
 
-    Where the effective dimension d is not the number of parameters d′, (d′ − d)/2 log N is added as
-    in CH96 eq. 13, and it is not a bound.
+    If the effective dimension d differs from the number of parameters d′, the score adds
+    (d′ − d)/2 log N as in CH96 eq. 13, and is not a bound.
     """
     problem = at.problem
     N = at.complete_counts
@@ -70,16 +71,15 @@ MLED = Score("mled", "MLED", "CH96 eq. 12", mled, lower=True)
 CS = Score("cs", "Cheeseman–Stutz", "CH96 eq. 13", cheeseman_stutz, column="CS", lower=True)
 
 
-FAR_BELOW = 0.5  # nats below a bound on the evidence, from which it is said
+FAR_BELOW = 0.5  # nats below a bound on the evidence that raise a flag
 
 
 def csl(at: ScoreInput) -> Evidence:
-    """Give CS + ½ log|A′| − ½ log|A| at the mode of φ that is uphill from θ. Error O(1/N).
+    """CS + ½ log|A′| − ½ log|A| at the mode of φ that is uphill from θ. Error O(1/N).
 
-    It is defined at that mode only, so it climbs there from whatever θ is given. D′ leaves barren
-    variables out, as A does: with them filled in, CS would lose what A′ does not give back. So it
-    is exact where nothing else is hidden. Where an exponent of the prior is below 1, it is held
-    against the variational bound, which the evidence cannot be below.
+    The score climbs from θ to that mode. D′ and A leave barren variables out, so the score is exact
+    if nothing else is hidden. If an exponent of the prior is below 1, a value below the variational
+    bound is flagged.
     """
     problem, mode = at.problem, at.softmax
     if mode.log_det is None:
@@ -92,20 +92,20 @@ def csl(at: ScoreInput) -> Evidence:
         "½ log|A′|": mode.log_det_complete / 2,
         "−½ log|A|": -mode.log_det / 2,
     }
-    found = Evidence("csl", terms, mode.flags)
+    score = Evidence("csl", terms, mode.flags)
     if conjugacy.has_mode(problem.alpha, problem.layout):
-        return found
-    # Such priors favour states without cases, and the mode with all in use may be a small part.
-    short = at.variational.bound - found.value
+        return score
+    # Such priors favour empty states, so a mode without empty states may have little mass.
+    short = at.variational.bound - score.value
     below = Flag(Kind.BELOW_BOUND, detail={"nats": short})
-    return replace(found, flags=(*found.flags, below)) if short > FAR_BELOW else found
+    return replace(score, flags=(*score.flags, below)) if short > FAR_BELOW else score
 
 
 CSL = Score("csl", "CSL", "CH97", csl)
 
 
 def bic(at: ScoreInput) -> Evidence:
-    """Give log p(D|θ) − d/2 log N. Error O(1). CH96 eq. 9."""
+    """Log p(D|θ) − d/2 log N. Error O(1). CH96 eq. 9."""
     return Evidence("bic", _terms(at))
 
 
@@ -116,7 +116,7 @@ def draper(at: ScoreInput) -> Evidence:
 
 
 def icl(at: ScoreInput) -> Evidence:
-    """BIC less the entropy of the hidden values: it asks for classes that are well apart."""
+    """BIC less the entropy of the hidden values: it favours well separated classes."""
     return Evidence("icl", {**_terms(at), "−H(hidden|D,θ)": -_entropy(at.at_estimate)})
 
 
@@ -130,7 +130,7 @@ def _entropy(at: ScoreInput) -> float:
             - of_numbers
             - conjugacy.log_density(at.expectation.N, at.theta, problem.layout)
         )
-    # Expected statistics fill in missing numbers as well: classes of rows that show anything.
+    # Expected statistics would also fill in missing numbers, so this sums over rows with values.
     shown = np.any(problem.codes >= 0, axis=1)
     posteriors, zero = problem.about_hidden(at.theta), np.zeros(len(problem.counts))
     each = sum((xlogy(p, p).sum(axis=1) for p in posteriors), zero)
@@ -147,13 +147,13 @@ DRAPER = Score("draper", "Draper", "CH96 eq. 10", draper)
 ICL = Score("icl", "ICL", "Biernacki et al. (2000)", icl, usual=False)
 
 
-NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no mode of the posterior
+NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, above which θ is not a mode of the posterior
 
 
 def laplace(at: ScoreInput) -> Evidence:
     """Integrate the quadratic around θ̃. Error O(1/N) at a mode in the interior.
 
-    The dimension is always the number of parameters, for that is the size of A.
+    The dimension is always the number of parameters, the size of A.
     """
     problem, theta, d = at.problem, at.theta, at.parameters
     if not conjugacy.has_mode(problem.alpha, problem.layout):
@@ -171,7 +171,7 @@ def laplace(at: ScoreInput) -> Evidence:
         flags.append(Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": float(steepest.max())}))
     wide = int(np.sum(math.sqrt(2 * math.pi) > factor.pivots))
     if wide:
-        # Each pivot is one factor √2π/L_ii of the integral, over a parameter that runs from 0 to 1.
+        # The integral is a product of √2π/L_ii over pivots; each parameter is between 0 and 1.
         flags.append(Flag(Kind.WIDE_GAUSSIAN, detail={"number": wide, "total": d}))
     terms = {
         "log p(D|θ)": at.log_lik,
@@ -186,7 +186,7 @@ LAPLACE = Score("laplace", "Laplace", "CH96 eq. 8", laplace)
 
 
 def variational_bayes(at: ScoreInput) -> Evidence:
-    """Raise the bound of the posterior of the hidden values at θ: CS ≤ VB ≤ log p(D|S)."""
+    """The variational bound raised from the posterior at θ: CS ≤ VB ≤ log p(D|S)."""
     start, end = at_theta(at.problem, at.theta), at.variational
     stopped = Flag(Kind.STILL_RISING, detail={"steps": MAX_STEPS})
     terms = {"bound at p(hidden|D,θ)": start.bound, "raised by": end.bound - start.bound}

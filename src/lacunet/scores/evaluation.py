@@ -1,8 +1,8 @@
-"""Scores of several models of the same data: whatever two of them need is made once.
+"""Scores of several models of the same data, with shared fits.
 
-Which fits the scores need is found out first, and each different one is a task. All are fitted, and
-learn from each other; then everything is taken there that some score needs. What rests on several
-fits is put together at the end.
+Scores list the fits that they need, and each distinct fit is a task. All models are fitted, and
+warm-started from their neighbours. Then scores are evaluated at the fits, and those that need
+several fits are combined.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,79 +17,79 @@ from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
 
-FITTED = 0.9  # of the likely time of a task; the rest is for the scores
+FITTED = 0.9  # share of fitting in the progress of a task; the rest is for the scores
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreRequest:
-    """A model, and the scores that it is to have."""
+    """A model with the scores to evaluate."""
 
     fitting: Fitting
-    scores: tuple[Score, ...]  # defined for it
-    title: str = ""  # as progress calls it
+    scores: tuple[Score, ...]  # defined for the model
+    title: str = ""  # in the progress display
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredFit:
-    """A fit, and its scores."""
+    """A fit with its scores."""
 
     fit: Fit
-    dimension: int  # d, as the scores used it
+    dimension: int  # d, as used by the scores
     evidence: Mapping[str, Evidence]  # by name of the score
 
 
 @dataclass(frozen=True, eq=False)
 class Unfitted:
-    """A model that could not be fitted, and why."""
+    """A model that could not be fitted, with the error."""
 
     title: str
     error: Exception
 
     @property
     def reason(self) -> str:
-        """The error in words."""
+        """The error as text."""
         return reason_of(self.error)
 
 
-Tasks = dict[Hashable, ScoreRequest]  # by what makes fits the same
+Tasks = dict[Hashable, ScoreRequest]  # by `Fitting.key`
 Results = Mapping[Hashable, ScoredFit | Unfitted]
 
 
 def score_fits(
     requests: Sequence[ScoreRequest], executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> list[ScoredFit | Unfitted]:
-    """Fit every model and take its scores; a model that cannot be fitted ends no other."""
+    """Fit every model and evaluate its scores; failures of single models are returned."""
     tasks: Tasks = {}
     for request in requests:
         _add(tasks, request)
     for request in requests:
         _add_other_fits(tasks, request)
     results = _do_all(tasks, executor, kept)
-    own = [results[request.fitting.key] for request in requests]
+    fits = [results[request.fitting.key] for request in requests]
     parts = [
-        (request, _parts(request, one.evidence, results))
-        for request, one in zip(requests, own, strict=True)
-        if isinstance(one, ScoredFit)
+        (request, _parts(request, fit.evidence, results))
+        for request, fit in zip(requests, fits, strict=True)
+        if isinstance(fit, ScoredFit)
     ]
     whole = iter(executor.map(_combined, parts))
     return [
-        replace(one, evidence=next(whole)) if isinstance(one, ScoredFit) else one for one in own
+        replace(fit, evidence=next(whole)) if isinstance(fit, ScoredFit) else fit for fit in fits
     ]
 
 
 def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
-    """Take scores at given parameters; only what they need besides is fitted."""
+    """Evaluate scores at given parameters; only other models that they need are fitted."""
     tasks: Tasks = {}
     fitting = Fitting(at.problem, at.options, at.effective_dimension is not None)
-    own = ScoreRequest(fitting, tuple(scores))
-    _add_other_fits(tasks, own)
-    elsewhere = _do_all(tasks, at.executor.silent(), FORGETFUL)
+    request = ScoreRequest(fitting, tuple(scores))
+    _add_other_fits(tasks, request)
+    others = _do_all(tasks, at.executor.silent(), FORGETFUL)
     here = {score.name: score.here(at) for score in scores}
-    return _combined((own, _parts(own, here, elsewhere)))
+    return _combined((request, _parts(request, here, others)))
 
 
 def _add(tasks: Tasks, request: ScoreRequest) -> None:
-    """Add a task, or the scores to the task of the same fit."""
+    """Add a task, or add the scores to the task of the same fit."""
     key = request.fitting.key
     known = tasks.setdefault(key, request)
     tasks[key] = replace(known, scores=tuple(dict.fromkeys((*known.scores, *request.scores))))
@@ -102,7 +102,7 @@ def _add_other_fits(tasks: Tasks, request: ScoreRequest) -> None:
 
 
 def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> Results:
-    # The largest first: what takes longest must not be what is left over at the end.
+    # The largest models start first, so that they do not run alone at the end.
     steps = (task.fitting.problem.components.nanoseconds for task in tasks.values())
     executor = executor.if_worth(max(steps, default=0.0))
     keys = sorted(tasks, key=lambda key: -tasks[key].fitting.dimension)
@@ -110,30 +110,30 @@ def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> Results:
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
     shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
     fits = kept.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
-    found: dict[Hashable, ScoredFit | Unfitted] = {
+    failed: dict[Hashable, ScoredFit | Unfitted] = {
         key: fit for key, fit in zip(keys, fits, strict=True) if isinstance(fit, Unfitted)
     }
     fitted = [n for n, fit in enumerate(fits) if isinstance(fit, Fit)]
-    own = [fit for fit in fits if isinstance(fit, Fit)]
-    own = _learn_from_each_other([todo[n] for n in fitted], own, executor, kept)
-    items = [(todo[n], fit) for n, fit in zip(fitted, own, strict=True)]
+    each = [fit for fit in fits if isinstance(fit, Fit)]
+    each = _warm_started([todo[n] for n in fitted], each, executor, kept)
+    items = [(todo[n], fit) for n, fit in zip(fitted, each, strict=True)]
     scored = kept.map(partial(_score, executor.silent()), items, executor, packing=SCORES)
     executor.say("", 1.0)
-    return found | dict(zip([keys[n] for n in fitted], scored, strict=True))
+    return failed | dict(zip([keys[n] for n in fitted], scored, strict=True))
 
 
-def _learn_from_each_other(
+def _warm_started(
     todo: Sequence[ScoreRequest], fits: list[Fit], executor: Executor, kept: Kept
 ) -> list[Fit]:
-    """Let the fits that were searched for in the same way learn from their neighbours."""
+    """Refit from neighbours, among fits with the same options."""
     alike: dict[Options, list[int]] = {}
     for place, task in enumerate(todo):
         alike.setdefault(task.fitting.options, []).append(place)
     for places in alike.values():
         try:
-            own = [fits[place] for place in places]
-            group = learn_from_neighbours(own, executor.silent(), kept)
-        except FAILURES:  # what neighbours gave could not be climbed from: each keeps its own
+            group = [fits[place] for place in places]
+            group = learn_from_neighbours(group, executor.silent(), kept)
+        except FAILURES:  # starts from neighbours failed: keep the fits
             continue
         for place, fit in zip(places, group, strict=True):
             fits[place] = fit
@@ -162,16 +162,16 @@ FITS: Packing[tuple[ScoreRequest, Executor], Fit | Unfitted] = Packing(_pack_fit
 
 
 def _score(executor: Executor, task: tuple[ScoreRequest, Fit]) -> ScoredFit | Unfitted:
-    """Take the scores, or their parts, at a fit."""
+    """Evaluate the scores, or their parts, at a fit."""
     request, fit = task
     try:
         at = request.fitting.input_at(fit, executor)
-        found = {score.name: score.here(at) for score in request.scores}
-        if not request.fitting.sizes:  # a candidate: the others have no posterior predictive
+        evidence = {score.name: score.here(at) for score in request.scores}
+        if not request.fitting.sizes:  # only candidates need a posterior predictive
             fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
     except FAILURES as error:
         return Unfitted(request.title, error)
-    return ScoredFit(fit, at.dimension, found)
+    return ScoredFit(fit, at.dimension, evidence)
 
 
 PackedScores = tuple[FloatArray | None, int, dict[str, Evidence]]
@@ -193,17 +193,17 @@ SCORES = Packing(_pack_scored, _unpack_scored)
 
 
 def _parts(
-    request: ScoreRequest, here: Mapping[str, Evidence], elsewhere: Results
+    request: ScoreRequest, here: Mapping[str, Evidence], others: Results
 ) -> dict[str, list[Evidence]]:
-    """Gather the parts of each score: elsewhere, and at last here."""
+    """The parts of each score at other fits, and, last, at the model's fit."""
 
-    def part(there: ScoredFit | Unfitted, score: Score) -> Evidence:
-        if isinstance(there, ScoredFit):
-            return there.evidence[score.name]
-        return Evidence(score.name, {}, (failure(there.error),))
+    def part(other: ScoredFit | Unfitted, score: Score) -> Evidence:
+        if isinstance(other, ScoredFit):
+            return other.evidence[score.name]
+        return Evidence(score.name, {}, (failure(other.error),))
 
     return {
-        s.name: [*(part(elsewhere[f.key], s) for f in s.fits(request.fitting)), here[s.name]]
+        s.name: [*(part(others[f.key], s) for f in s.fits(request.fitting)), here[s.name]]
         for s in request.scores
     }
 

@@ -1,15 +1,15 @@
-"""Scores in the occupancy identity: they see unused states of hidden variables, and all labellings.
+"""Scores in the occupancy identity: they account for unused hidden states and all labellings.
 
-Call a state of a hidden variable used if some case has it. Completions of the data in which m_h of
-the k_h states of each hidden variable h are used have the same probability for every k_h ≥ m_h, but
-for the family of h itself: parameters of children, given a state that is not used, integrate to 1.
+A state of a hidden variable is *used* if some case has it. Take completions of the data in which
+m_h of the k_h states of each hidden variable h are used. Their probability is the same for every
+k_h ≥ m_h, except for the family of h: parameters of children given an unused state integrate to 1.
 With a_j the exponent of each state of h, and N_j the cases, at configuration j of its parents,
 
     p(D|k) = Σ_m E_m Π_h C(k_h, m_h) Π_j ρ(k_h, m_h; a_j, N_j),
     ρ(k, m; a, N) = Γ(ka) Γ(ma + N) / (Γ(ka + N) Γ(ma)),
 
-where E_m is the part of p(D|m) in which all states are used. N_j is known if h has no parents, or
-if its parents are seen; else it is taken as expected. See docs/explanation/labels.md.
+where E_m is the part of p(D|m) in which all states are used. N_j is known if the parents of h are
+observed, or if it has none; otherwise it is an expectation. See docs/explanation/labels.md.
 """
 
 import itertools
@@ -43,19 +43,19 @@ from lacunet.runtime.rows import in_passing
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput, marked
 
 MOST_FITS = 32  # of models with fewer states, if all combinations are summed
-MOST_ALONE = 12  # if each variable is taken by itself
+MOST_ALONE = 12  # the same, if each variable is reduced separately
 
 UsedNumbers: TypeAlias = tuple[int, ...]  # of each variable that may have unused states
 ParentCases: TypeAlias = Mapping[int, FloatArray]  # by hidden variable, (parent configurations,)
-# Weights of hidden values that a score uses, by which states are unused or not, and corrections to
-# its value, of which negative ones count.
+# Weights of hidden values at the mode of a score, and corrections to its value, of which negative
+# ones apply.
 ModeWeights: TypeAlias = tuple[FloatArray, Mapping[str, float]]
 
 
 def log_ratio(k: float, m: float, a: FloatArray | float, cases: FloatArray | float) -> FloatArray:
     """Log ρ(k, m; a, N).
 
-    One case is in one of two states, or in the only one: ρ(2, 1) = 1/2.
+    One case has one of two states, or the only state: ρ(2, 1) = 1/2.
 
     >>> float(np.exp(log_ratio(2, 1, 1.0, 1.0))).__round__(9)
     0.5
@@ -64,7 +64,7 @@ def log_ratio(k: float, m: float, a: FloatArray | float, cases: FloatArray | flo
 
 
 def log_choices(k: int, m: int) -> float:
-    """Log of the number of ways to choose m of k states."""
+    """Log of the binomial coefficient C(k, m)."""
     return float(gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1))
 
 
@@ -83,7 +83,7 @@ def log_occupancy(classes: int, a: float, cases: float) -> FloatArray:
 def log_factors(problem: Problem) -> FloatArray:
     """The same for the classes, the prior and the cases of a latent class model, (k,).
 
-    A case that shows nothing says nothing of its class: such cases are not counted.
+    Cases without observed values are not counted.
     """
     parts = in_passing(problem.codes, problem.counts)
     shown = math.fsum(p.counts[(p.codes >= 0).any(axis=1)].sum() for p in parts)
@@ -94,40 +94,40 @@ def log_factors(problem: Problem) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class UsedStates:
-    """The numbers of used states that have a term in p(D|k)."""
+    """The combinations of numbers of used states in the sum for p(D|k)."""
 
     problem: Problem
 
     @cached_property
-    def own(self) -> dict[int, int]:
-        """The variables that may have unused states, and how many states they have."""
+    def cards(self) -> dict[int, int]:
+        """The numbers of states of the variables that may have unused states."""
         return states_told(self.problem)
 
     @cached_property
     def whole(self) -> UsedNumbers:
         """All states used."""
-        return self._sorted(tuple(self.own.values()))
+        return self._sorted(tuple(self.cards.values()))
 
     @cached_property
     def number(self) -> int:
-        """How many different combinations of used states there are."""
-        own = list(self.own.values())
-        return math.prod(math.comb(own[b[0]] + len(b) - 1, len(b)) for b in self._places)
+        """The number of different combinations of used states."""
+        k = list(self.cards.values())
+        return math.prod(math.comb(k[b[0]] + len(b) - 1, len(b)) for b in self._places)
 
     @cached_property
     def jointly(self) -> bool:
-        """Whether all combinations are summed; else each variable by itself, the others full."""
+        """Whether all combinations are summed; else variables are reduced one at a time."""
         return self.number - 1 <= MOST_FITS
 
     @cached_property
     def combinations(self) -> dict[UsedNumbers, int]:
-        """Numbers of used states, all of them last: each with how many exchanges make it."""
-        every = itertools.product(*(range(1, k + 1) for k in self.own.values()))
+        """Numbers of used states, with the number of permutations that give each; whole last."""
+        every = itertools.product(*(range(1, k + 1) for k in self.cards.values()))
         return dict(Counter(map(self._sorted, every)))
 
     @cached_property
     def fewer(self) -> list[UsedNumbers]:
-        """Those combinations that are looked at, without the whole."""
+        """The combinations in the sum, without the whole."""
         if self.jointly:
             return [sizes for sizes in self.combinations if sizes != self.whole]
         alone = [sizes for n in range(len(self.whole)) for sizes in self._alone(n)]
@@ -135,85 +135,86 @@ class UsedStates:
         return nearest[:MOST_ALONE]
 
     def _alone(self, n: int) -> list[UsedNumbers]:
-        """Fewer used states of one variable."""
+        """The combinations with fewer used states of variable n only."""
         full = self.whole
         return [self._sorted((*full[:n], m, *full[n + 1 :])) for m in range(1, full[n])]
 
     def exact(self, sizes: UsedNumbers) -> bool:
-        """Whether nothing is left to sum over with so many states."""
-        single = {h for h, m in zip(self.own, sizes, strict=True) if m == 1}
+        """Whether nothing hidden remains with so many states."""
+        single = {h for h, m in zip(self.cards, sizes, strict=True) if m == 1}
         return self.problem.components.members <= single
 
     def of_variables(self, sizes: UsedNumbers) -> tuple[tuple[int, int], ...]:
-        """The same numbers by variable."""
-        return tuple(zip(self.own, sizes, strict=True))
+        """Pairs of a variable and its number of states."""
+        return tuple(zip(self.cards, sizes, strict=True))
 
     def log_factor(self, sizes: UsedNumbers, cases: ParentCases) -> float:
-        """Log of Π C(k, m) Π ρ(k, m) of one combination; `cases` as counted with so many states."""
+        """Log of Π C(k, m) Π ρ(k, m) of one combination, given the cases counted with it."""
         total, prior = 0.0, prior_of_states(self.problem, dict(self.of_variables(sizes)))
-        for (h, k), m in zip(self.own.items(), sizes, strict=True):
+        for (h, k), m in zip(self.cards.items(), sizes, strict=True):
             a = prior[h][..., 0].reshape(-1)
             total += log_choices(k, m) + float(log_ratio(k, m, a, cases[h]).sum())
         return total
 
     def log_parts(self, values: Sequence[float], cases: Sequence[ParentCases]) -> FloatArray:
-        """Log terms of p(D|k) from log E_m of each of `fewer`, and of the whole at last."""
-        whole = {h: float(cases[-1][h].sum()) for h in self.own}
+        """Log terms of p(D|k) from log E_m of each of `fewer`, and, last, of the whole."""
+        whole = {h: float(cases[-1][h].sum()) for h in self.cards}
         parts = []
         for sizes, value, counted in zip([*self.fewer, self.whole], values, cases, strict=True):
-            # With one state, cases that say nothing of a variable are counted all the same.
-            own = {
+            # With one state, cases without information on a variable are counted too: rescale.
+            scaled = {
                 h: N * min(1.0, whole[h] / (N.sum() or 1.0))
                 for h, N in counted.items()
                 if h in whole
             }
-            parts.append(value + self.log_factor(sizes, own))
+            parts.append(value + self.log_factor(sizes, scaled))
         return np.array(parts)
 
     def log_sum(self, parts: FloatArray) -> float:
-        """Log p(D|k) from its terms, as `log_parts` gives them."""
+        """Log p(D|k) from its terms in the order of `log_parts`."""
         if self.jointly:
             weights = [self.combinations[sizes] for sizes in [*self.fewer, self.whole]]
             return float(np.logaddexp.reduce(parts + np.log(weights)))
         total = whole = float(parts[-1])
-        found = dict(zip(self.fewer, parts, strict=False))
+        by_sizes = dict(zip(self.fewer, parts, strict=False))
         for n in range(len(self.whole)):
-            terms = [found[sizes] for sizes in self._alone(n) if sizes in found]
+            terms = [by_sizes[sizes] for sizes in self._alone(n) if sizes in by_sizes]
             total += float(np.logaddexp.reduce([whole, *terms])) - whole
         return total
 
     @cached_property
     def _places(self) -> list[list[int]]:
-        """Where variables stand that can change places; those that cannot, by themselves."""
-        own = list(self.own)
+        """Indices of the variables of each exchangeable block; single variables otherwise."""
+        variables = list(self.cards)
         blocks = [block.variables for block in symmetries_of(self.problem).blocks]
-        places = [[own.index(h) for h in block] for block in blocks if set(block) <= set(own)]
-        alone = set(range(len(own))).difference(*places)
+        inside = [block for block in blocks if set(block) <= set(variables)]
+        places = [[variables.index(h) for h in block] for block in inside]
+        alone = set(range(len(variables))).difference(*places)
         return [*places, *([place] for place in alone)]
 
     def _sorted(self, sizes: UsedNumbers) -> UsedNumbers:
-        """Of variables that can change places, that with the most states first."""
-        found = list(sizes)
+        """Sort the numbers within each exchangeable block, largest first."""
+        ordered = list(sizes)
         for block in self._places:
             largest_first = sorted((sizes[place] for place in block), reverse=True)
             for place, m in zip(block, largest_first, strict=True):
-                found[place] = m
-        return tuple(found)
+                ordered[place] = m
+        return tuple(ordered)
 
 
 def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
-    """Log probability that no state is unused, with hidden values drawn row by row.
+    """Log probability that all states are used, if hidden values are drawn from their posterior.
 
-    Each has its posterior under the weights. States are taken as if independent: they are not
-    quite, but where the product is far from 1, one or two of them are nearly sure to be unused.
+    It is a product over states, as if they were independent. The approximation is good: where the
+    product is far from 1, one or two states are almost certainly unused.
     """
     total, cells = 0.0, problem.components.cells
     weights = cells.weights(log_weights)
     for h, k in states_told(problem).items():
         block, log_unused = cells.layout.block(h), np.zeros(k)
-        ask = partial(_log_unused, weights, block.start, cells.layout.k[block], k)
+        by_plan = partial(_log_unused, weights, block.start, cells.layout.k[block], k)
         for plan in problem.components.plans:
-            for part in plan.by_part(ask):
+            for part in plan.by_part(by_plan):
                 log_unused += part
         with np.errstate(divide="ignore"):
             total += float(np.sum(np.log(-np.expm1(log_unused))))
@@ -230,35 +231,35 @@ def _log_unused(
 
 
 def counted_cases(problem: Problem, N: FloatArray) -> ParentCases:
-    """Cases at each configuration of the parents of hidden variables, by counts N."""
+    """Cases at each configuration of the parents of hidden variables, from counts N."""
     tables = {h: problem.layout.table(N, h) for h in problem.network.hidden}
     return {h: table.reshape(-1, table.shape[-1]).sum(axis=1) for h, table in tables.items()}
 
 
 def flags_of(symmetries: Symmetries) -> tuple[Flag, ...]:
-    """Say so where there may be more labellings than are counted."""
+    """A flag if there may be more labellings than are counted."""
     return () if symmetries.whole else (Flag(Kind.MORE_LABELLINGS),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OccupiedScore(Score):
-    """A score at one mode, put into the identity: it sees one of the equal labellings of E_m."""
+    """The occupancy identity with E_m approximated by a score at one mode."""
 
     inner: Score
     mode: Callable[[ScoreInput], ModeWeights]
 
     def fits(self, own: Fitting) -> list[Fitting]:
-        """Fit fewer states as candidates are; where nothing is left to sum over, nothing."""
+        """Fits with fewer states, except those with a closed form."""
         used = UsedStates(own.problem)
         fewer = [sizes for sizes in used.fewer if not used.exact(sizes)]
         return [replace(own, sizes=used.of_variables(sizes)) for sizes in fewer]
 
     def part(self, at: ScoreInput) -> Evidence:
-        """Log E_m: the score, its labellings, and how far they are apart and in use.
+        """Log E_m: the score, the number of labellings, and corrections for double counting.
 
-        A fit with an unused state is one with fewer states, and would count twice. Where the score
-        has a posterior of the parameters, only the share that has the labels of its own mode
-        counts: modes that overlap would count the rest again and again.
+        A mode with an unused state also counts with fewer states, so the probability that all
+        states are used is a factor. If the score has a posterior of the parameters, only its share
+        with the labels of the mode counts, because overlapping modes would count the rest again.
         """
         problem = at.problem
         if problem.exact:
@@ -272,22 +273,22 @@ class OccupiedScore(Score):
             "log p(all states used)": log_all_used(problem, weights),
         }
         terms |= {name: x for name, x in corrections.items() if x < 0.0}
-        # A bound of all that the model says has fewer used states in it, which are added later.
+        # That bound is on p(D|k), which includes fewer used states; they are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
         counts = hidden_counts(problem, weights).N + problem.seen
         flags = (*flags, *flags_of(symmetries))
         return Evidence(self.name, terms, flags, cases=counted_cases(problem, counts))
 
     def _closed(self, problem: Problem) -> Evidence:
-        """The same where nothing is left to sum over: it needs no approximation."""
+        """The same if nothing is hidden: no approximation is needed."""
         terms, cases = {"log p(D|S)": problem.log_seen}, counted_cases(problem, problem.seen)
         return Evidence(self.name, terms, cases=cases)
 
     def _check(self, at: ScoreInput, evidence: Evidence) -> None:
-        """A part of a sum may be 0, and its log −inf."""
+        """Accept any value: a part of a sum may be 0, and its log −inf."""
 
     def combine(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
-        """Sum over the numbers of used states; where nothing is known here, nothing is."""
+        """Sum over the numbers of used states; undefined if the score of the model is."""
         own = parts[-1]
         if not own.terms:
             return own
@@ -302,7 +303,7 @@ class OccupiedScore(Score):
 
     def _sum(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
         used = UsedStates(problem)
-        if not used.own:  # no variable may have unused states
+        if not used.cards:  # no variable may have unused states
             own = parts[-1]
             return own if np.isfinite(own.value) else replace(own, terms={})
         sizes, fitted = [*used.fewer, used.whole], iter(parts)
@@ -316,10 +317,10 @@ class OccupiedScore(Score):
         if not used.jointly:
             flags = (*flags, Flag(Kind.ONE_VARIABLE_AT_A_TIME, detail={"number": used.number}))
         logs = used.log_parts([part.value for part in each], [part.cases for part in each])
-        if np.isnan(logs).any():  # what is not known may be nearly all of it
+        if np.isnan(logs).any():  # the unknown term may dominate
             return Evidence(self.name, {}, flags)
         whole = used.log_sum(logs)
-        if logs[-1] == -np.inf:  # some state is surely unused
+        if logs[-1] == -np.inf:  # some state is certainly unused
             return Evidence(self.name, {"fewer used states": whole}, flags)
         terms = {**each[-1].terms, "fewer used states": whole - float(logs[-1])}
         return Evidence(self.name, terms, flags)
@@ -328,7 +329,7 @@ class OccupiedScore(Score):
 def occupied(
     inner: Score, mode: Callable[[ScoreInput], ModeWeights], *, usual: bool = False
 ) -> OccupiedScore:
-    """Make a score that puts another one into the identity."""
+    """The occupancy score with another score inside."""
     return OccupiedScore(
         name=f"{inner.name}-occupied",
         title=f"{inner.title}, occupancy",
@@ -343,22 +344,22 @@ def occupied(
 
 
 def gaussian_mode(at: ScoreInput) -> ModeWeights:
-    """At the softmax mode; its Gaussian counts too wide a part, and other labels."""
+    """The softmax mode; corrections remove excess width and other labels from its Gaussian."""
     weights = conjugacy.natural(at.softmax.point.theta, at.problem.layout)
     held, own = at.softmax.log_held, at.softmax.log_own
     return weights, {"log p(held by the prior)": held, "log p(own labels)": own}
 
 
 def variational_mode(at: ScoreInput) -> ModeWeights:
-    """At the best independent posterior; its labellings are taken to be far apart."""
+    """The variational posterior, without corrections: its labellings are assumed well separated."""
     return at.variational.log_weights, {}
 
 
 def _gathered(sizes: Sequence[UsedNumbers], flags: Sequence[Sequence[Flag]]) -> tuple[Flag, ...]:
-    """Say each flag once, with the numbers of states that have it."""
+    """Each distinct flag once, with the numbers of states that have it."""
     alike: dict[str, tuple[Flag, list[int | str]]] = {}  # by text
-    for own, mine in zip(sizes, flags, strict=True):
-        number = own[0] if len(own) == 1 else "×".join(map(str, own))
-        for flag in mine:
+    for used, its_flags in zip(sizes, flags, strict=True):
+        number = used[0] if len(used) == 1 else "×".join(map(str, used))
+        for flag in its_flags:
             alike.setdefault(str(flag), (flag, []))[1].append(number)
     return tuple(replace(flag, fits=Sizes(tuple(m), "states")) for flag, m in alike.values())

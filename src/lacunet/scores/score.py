@@ -1,4 +1,4 @@
-"""What a score is, what it takes, what it returns, and the fits that it needs."""
+"""The class of scores, their input and result, and the fits that they need."""
 
 import math
 import time
@@ -33,33 +33,33 @@ class Evidence(Framed):
     flags: tuple[Flag, ...] = ()
     stderr: float | None = None  # where the value is an estimate
     seconds: float = field(default=0.0, compare=False)
-    # Of a part of a sum: cases of hidden variables, at each configuration of their parents.
+    # For parts of a sum: cases of hidden variables at each configuration of their parents.
     cases: Mapping[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def value(self) -> float:
-        """The sum of the terms; NaN where the score does not exist (a flag says why)."""
+        """The sum of the terms; NaN where the score does not exist (a flag has the reason)."""
         return math.fsum(self.terms.values()) if self.terms else math.nan
 
     def brief(self) -> str:
-        """Say the score and its value."""
+        """The score and its value."""
         return f"{self.name} {self.value:.4f}"
 
     def tidy(self) -> Columns:
-        """Give a row for each term."""
+        """A row for each term."""
         return transposed(("term", "value"), self.terms.items())
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreInput:
-    """Parameters, usually the mode of largest mass, at which the evidence is approximated."""
+    """The parameters, usually the mode of largest mass, at which scores are evaluated."""
 
     problem: Problem
     theta: FloatArray  # (size,)
-    effective_dimension: int | None = None  # rank of the Jacobian, if it is to count instead of d′
+    effective_dimension: int | None = None  # rank of the Jacobian, if scores use it instead of d′
     options: Options = field(default_factory=Options)  # of fits with fewer classes
     executor: Executor = SERIAL
-    # The estimate, where that is another maximum: information criteria are taken there.
+    # The estimate, if it is another maximum: information criteria are evaluated there.
     estimate: FloatArray | None = None  # (size,)
     taken: dict[str, Evidence] = field(default_factory=dict, init=False, repr=False)  # by score
 
@@ -85,7 +85,7 @@ class ScoreInput:
 
     @cached_property
     def complete_counts(self) -> FloatArray:
-        """E[N_ijk | D, θ] with everything filled in: the paper's imaginary data D′."""
+        """E[N_ijk | D, θ] with all variables filled in: the imaginary data D′ of CH96."""
         return classes.complete_counts(self.problem, self.theta)
 
     @property
@@ -105,31 +105,30 @@ class ScoreInput:
 
     @cached_property
     def softmax(self) -> SoftmaxMode:
-        """That mode, and the curvature there."""
+        """That mode, with its curvature."""
         return softmax_mode(self.problem, self.softmax_climb)
 
     @cached_property
     def variational(self) -> Variational:
-        """The best independent posterior that steps from that of the hidden values at θ reach."""
+        """The variational posterior raised from the posterior of the hidden values at θ."""
         return vary(at_theta(self.problem, self.theta))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """A model that is to be fitted."""
+    """A model to be fitted."""
 
     problem: Problem
     options: Options
-    rank: bool = False  # whether scores are to use the effective dimension
-    # Hidden variables that have other numbers of states than their own, each state with the prior
-    # that each has now.
+    rank: bool = False  # whether scores use the effective dimension
+    # Numbers of states of hidden variables that differ; each state keeps its prior.
     sizes: tuple[tuple[int, int], ...] = ()
 
     @property
     def key(self) -> Hashable:
-        """What makes two fits to the same data the same: of states that are alike, what each has.
+        """A key that is equal for equal fits to the same data; priors are compared state by state.
 
-        A prior that depends on the number of states (BDeu) thus shares nothing.
+        So nothing is shared under a prior that depends on the number of states (BDeu).
         """
         problem, how = self.problem, (self.options, self.rank)
         alike = [h for h in interchangeable(problem) if classes.resizable(problem.network, h)]
@@ -154,12 +153,12 @@ class Fitting:
         return classes.with_sizes(self.problem, dict(self.sizes))
 
     def fit(self, executor: Executor) -> Fit:
-        """Learn; of fits that are not shown, scores want the mode of largest mass alone."""
+        """Learn the model; fits with other `sizes` only need the mode of largest mass."""
         ranks = MASS if self.sizes else BOTH
         return learn(self.sized, self.options, executor=executor, ranks=ranks)
 
     def input_at(self, fit: Fit, executor: Executor) -> ScoreInput:
-        """Give what scores take."""
+        """The input of scores at a fit."""
         d = effective_dimension(fit.problem.network, self.options.seed) if self.rank else None
         estimate = fit.model.theta if fit.nats_above_mass else None
         theta = fit.for_scores.model.theta
@@ -172,16 +171,16 @@ class Score:
 
     name: str  # as on the command line
     title: str  # as in sentences
-    source: str  # where it is defined
+    source: str  # the reference
     evaluate: Callable[[ScoreInput], Evidence]  # at one fit
-    column: str = ""  # as the head of a column, where the title is too long for one
+    column: str = ""  # column header, if the title is too long
     only_exact: bool = False  # whether it is defined only where nothing is hidden
-    usual: bool = True  # whether it runs without being named: cheap, and worth a column
-    every_labelling: bool = False  # whether all equal labellings are in its value already
-    lower: bool = False  # whether log p(D|S) is never below it, at any θ
+    usual: bool = True  # whether it runs by default
+    every_labelling: bool = False  # whether its value includes all equal labellings
+    lower: bool = False  # whether it is a lower bound of log p(D|S) at every θ
 
     def __call__(self, at: ScoreInput) -> Evidence:
-        """Give its value; fits that it needs are made for it alone."""
+        """Evaluate the score, with fits made for it alone."""
         own = Fitting(at.problem, at.options, at.effective_dimension is not None)
         others = [f.input_at(f.fit(at.executor), at.executor) for f in self.fits(own)]
         return self.combine(at.problem, [self.here(x) for x in (*others, at)])
@@ -191,19 +190,19 @@ class Score:
         return problem.exact or not self.only_exact
 
     def fits(self, own: Fitting) -> list[Fitting]:  # noqa: ARG002
-        """The fits that it needs besides that of the model itself, which candidates can share."""
+        """The fits that the score needs besides that of the model; candidates can share them."""
         return []
 
     def part(self, at: ScoreInput) -> Evidence:
-        """What is taken at one fit."""
+        """Evaluate the score, or its part, at one fit."""
         return self.evaluate(at)
 
     def combine(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:  # noqa: ARG002
-        """Make its value from its parts at these fits; the last is that of the model itself."""
+        """Combine the parts at several fits; the last is that of the model itself."""
         return parts[-1]
 
     def here(self, at: ScoreInput) -> Evidence:
-        """Evaluate it, or its part, at one fit: once."""
+        """The same with checks, timing and failures as flags; results are cached."""
         if self.name not in at.taken:
             began = time.perf_counter()
             try:
@@ -218,7 +217,7 @@ class Score:
         return at.taken[self.name]
 
     def _check(self, at: ScoreInput, evidence: Evidence) -> None:
-        """Refuse a value that no log probability can have, or that is not finite."""
+        """Refuse a value that is impossible for a log probability, or not finite."""
         if not evidence.terms:
             return
         if self.lower and at.dimension == at.parameters:
@@ -228,7 +227,7 @@ class Score:
 
 
 def marked(problem: Problem, evidence: Evidence) -> Evidence:
-    """Flag a value that no evidence can have."""
+    """Flag a value above 0 where that is impossible."""
     if not classes.is_above_zero(problem, evidence.terms):
         return evidence
     return replace(evidence, flags=(*evidence.flags, Flag(Kind.ABOVE_ZERO)))

@@ -1,8 +1,8 @@
 """The mode of the posterior in the softmax basis φ = log θ, and the Gaussian around it.
 
-Where hidden states can hardly be told apart, the Gaussians around equal modes overlap, and adding
-all of them counts the same parameters again and again. So the share of a Gaussian that has the
-labels of its own mode is estimated by draws, judged by the expected cases around hidden variables.
+If hidden states are poorly separated, the Gaussians around equal modes overlap, and their sum
+counts parameters several times. So draws estimate the share of a Gaussian with the labels of its
+own mode. Expected cases around hidden variables determine the labels of a draw.
 """
 
 import math
@@ -29,10 +29,10 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.rows import in_passing
 
 DRAWS = 400
-FARTHEST = 300.0  # that a draw moves φ: e^300 times as much of one probability as of another
-ENOUGH = 20  # draws with their own labels, from which their share is known well enough
+FARTHEST = 300.0  # largest move of φ in a draw, against overflow
+ENOUGH = 20  # least draws with the mode's labels for a direct estimate of their share
 MOST_FOLLOWED = 40  # variables in one sum of products
-NEARLY_SINGULAR = 1e-8  # part of a parameter's curvature that is its own
+NEARLY_SINGULAR = 1e-8  # squared pivot over curvature, below which A is nearly singular
 WIDEST = 2.0  # variance in any direction, as a multiple of the prior's (docs: labels)
 
 
@@ -40,12 +40,12 @@ WIDEST = 2.0  # variance in any direction, as a multiple of the prior's (docs: l
 class CholeskyFactor:
     """The Cholesky factor of A, a negative Hessian."""
 
-    L: FloatArray  # (d, d) lower triangle; what is above it has no meaning
+    L: FloatArray  # (d, d) lower triangle; the upper triangle is undefined
     flags: tuple[Flag, ...]
 
     @property
     def pivots(self) -> FloatArray:
-        """Its diagonal, (d,)."""
+        """The diagonal of L, (d,)."""
         return self.L.diagonal()
 
     @property
@@ -55,10 +55,9 @@ class CholeskyFactor:
 
 
 def factorise(A: FloatArray) -> CholeskyFactor | None:
-    """Factor A, which is overwritten; None where it is not positive definite.
+    """Factor A in place, from its lower triangle; None if A is not positive definite.
 
-    Only its lower triangle is read. Two negative curvatures would hide from a determinant's sign,
-    not from Cholesky.
+    Unlike the sign of the determinant, Cholesky also detects two negative curvatures.
     """
     curvature = A.diagonal().copy()
     L, failed = dpotrf(A, lower=1, overwrite_a=1, clean=0)
@@ -71,23 +70,23 @@ def factorise(A: FloatArray) -> CholeskyFactor | None:
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxMode:
-    """Where an ascent in φ ended, with A, the negative Hessian in φ there."""
+    """The end point of an ascent in φ, with A, the negative Hessian in φ."""
 
     point: Point  # its g is log p(D|φ) + log p(φ)
-    log_det: float | None  # log |A|; None where A is not positive definite
-    log_det_complete: float  # log |A′|, as if the expected counts had been seen
-    log_held: float  # log of the share of the Gaussian's volume that the prior's width leaves
-    log_own: float  # log of the share of that which has the mode's own labels
+    log_det: float | None  # log |A|; None if A is not positive definite
+    log_det_complete: float  # log |A′| of complete data with the expected counts
+    log_held: float  # log of the share of the Gaussian's volume within the prior's width
+    log_own: float  # log of the share of that with the mode's own labels
     flags: tuple[Flag, ...]
 
 
 def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
-    """Take the curvature where an ascent in φ ended."""
+    """Compute the curvature at the end point of an ascent in φ."""
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
     place = _canonical_places(problem, point)
-    order = np.argsort(place[coordinates.free])  # the same however columns and states stand
+    order = np.argsort(place[coordinates.free])  # invariant to orders of columns and states
     A = A[np.ix_(order, order)]
     factor = factorise(np.array(A, order="F"))
     saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"})
@@ -108,9 +107,9 @@ def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
 def hold_widths(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
     """Bound the variance in every direction by `WIDEST` times the prior's, both given as curvature.
 
-    At a mode on a ridge between others, A may be so flat that its Gaussian is wider than the
-    prior's, and would count parameters that neither data nor prior make probable. Returns the log
-    of the share of the volume that is left, and the bounded curvature, (d, d).
+    At a mode on a ridge between others, the Gaussian may be wider than the prior, and would cover
+    improbable parameters. Returns the log of the remaining share of the volume, and the bounded
+    curvature, (d, d).
     """
     if not len(A):
         return 0.0, A
@@ -122,7 +121,7 @@ def hold_widths(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
         return 0.0, A
     try:
         L = cholesky(prior, lower=True)
-    except LinAlgError:  # the prior says next to nothing there
+    except LinAlgError:  # the prior is nearly flat in some direction
         return 0.0, A
     half = solve_triangular(L, A, lower=True)
     relative = solve_triangular(L, half.T, lower=True)
@@ -137,12 +136,11 @@ def hold_widths(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
 def _log_own_labels(
     problem: Problem, mode: Point, free: IntArray, L: FloatArray, place: IntArray
 ) -> float:
-    """Log of the share of N(mode, A⁻¹), in φ, that no relabelling of what is hidden fits better.
+    """Log of the share of N(mode, A⁻¹), in φ, that is nearest to the mode among all relabellings.
 
-    Estimated by a fixed set of draws: the same for the same model, in whatever order its columns,
-    states and classes stand. L is the Cholesky factor of A, with the free positions in canonical
-    order. Where hardly any draw has its own labels, the steps of a relabelling are taken as if
-    independent: each by itself can be counted.
+    A fixed set of draws, in canonical order, makes it invariant to the order of columns, states and
+    classes. L is the Cholesky factor of A, with the free positions in canonical order. If too few
+    draws have the mode's labels, the steps of a relabelling are treated as independent.
     """
     symmetries = symmetries_of(problem)
     if not symmetries.blocks:
@@ -151,23 +149,20 @@ def _log_own_labels(
     noise = np.exp(JITTER * rng.standard_normal(problem.layout.size))[place]
     moves = solve_triangular(L, rng.standard_normal((len(free), DRAWS)), lower=True, trans="T")
     phi = np.zeros((DRAWS, problem.layout.size))
-    # In directions that the data do not hold, φ may be anything: so far that others do not count.
+    # In directions that the data do not determine, draws of φ are clipped against overflow.
     phi[:, free] = np.clip(moves.T, -FARTHEST, FARTHEST)
     theta = np.stack([conjugacy.moved(mode.theta, x, problem.layout) for x in phi])
     samples = ExpectedCases(problem, mode.N)(theta)
     regions = Regions(symmetries, [mode.N + problem.alpha], noise)
-    own = regions.steps_at_home(samples)
-    together = int(own.all(axis=1).sum())
-    if together >= ENOUGH or own.shape[1] == 1:
+    at_home = regions.steps_at_home(samples)
+    together = int(at_home.all(axis=1).sum())
+    if together >= ENOUGH or at_home.shape[1] == 1:
         return math.log(max(together, 0.5) / DRAWS)
-    return float(np.sum(np.log(np.maximum(own.sum(axis=0), 0.5) / DRAWS)))
+    return float(np.sum(np.log(np.maximum(at_home.sum(axis=0), 0.5) / DRAWS)))
 
 
 def _canonical_places(problem: Problem, mode: Point) -> IntArray:
-    """Number all positions by the names of their variables, observed states by their labels.
-
-    Hidden states are numbered by their size.
-    """
+    """Canonical numbers of all positions: by variable name, label, and size of hidden states."""
     layout, variables = problem.layout, problem.network.variables
     names = [v.name for v in variables]
     ranks = []
@@ -179,7 +174,7 @@ def _canonical_places(problem: Problem, mode: Point) -> IntArray:
             labels = sorted(variable.labels)
             ranks.append(np.array([labels.index(label) for label in variable.labels]))
     positions = np.arange(layout.size)
-    found: list[IntArray] = []
+    ordered: list[IntArray] = []
     for i in sorted(range(len(names)), key=lambda i: names[i]):
         family = layout.families[i]
         table, axes = layout.table(positions, i), sorted(family[:-1], key=lambda v: names[v])
@@ -188,22 +183,22 @@ def _canonical_places(problem: Problem, mode: Point) -> IntArray:
             table = np.take(table, np.argsort(ranks[v]), axis=axis)
         if layout.kinds[i].tabular:
             table = np.take(table, np.argsort(ranks[i]), axis=-1)
-        found.append(table.reshape(-1))
-    return np.argsort(np.concatenate(found))
+        ordered.append(table.reshape(-1))
+    return np.argsort(np.concatenate(ordered))
 
 
 class ExpectedCases:
-    """Cases that parameters expect in the cells of hidden variables and their children.
+    """Expected cases in the cells of hidden variables and their children, given parameters.
 
-    Only hidden variables, and the parents that they have, are followed from parents to children;
-    everything else that was seen has the shares that it has in the data.
+    Hidden variables and their parents follow the model; other observed variables have their
+    empirical distribution.
     """
 
     def __init__(self, problem: Problem, N: FloatArray) -> None:
-        """Take the counts of a mode: they say how frequent configurations of seen parents are."""
+        """The counts N of a mode give the frequencies of configurations of observed parents."""
         self.problem, self.N, network = problem, N, problem.network
         roots = {p for h in network.hidden for p in network.parents[h]}.difference(network.hidden)
-        # Hidden variables with their parents, and seen parents with none, in order.
+        # Hidden variables with their parents, and observed parents as roots, in topological order.
         self.followed: dict[int, tuple[int, ...]] = {
             v: () if v in roots else network.parents[v]
             for v in network.order
@@ -211,11 +206,11 @@ class ExpectedCases:
         }
 
     def __call__(self, theta: FloatArray) -> FloatArray:
-        """Give the cases of every position, (draws, size), at parameters (draws, size).
+        """Cases of every position, (draws, size), at parameters (draws, size).
 
-        Where no family is around a hidden variable, the parameters themselves.
+        Families without hidden variables keep their parameters.
         """
-        layout, found = self.problem.layout, theta.copy()
+        layout, expected = self.problem.layout, theta.copy()
         each = conjugacy.expected_statistics(theta, np.ones(layout.size), layout)
         hidden = set(self.problem.network.hidden)
         for i, family in enumerate(layout.families):
@@ -223,8 +218,8 @@ class ExpectedCases:
                 continue
             at = self._positions(i)
             weights = self._parents(theta, i)[..., None]
-            found[:, at.reshape(-1)] = (each[:, at] * weights).reshape(len(theta), -1)
-        return found
+            expected[:, at.reshape(-1)] = (each[:, at] * weights).reshape(len(theta), -1)
+        return expected
 
     def _parents(self, theta: FloatArray, i: int) -> FloatArray:
         """Cases of each configuration of the parents of i, (draws, states of each parent)."""
@@ -240,7 +235,7 @@ class ExpectedCases:
 
     @cached_property
     def _shares(self) -> dict[int, FloatArray]:
-        """How frequent the states of seen parents of hidden variables are."""
+        """Frequencies of the states of observed parents of hidden variables."""
         problem, shares = self.problem, {}
         for column, v in enumerate(problem.network.observed):
             if v in self.followed:
@@ -253,7 +248,7 @@ class ExpectedCases:
     def _joint(self, theta: FloatArray, variables: Sequence[int]) -> FloatArray:
         """The joint distribution of some variables, (draws, states of each).
 
-        Of their ancestors, those too far away have any state as often.
+        Their most distant ancestors are uniform, beyond `MOST_FOLLOWED` variables.
         """
         if not variables:
             return np.ones((len(theta), 1))
@@ -269,12 +264,12 @@ class ExpectedCases:
                 continue
             family = self.problem.layout.families[v]
             away = tuple(n + 1 for n, u in enumerate(family) if u not in label)
-            own = theta[:, self._positions(v)].mean(axis=away)
-            factors += [own, [0, *(label[u] for u in family if u in label)]]
+            table = theta[:, self._positions(v)].mean(axis=away)
+            factors += [table, [0, *(label[u] for u in family if u in label)]]
         joint: FloatArray = np.einsum(*factors, [0, *(label[v] for v in variables)], optimize=True)
         return joint
 
     def _positions(self, i: int) -> IntArray:
-        """Where the numbers of a family stand: parents in their order, then the child."""
+        """Positions of the parameters of a family: axes for parents in order, then the child."""
         layout = self.problem.layout
         return layout.table(np.arange(layout.size), i)

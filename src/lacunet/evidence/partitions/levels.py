@@ -170,7 +170,7 @@ class PriorWeights:
         return np.ascontiguousarray(np.concatenate([self.log_c[:1], self.log_c, self.log_c[-1:]]).T)
 
     def offsets(self, priors: FloatArray, sweeps: FloatArray) -> FloatArray:
-        """Log Z_m,s − log Z_m from visits to priors, (..., M, S), of sweeps, (..., M); NaN: none."""
+        """Log Z_m,s − log Z_m from visits to priors, (..., M, S), in sweeps, (..., M), or NaN."""
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.maximum(np.log(priors / sweeps[..., None]), NEVER) - self.log_c
         shares[..., 0, :] = self.one_block - self.bottom
