@@ -1,19 +1,19 @@
-"""Multinomial logit: the coefficients that are best for expected numbers of each class."""
+"""Multinomial logit: maximum likelihood or MAP coefficients given expected counts of classes."""
 
 import numpy as np
 from scipy.special import log_softmax
 
 from lacunet.runtime.arrays import FloatArray
 
-TOLERANCE = 1e-9  # on a Newton step's promise, in nats
-STEPS = 100  # at most; Newton's method doubles digits, but to infinity it goes by even steps
-FARTHEST = 10.0  # log odds that one step may move any row by
+TOLERANCE = 1e-9  # on the predicted gain of a Newton step, in nats
+STEPS = 100  # at most; divergence to infinity takes steps of constant size
+FARTHEST = 10.0  # largest change of the log odds of any row in one step
 HALVINGS = 30
-RIDGE = 1e-12  # of the largest curvature: keeps a step finite where nothing else does
+RIDGE = 1e-12  # of the largest curvature: keeps steps finite if the curvature is singular
 
 
 def logit_gradient(design: FloatArray, N: FloatArray, p: FloatArray) -> FloatArray:
-    """Slope of Σ N log p by free coefficients, (free,): class by class without the first.
+    """Gradient of Σ N log p by free coefficients, (free,): class by class without the first.
 
     N and p are (patterns, K): cases, and the probability of each class.
     """
@@ -37,12 +37,12 @@ def logit_information(design: FloatArray, cases: FloatArray, p: FloatArray) -> F
 
 
 def whole(free: FloatArray, columns: int) -> FloatArray:
-    """(K, p) coefficients, those of the first class 0."""
+    """(K, p) coefficients with zeros for the first class."""
     return np.vstack([np.zeros((1, columns)), free.reshape(-1, columns)])
 
 
-def _no_farther(A: FloatArray, slope: FloatArray, design: FloatArray) -> FloatArray:
-    """Newton's step, shortened along directions that hardly anything holds, and only there."""
+def _shortened(A: FloatArray, slope: FloatArray, design: FloatArray) -> FloatArray:
+    """Newton's step, shortened only along nearly flat directions."""
     values, vectors = np.linalg.eigh(A)
     along = vectors.T @ slope / values
     moves = np.einsum("xp,cpv->xcv", design, vectors.reshape(-1, design.shape[1], len(A)))
@@ -71,17 +71,17 @@ def maximize_logit(
         A = logit_information(design, cases, p) + precision
         A[np.diag_indices_from(A)] += RIDGE * max(float(A.diagonal().max()), 1e-300)
         step = np.linalg.solve(A, slope)
-        promise = float(step @ slope)
+        gain = float(step @ slope)
         if np.abs(design @ step.reshape(-1, columns).T).max() > FARTHEST:
-            step = _no_farther(A, slope, design)
-        if not promise > TOLERANCE:
+            step = _shortened(A, slope, design)
+        if not gain > TOLERANCE:
             break
         for halving in range(HALVINGS):
             moved = beta + 0.5**halving * step
-            then, its = value(moved)
+            then, p_moved = value(moved)
             if then >= now:
                 break
         else:
             break
-        beta, now, p = moved, then, its
+        beta, now, p = moved, then, p_moved
     return beta

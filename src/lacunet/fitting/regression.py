@@ -1,7 +1,8 @@
-"""Latent class regression: coefficients and items fitted together.
+"""Latent class regression: joint fits of coefficients and items.
 
-What is climbed is the likelihood with covariates, times the density of coefficients and items:
-EM with Newton's method inside while it is fast, then Newton's method with the exact curvature.
+The objective is the likelihood with covariates, times the prior density of coefficients and items.
+EM, with Newton's method in the M step, runs while it is fast; then Newton's method with the exact
+Hessian.
 """
 
 import time
@@ -35,36 +36,36 @@ NEWTON_AT_MOST = 100
 ESCAPES = 5
 NEGATIVE = -1e-6  # curvature, relative to the largest, below which a point is a saddle
 ROUNDING = 1e-13  # relative noise of a log-likelihood
-LAPS = 3  # of a race between random starts: 1, 2 and 4 iterations, the better half goes on
+LAPS = 3  # of successive halving of random starts, with 1, 2 and 4 iterations
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPoint:
-    """Coefficients and items, and what one pass over the data says of them."""
+    """Coefficients and items, with the results of an E step."""
 
     beta: FloatArray  # (free,) coefficients of standardised columns: see `ClassProblem.free`
-    theta: FloatArray  # (size,) with the class sizes that they give
+    theta: FloatArray  # (size,) items, with the class sizes given by β
     N: FloatArray  # (size,) expected counts
     log_lik: float  # log p(items | covariates, β, θ)
-    g: float  # what is climbed
+    g: float  # the objective
 
 
 @dataclass(frozen=True, eq=False)
 class ClassObjective:
-    """The function of (β, θ of items) to climb, with its M step, gradient and curvature.
+    """The objective as a function of (β, θ of items), with its M step, gradient and Hessian.
 
-    Coordinates are β, then φ of the items (`models.conjugacy`): steps never leave the range.
+    Coordinates are β, then φ of the items (`models.conjugacy`), both unconstrained.
     """
 
     given: ClassProblem
     estimate: Estimate
-    pseudo: FloatArray  # (size,) what the M step adds to statistics of items; 0 elsewhere
+    pseudo: FloatArray  # (size,) pseudo-counts of items in the M step; 0 elsewhere
     constant: float  # of the log prior of items and coefficients
     precision: FloatArray  # (free, free) of the Gaussian prior; zeros for the ML
 
     @classmethod
     def build(cls, given: ClassProblem, estimate: Estimate) -> "ClassObjective":
-        """Take the prior of items that a search without covariates has, and that of β."""
+        """The objective with the prior of items as without covariates, and the prior of β."""
         plain, free = Objective.build(given.plain, estimate), given.free
         estimate, alpha, layout = plain.estimate, given.problem.alpha, given.layout
         if estimate is Estimate.ML:
@@ -79,17 +80,17 @@ class ClassObjective:
         return cls(given, estimate, pseudo, plain.constant - of_sizes + of_beta, given.precision)
 
     def at(self, beta: FloatArray, items: FloatArray) -> ClassPoint:
-        """Run the E step, for items as they stand in any θ."""
+        """Run the E step at β and the items of any θ."""
         given, design = self.given, self.given.design.matrix
         theta = given.with_coefficients(items, whole(beta, design.shape[1]))
-        found = expect(given.problem, theta)
-        # The problem has all patterns as likely as each other, which says nothing.
-        log_lik = found.log_lik + given.problem.cases * float(np.log(len(design)))
+        expected = expect(given.problem, theta)
+        # The problem has uniform probabilities of covariate patterns: remove them.
+        log_lik = expected.log_lik + given.problem.cases * float(np.log(len(design)))
         g = log_lik + self.constant - float(beta @ self.precision @ beta) / 2.0
-        return ClassPoint(beta, theta, found.N, log_lik, g + dot(self.pseudo, found.natural))
+        return ClassPoint(beta, theta, expected.N, log_lik, g + dot(self.pseudo, expected.natural))
 
     def em_step(self, point: ClassPoint) -> ClassPoint:
-        """One iteration of EM: items in closed form, coefficients by Newton's method inside."""
+        """One iteration of EM: items in closed form, coefficients by Newton's method."""
         given = self.given
         theta = conjugacy.maximize(point.N, self.pseudo, point.theta, given.layout)
         N = given.class_table(point.N)
@@ -97,12 +98,12 @@ class ClassObjective:
         return self.at(beta, np.where(given.of_items, theta, point.theta))
 
     def free(self, theta: FloatArray) -> IntArray:
-        """(d of items,) positions of items that vary, at θ."""
+        """(d of items,) positions of the free item parameters, at θ."""
         free = free_coordinates(self.given.layout, theta).free
         return np.asarray(free[self.given.of_items[free]])
 
     def gradient(self, point: ClassPoint, free: IntArray) -> FloatArray:
-        """Slope by (β, φ of items at `free`), in cases."""
+        """Gradient by (β, φ of items at `free`), in cases."""
         given = self.given
         p, N = given.class_table(point.theta), given.class_table(point.N)
         of_beta = logit_gradient(given.design.matrix, N, p) - self.precision @ point.beta
@@ -110,12 +111,12 @@ class ClassObjective:
         return np.concatenate([of_beta, of_items[free]])
 
     def steepest(self, point: ClassPoint) -> float:
-        """Largest component of the gradient by any coordinate, whichever makes up for others."""
+        """Largest component of the gradient over all coordinates, also dependent ones."""
         every = np.flatnonzero(self.given.of_items)
         return float(np.abs(self.gradient(point, every)).max(initial=0.0))
 
     def moved(self, point: ClassPoint, move: FloatArray, free: IntArray) -> ClassPoint:
-        """Go a step in (β, φ of items at `free`)."""
+        """The point after a step in (β, φ of items at `free`)."""
         coefficients = len(point.beta)
         along = np.zeros(self.given.layout.size)
         along[free] = move[coefficients:]
@@ -123,11 +124,11 @@ class ClassObjective:
         return self.at(point.beta + move[:coefficients], theta)
 
     def negative_hessian(self, point: ClassPoint, free: IntArray) -> FloatArray:
-        """A by (β, φ of items at `free`), (d, d): that of complete data less what is missing."""
+        """A by (β, φ of items at `free`), (d, d): complete less missing information."""
         return self.complete(point, free) - self._missing(point, free)
 
     def complete(self, point: ClassPoint, free: IntArray) -> FloatArray:
-        """A′, (d, d): what A would be if the classes had been seen in their expected numbers."""
+        """A′, (d, d): the information of complete data with expected counts of the classes."""
         given, n = self.given, len(point.beta)
         A, p = np.zeros((n + len(free),) * 2), given.class_table(point.theta)
         of_beta = logit_information(given.design.matrix, given.cases, p)
@@ -138,10 +139,7 @@ class ClassObjective:
         return A
 
     def _missing(self, point: ClassPoint, free: IntArray) -> FloatArray:
-        """Information that hidden classes take away, (d, d). Louis (1982).
-
-        It is the covariance of the complete-data score: a tangent for each coordinate.
-        """
+        """Missing information, (d, d): the covariance of the complete-data score. Louis (1982)."""
         given, layout, theta = self.given, self.given.layout, point.theta
         design, tangent = given.design.matrix, Tangent(given.problem, theta)
         columns = []
@@ -154,7 +152,7 @@ class ClassObjective:
         return (missing + missing.T) / 2.0
 
     def _log_slopes(self, point: ClassPoint, free: IntArray) -> Iterator[FloatArray]:
-        """How log probabilities change with each coordinate, (size,)."""
+        """Derivatives of log probabilities by each coordinate, (size,)."""
         given, layout = self.given, self.given.layout
         p = given.class_table(point.theta)
         for c in range(1, given.states):
@@ -175,7 +173,7 @@ class ClassObjective:
 
 @dataclass(frozen=True, eq=False)
 class ClassFit:
-    """Coefficients and items, the function that they are held to, and how they were found."""
+    """Coefficients and items, with their objective and the outcome of the search."""
 
     objective: ClassObjective
     point: ClassPoint
@@ -183,36 +181,36 @@ class ClassFit:
     steps: int = 0  # of Newton's method, in the start that won
     finalists: int = 1  # starts that were run to the end
     reached: int = 1  # how many of them reached the best maximum
-    doubt: float = 0.0  # nats that it is above the next
+    doubt: float = 0.0  # nats between the best and the next maximum
     seconds: float = 0.0
 
     @property
     def given(self) -> ClassProblem:
-        """What they are parameters of."""
+        """The problem."""
         return self.objective.given
 
     @property
     def free(self) -> IntArray:
-        """Positions of items that vary."""
+        """Positions of the free item parameters."""
         return self.objective.free(self.point.theta)
 
     @property
     def dimension(self) -> int:
-        """Free parameters."""
+        """Number of free parameters."""
         return self.given.free + len(self.free)
 
     @cached_property
     def gradient(self) -> float:
-        """Largest component at the end, in cases."""
+        """Largest component of the gradient at the end, in cases."""
         return self.objective.steepest(self.point)
 
     def held_to(self, estimate: Estimate) -> "ClassFit":
-        """Hold the same parameters to another estimate."""
+        """The same parameters under the objective of another estimate."""
         objective = ClassObjective.build(self.given, estimate)
         return ClassFit(objective, objective.at(self.point.beta, self.point.theta))
 
     def renumbered(self, order: Sequence[int]) -> "ClassFit":
-        """Give the new class k what the old class order[k] had."""
+        """The fit with classes permuted: new class k is old class order[k]."""
         given, point = self.given, self.point
         relabelled = Relabelling(given.layout, orders={given.root: order})
         if list(order) == sorted(order) or not relabelled.keeps(given.problem.alpha):
@@ -223,7 +221,7 @@ class ClassFit:
 
 
 def parameters_of(model: Model, given: ClassProblem, estimate: Estimate) -> ClassFit:
-    """Take coefficients and items as a model has them, for rows and a design that may be others."""
+    """The coefficients and items of a model, for any rows and design."""
     predictors, objective = model.predictors, ClassObjective.build(given, estimate)
     assert predictors is not None
     beta = predictors.coefficients[1:].reshape(-1)
@@ -239,8 +237,8 @@ def fit_classes(
 ) -> ClassFit:
     """Search from the maxima without covariates, from random starts, and from items `beside`.
 
-    Each start has coefficients 0 but for class sizes; `beside` are (size of plain,) parameters.
-    Classes are numbered by their expected cases, the largest first.
+    Starts have coefficients 0, except intercepts; `beside` are (size of plain,) parameters. Classes
+    are numbered by their expected cases, the largest first.
     """
     began = time.perf_counter()
     objective = ClassObjective.build(given, options.estimate)
@@ -257,7 +255,7 @@ def fit_classes(
     below = [best.point.g - one.point.g for one in climbs]
     others = [nats for nats in below if nats >= SAME_OPTIMUM]
     executor.say(TASK, 1.0)
-    found = replace(
+    fit = replace(
         best,
         finalists=len(below),
         reached=len(below) - len(others),
@@ -265,17 +263,17 @@ def fit_classes(
         seconds=time.perf_counter() - began,
     )
     cases = given.class_table(best.point.N).sum(axis=0)
-    return found.renumbered(np.argsort(-cases, kind="stable").tolist())
+    return fit.renumbered(np.argsort(-cases, kind="stable").tolist())
 
 
 def climb_on(given: ClassProblem, start: ClassPoint, estimate: Estimate) -> ClassFit:
-    """Climb from a point to the maximum of an estimate; classes keep their numbers."""
+    """Climb from a point to a maximum of the objective of an estimate; classes keep their order."""
     objective = ClassObjective.build(given, estimate)
     return climb(objective, objective.at(start.beta, start.theta))
 
 
 def _start(objective: ClassObjective, theta: FloatArray) -> ClassPoint:
-    """Take items and class sizes of a model without covariates."""
+    """A start with the items and class sizes of a model without covariates."""
     given = objective.given
     sizes = np.maximum(given.plain.layout.table(theta, given.root), 1e-6)
     coefficients = np.zeros((given.states, given.design.matrix.shape[1]))
@@ -290,7 +288,7 @@ def _random_start(objective: ClassObjective, seed: int, index: int) -> ClassPoin
 
 
 def _em(objective: ClassObjective, point: ClassPoint, iterations: int) -> ClassPoint:
-    """Run EM for a number of iterations, or until it is slow."""
+    """Run EM for a number of iterations, or until its gain is small."""
     for _ in range(iterations):
         before, point = point, objective.em_step(point)
         if point.g - before.g < PAPER_CHANGE * abs(point.g) / 10.0:
@@ -304,21 +302,21 @@ def climb(objective: ClassObjective, start: ClassPoint) -> ClassFit:
     for _ in range(ESCAPES):
         point, more, done = _newton(objective, point)
         steps += more
-        way = _way_up(objective, point) if done else None
-        if way is None:
+        higher = _uphill_from_saddle(objective, point) if done else None
+        if higher is None:
             outcome = Convergence.CONVERGED if done else Convergence.MAX_STEPS
             return ClassFit(objective, point, outcome, steps)
-        point = _em(objective, way, EM_AT_MOST)
+        point = _em(objective, higher, EM_AT_MOST)
     return ClassFit(objective, point, Convergence.MAX_STEPS, steps)
 
 
 def _newton(objective: ClassObjective, point: ClassPoint) -> tuple[ClassPoint, int, bool]:
-    """Take Newton steps until no slope is left."""
+    """Take Newton steps until the gradient is 0 within tolerance; point, steps, and success."""
     tolerance = max(TOLERANCE, LAST_DIGITS * objective.given.problem.cases)
     for steps in range(NEWTON_AT_MOST):
         if objective.steepest(point) <= tolerance:
             return point, steps, True
-        moved = _damped(objective, point)
+        moved = _damped_newton_step(objective, point)
         if moved is None:
             moved = objective.em_step(point)
             if moved.g <= point.g + ROUNDING * abs(point.g):
@@ -327,8 +325,8 @@ def _newton(objective: ClassObjective, point: ClassPoint) -> tuple[ClassPoint, i
     return point, NEWTON_AT_MOST, False
 
 
-def _damped(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
-    """Take the longest step of Newton's that rises: damping grows until one does."""
+def _damped_newton_step(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
+    """The Newton step with the least damping that does not decrease the objective."""
     free = objective.free(point.theta)
     slope, A = objective.gradient(point, free), objective.negative_hessian(point, free)
     scale = np.maximum(A.diagonal(), 1e-12)
@@ -345,8 +343,8 @@ def _damped(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
     return None
 
 
-def _way_up(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
-    """Leave a saddle; None from a maximum, or where no way leads up."""
+def _uphill_from_saddle(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
+    """A higher point along the direction of negative curvature; None at a maximum."""
     free = objective.free(point.theta)
     A = objective.negative_hessian(point, free)
     if not len(A):
@@ -362,18 +360,18 @@ def _way_up(objective: ClassObjective, point: ClassPoint) -> ClassPoint | None:
 
 
 def model_of(fit: ClassFit, mode: ClassFit | None = None) -> Model:
-    """Give the latent class model of the items, and what predicts its classes.
+    """The latent class model of the items, with the predictors of its classes.
 
-    Class sizes are those over all rows. At the mode of (β, φ), if it is known, are the coefficients
-    of the posterior predictive, and the expected counts of the posterior of items.
+    Class sizes are averages over all rows. The mode of (β, φ), if given, has the coefficients of
+    the posterior predictive and the expected counts of the posterior of items.
     """
-    given, asked = fit.given, mode or fit
+    given, predictive = fit.given, mode or fit
     columns = given.design.matrix.shape[1]
     predictors = Predictors(
         given.design.covariates,
         classes_of(given.plain.network).variable.name,
         whole(fit.point.beta, columns),
-        whole(asked.point.beta, columns),
+        whole(predictive.point.beta, columns),
         given.coefficient_sd,
     )
     plain = given.plain
