@@ -36,7 +36,7 @@ class FamilyWorld:
         pushed = self.along(lambda t: family.natural(t, at), v)
         np.testing.assert_allclose(family.push(theta, v, at), pushed, atol=1e-7)
         there = family.moved(theta, v, at)
-        np.testing.assert_allclose(family.between(theta, there, at, edge=False), v, atol=1e-12)
+        np.testing.assert_allclose(family.log_map(theta, there, at, edge=False), v, atol=1e-12)
         on_scale = family.on_scale(v[:, None], theta, at)[:, 0]
         moved = self.along(lambda t: t, v)
         np.testing.assert_allclose(family.scale_slope(theta, at) * on_scale, moved, atol=1e-7)

@@ -81,7 +81,7 @@ class LinearGaussian(Likelihood):
     def moved(self, theta, move, at, *, edge=False):
         return theta + np.where(at.k < 2, move, 0.0)
 
-    def between(self, old, new, at, *, edge):
+    def log_map(self, old, new, at, *, edge):
         return np.where(at.k < 2, new - old, 0.0)
 
 

@@ -273,7 +273,7 @@ def test_information_is_the_negative_second_derivative(family):
         column = -(sides[0] - sides[1]) / (2 * STEP)
         found = family.information(world.theta, world.N, unit, world.at)
         np.testing.assert_allclose(found, column, atol=1e-7)
-        sharpness = family.sharpness(world.theta, world.N, world.at)
+        sharpness = family.metric(world.theta, world.N, world.at)
         assert sharpness[p] >= found[p] - 1e-12  # its diagonal is no more than the metric
 
 
@@ -296,11 +296,11 @@ def test_push_and_pull_back_are_adjoint(family):
 def test_moves_go_there_and_back(family, edge):
     world = World(family)
     other = family.random(np.ones(world.size), world.at, world.rng)
-    move = family.between(world.theta, other, world.at, edge=edge)
+    move = family.log_map(world.theta, other, world.at, edge=edge)
     found = family.moved(world.theta, move, world.at, edge=edge)
     np.testing.assert_allclose(found, other, rtol=1e-12)
     assert family.longest_moves[edge] > 0
-    stay = family.between(other, other, world.at, edge=edge)
+    stay = family.log_map(other, other, world.at, edge=edge)
     np.testing.assert_array_equal(stay, np.zeros(world.size))
 
 
@@ -308,9 +308,11 @@ def test_moves_go_there_and_back(family, edge):
 def test_idle_directions_change_nothing(family):
     world = World(family)
     v = world.rng.standard_normal(world.size)
-    idle = family.idle(world.theta, v, world.at)
-    np.testing.assert_allclose(family.idle(world.theta, idle, world.at), idle, atol=1e-12)
-    metric = np.sqrt(family.sharpness(world.theta, world.N, world.at))
+    idle = family.null_projection(world.theta, v, world.at)
+    np.testing.assert_allclose(
+        family.null_projection(world.theta, idle, world.at), idle, atol=1e-12
+    )
+    metric = np.sqrt(family.metric(world.theta, world.N, world.at))
     phi = np.divide(idle, metric, out=np.zeros(world.size), where=metric > 0)
     same = family.moved(world.theta, phi, world.at)
     np.testing.assert_allclose(same, world.theta, rtol=1e-12)

@@ -62,7 +62,7 @@ def test_the_maximum_of_statistics():
     for c, x in enumerate(w.x):
         np.testing.assert_allclose(joint.first[c], x.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(joint.second[c], np.cov(x.T, bias=True), atol=1e-12)
-    sharp = w.family.sharpness(best, w.N, w.at)[w.free]
+    sharp = w.family.metric(best, w.N, w.at)[w.free]
     np.testing.assert_allclose(np.diag(A), sharp, rtol=1e-9)
 
 

@@ -100,7 +100,10 @@ def test_vectors_are_those_of_each_configuration(world):
             lambda f, p, a: f.pull_back(theta[p], N[p], a),
         ),
         "push": (conjugacy.push(theta, phi, LAYOUT), lambda f, p, a: f.push(theta[p], phi[p], a)),
-        "idle": (conjugacy.idle(theta, phi, LAYOUT), lambda f, p, a: f.idle(theta[p], phi[p], a)),
+        "null_projection": (
+            conjugacy.null_projection(theta, phi, LAYOUT),
+            lambda f, p, a: f.null_projection(theta[p], phi[p], a),
+        ),
         "information": (
             conjugacy.information(theta, N, phi, LAYOUT),
             lambda f, p, a: f.information(theta[p], N[p], phi[p], a),
@@ -111,17 +114,17 @@ def test_vectors_are_those_of_each_configuration(world):
             conjugacy.slope(theta, phi, LAYOUT, edge=edge),
             lambda f, p, a, edge=edge: f.slope(theta[p], phi[p], a, edge=edge),
         )
-        each[f"sharpness {edge}"] = (
-            conjugacy.sharpness(theta, N, LAYOUT, edge=edge),
-            lambda f, p, a, edge=edge: f.sharpness(theta[p], N[p], a, edge=edge),
+        each[f"metric {edge}"] = (
+            conjugacy.metric(theta, N, LAYOUT, edge=edge),
+            lambda f, p, a, edge=edge: f.metric(theta[p], N[p], a, edge=edge),
         )
         each[f"moved {edge}"] = (
             conjugacy.moved(theta, phi, LAYOUT, edge=edge),
             lambda f, p, a, edge=edge: f.moved(theta[p], phi[p], a, edge=edge),
         )
-        each[f"between {edge}"] = (
-            conjugacy.between(theta, other, LAYOUT, edge=edge),
-            lambda f, p, a, edge=edge: f.between(theta[p], other[p], a, edge=edge),
+        each[f"log_map {edge}"] = (
+            conjugacy.log_map(theta, other, LAYOUT, edge=edge),
+            lambda f, p, a, edge=edge: f.log_map(theta[p], other[p], a, edge=edge),
         )
     for name, (whole, one) in each.items():
         assert whole.shape == (LAYOUT.size,), name

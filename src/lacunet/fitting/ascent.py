@@ -99,9 +99,9 @@ def ascend(
         if steps >= max_steps:
             return Climb(point, steps, Convergence.MAX_STEPS)
         known = point.N + objective.pseudo
-        sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
+        metric = conjugacy.metric(point.theta, known, layout, edge=edge)
         move = slope.copy()
-        kernels.two_loop(moves, changes, held, sharpness, move)
+        kernels.two_loop(moves, changes, held, metric, move)
         promise = float(move @ slope)
         if rival - point.g > max(gap, factor * promise):
             return Climb(point, steps, Convergence.ABANDONED)
@@ -117,7 +117,7 @@ def ascend(
             steps += 1
         gradient = objective.gradient(moved)
         new_slope = conjugacy.slope(moved.theta, gradient, layout, edge=edge)
-        step = conjugacy.between(point.theta, moved.theta, layout, edge=edge)
+        step = conjugacy.log_map(point.theta, moved.theta, layout, edge=edge)
         change = slope - new_slope
         if step @ change > 0:  # only pairs that show positive curvature
             moves[held % len(moves)], changes[held % len(moves)] = step, change
@@ -143,7 +143,7 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
     """Find the least eigenvalue of B and its direction in φ."""
     layout, theta = objective.problem.layout, point.theta
     N = point.N + objective.pseudo
-    complete = conjugacy.sharpness(theta, N, layout)
+    complete = conjugacy.metric(theta, N, layout)
     alive = np.flatnonzero(complete > 0)
     root = np.sqrt(complete[alive])
     tangent = Tangent(objective.problem, theta, objective.executor)
@@ -156,7 +156,8 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
         curved = conjugacy.information(theta, N, phi, layout)
         curved -= conjugacy.pull_back(theta, missing, layout)
         # Directions that change nothing get curvature 1, not 0.
-        return np.asarray(conjugacy.idle(theta, whole, layout)[alive] + curved[alive] / root)
+        null = conjugacy.null_projection(theta, whole, layout)
+        return np.asarray(null[alive] + curved[alive] / root)
 
     direction, least = np.zeros(layout.size), 1.0  # without a case or a prior nothing is curved
     if 0 < len(alive) <= SMALL:

@@ -188,7 +188,7 @@ def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArr
     cases = layout.spread(layout.sum_k(layout.pooled(counts)))
     if layout.in_simplex.all():
         return cases * theta * (1.0 - theta)
-    other = conjugacy.sharpness(theta, counts, layout)
+    other = conjugacy.metric(theta, counts, layout)
     return np.where(layout.in_simplex, cases * theta * (1.0 - theta), other)
 
 

@@ -224,6 +224,6 @@ def _near_expected(
 ) -> FloatArray:
     """η near what is expected given hyperparameters, moves away in standard deviations of φ."""
     theta = kind.parameters(kind.expected_natural(hyper, at), at)
-    sharp = np.sqrt(kind.sharpness(theta, hyper, at))
+    sharp = np.sqrt(kind.metric(theta, hyper, at))
     phi = np.divide(moves, sharp, out=np.zeros_like(moves), where=sharp > 0)
     return kind.natural(kind.moved(theta, phi, at), at)

@@ -172,9 +172,9 @@ class Poisson(ConjugatePrior):
         return at.at_places(along, -rate * along)
 
     def information(self, theta: Vector, N: Vector, phi: Vector, at: Segment) -> Vector:
-        return self.sharpness(theta, N, at) * phi
+        return self.metric(theta, N, at) * phi
 
-    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
+    def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         rate, cases = at.by_place(theta)[0], at.by_place(N)[1]
         sharp = np.where(rate > 0, 4.0 * cases, 0.0) if edge else rate * cases
         return at.at_places(sharp, np.zeros_like(sharp))
@@ -184,7 +184,7 @@ class Poisson(ConjugatePrior):
         new = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
         return at.at_places(new, new)
 
-    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
+    def log_map(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         step = move_of_logs(*(at.by_place(x)[0] for x in (old, new)), edge=edge)
         return at.at_places(step, np.zeros_like(step))
 

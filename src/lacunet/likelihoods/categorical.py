@@ -124,11 +124,11 @@ class Categorical(ConjugatePrior):
         """N_ij (diag θ − θθᵀ)."""
         return theta * self.push(theta, phi, at) * at.totals(N)
 
-    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
+    def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         cases = at.totals(N)
         return np.where(theta > 0, 4.0 * cases, 0.0) if edge else theta * cases
 
-    def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
+    def null_projection(self, theta: Vector, v: Vector, at: Segment) -> Vector:
         """Project onto constants added to φ of one configuration."""
         root = np.sqrt(theta)
         return root * at.totals(root * v)
@@ -137,7 +137,7 @@ class Categorical(ConjugatePrior):
         """Move and normalise; steps of √θ across zero are reflected."""
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
-    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
+    def log_map(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         return move_of_logs(old, new, edge=edge)
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:

@@ -48,7 +48,8 @@ class Fixed(Categorical):
         return True
 
     random = maximize = moved = mean = draw_theta = _as_given
-    pull_back = push = slope = information = sharpness = idle = between = in_theta = _no_move
+    pull_back = push = slope = information = in_theta = _no_move
+    metric = null_projection = log_map = _no_move
     log_prior = log_constant = log_jacobian = complete_log_det = _nothing
     keeps_off_zero = has_mode = _always
 
@@ -144,10 +145,10 @@ class Tied(Categorical):
     push = _by_leaders("push", "tt", "shared")
     information = _by_leaders("information", "tNt", "led")
     slope = _by_leaders("slope", "tt", "led")
-    sharpness = _by_leaders("sharpness", "tN", "led")
-    idle = _by_leaders("idle", "tt", "led")
+    metric = _by_leaders("metric", "tN", "led")
+    null_projection = _by_leaders("null_projection", "tt", "led")
     moved = _by_leaders("moved", "tt", "shared")
-    between = _by_leaders("between", "tt", "led")
+    log_map = _by_leaders("log_map", "tt", "led")
     log_jacobian = _by_leaders("log_jacobian", "t")
     complete_log_det = _by_leaders("complete_log_det", "tN")
 

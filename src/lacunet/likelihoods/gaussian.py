@@ -118,7 +118,7 @@ class Gaussian(NormalLikelihood):
         across = 0.5 * (_squares(g, mean, at) / variance - for_variance)
         return self._led(at.at_places(along, nothing, across, nothing), at)
 
-    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
+    def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Diagonal of the curvature; that of log σ² is at least its value at the maximum."""
         mean, _, variance, _ = at.by_place(theta)
         _, for_mean, _, for_variance = at.by_place(N)

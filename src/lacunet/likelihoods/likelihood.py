@@ -105,7 +105,7 @@ class Likelihood(ABC):
     """The density of a child's values given parameters θ, with coordinates to maximise it in.
 
     A subclass implements width, statistics, log_base, natural, cases, mean_statistics, random,
-    maximize, moved, between and coordinate_places. Derivatives default to complex steps through
+    maximize, moved, log_map and coordinate_places. Derivatives default to complex steps through
     `natural` and `moved`; closed forms are faster.
     """
 
@@ -275,7 +275,7 @@ class Likelihood(ABC):
         """The θ after a move of the coordinates."""
 
     @abstractmethod
-    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
+    def log_map(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         """The move of the coordinates from one θ to another."""
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
@@ -286,7 +286,7 @@ class Likelihood(ABC):
         free = at.positions(*self.coordinate_places)
         return free, free
 
-    def idle(self, theta: Vector, v: Vector, at: Segment) -> Vector:
+    def null_projection(self, theta: Vector, v: Vector, at: Segment) -> Vector:
         """Project v, in the metric, onto directions that change no probability."""
         return np.zeros_like(v)
 
@@ -332,7 +332,7 @@ class Likelihood(ABC):
         up, down = (self.pull_back(self.moved(theta, h * phi, at), N, at) for h in (STEP, -STEP))
         return np.asarray((down - up) / (2.0 * STEP))
 
-    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
+    def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Diagonal of a metric that approximates the curvature of N; 0 at fixed coordinates."""
         expected = self.cases(N, at) * self.mean_statistics(theta, at)
         return sum(

@@ -232,7 +232,7 @@ class NormalLikelihood(ConjugatePrior):
         moves: Any = (TINY * 1j * step.first, TINY * 1j * step.second)
         return here.first + moves[0], triangle(here.second) + moves[1]
 
-    def sharpness(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
+    def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Diagonal of the expected information."""
         here, counts = self._read(theta, at), self._read(N, at)
         precise, L = inverse(here.second), cholesky(here.second)
@@ -252,7 +252,7 @@ class NormalLikelihood(ConjugatePrior):
         L = lower(triangle(here.second) + step.second)
         return self.theta_of(here.first + step.first, L @ np.swapaxes(L, -1, -2), at)
 
-    def between(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
+    def log_map(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         before, after = self._read(old, at), self._read(new, at)
         change = triangle(after.second) - triangle(before.second)
         if self.common:

@@ -24,7 +24,7 @@ COVARIATES = "covariates"  # name of the parent of a class that covariates predi
 def without_causes(network: Network, variables: Collection[int]) -> Network:
     """Remove the edges into intervened variables."""
     parents = [() if i in variables else pa for i, pa in enumerate(network.parents)]
-    return Network(forgotten(network.variables), tuple(parents))
+    return Network(_unconstrained(network.variables), tuple(parents))
 
 
 def intervened(model: Model, states: Mapping[int, int]) -> Model:
@@ -35,7 +35,7 @@ def intervened(model: Model, states: Mapping[int, int]) -> Model:
     return _without_prior(model, without_causes(model.network, states), tables)
 
 
-def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
+def with_soft_evidence(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
     """Add a soft-evidence node for each variable with uncertain evidence.
 
     It is an observed child with one state, and its table is p(evidence | state of the variable),
@@ -44,7 +44,7 @@ def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model
     names = fresh_names(model.network, "witness", len(likelihoods))
     nodes = (Variable(name, (0,)) for name in names)
     parents = [*model.network.parents, *((i,) for i in likelihoods)]
-    network = Network.build([*forgotten(model.network.variables), *nodes], parents)
+    network = Network.build([*_unconstrained(model.network.variables), *nodes], parents)
     return _without_prior(
         model, network, [*model.tables, *(w[:, None] for w in likelihoods.values())]
     )
@@ -54,7 +54,7 @@ def shown(model: Model, variables: Collection[int]) -> Model:
     """Declare hidden variables observed; the parameters stay."""
     changed = tuple(
         replace(v, hidden=v.hidden and i not in variables)
-        for i, v in enumerate(forgotten(model.network.variables))
+        for i, v in enumerate(_unconstrained(model.network.variables))
     )
     return _without_prior(model, Network(changed, model.network.parents), model.tables)
 
@@ -112,7 +112,7 @@ def predicted(model: Model, matrix: FloatArray) -> Model:
     tables[root] = predictors.sizes(matrix)
     parent = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
     parents = [(above,) if i == root else pa for i, pa in enumerate(network.parents)]
-    whole = Network.build([*forgotten(network.variables), parent], [*parents, ()])
+    whole = Network.build([*_unconstrained(network.variables), parent], [*parents, ()])
     return replace(_without_prior(model, whole, [*tables, np.ones(len(matrix))]), given=above)
 
 
@@ -127,7 +127,7 @@ def at_given(model: Model, state: int) -> Model:
     return _without_prior(model, Network.build(network.variables[:above], rest), tables)
 
 
-def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+def _unconstrained(variables: Sequence[Variable]) -> tuple[Variable, ...]:
     """Variables without constraints on their tables, which only learning uses."""
     return tuple(replace(v, known=None, tied_to=None) for v in variables)
 

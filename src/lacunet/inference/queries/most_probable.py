@@ -25,7 +25,7 @@ from lacunet.models import conjugacy
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import find_classes
 from lacunet.models.network import Model, Network, Variable
-from lacunet.models.surgery import intervened, shown, with_witnesses
+from lacunet.models.surgery import intervened, shown, with_soft_evidence
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 WHY = "the most probable states need a table over these variables"
@@ -150,7 +150,7 @@ def take_evidence(
     """
     known = {**seen, **done}
     model = intervened(model, done) if done else model
-    model = with_witnesses(model, heard) if heard else model
+    model = with_soft_evidence(model, heard) if heard else model
     if set(model.network.hidden).intersection(known):
         model = shown(model, known)
     first_soft = len(model.network.variables) - len(heard)
