@@ -92,12 +92,12 @@ from lacunet.models.formats import (
     write_network as write_network,
     write_stack as write_stack,
 )
-from lacunet.models.formats.doors import (
+from lacunet.models.formats.interop import (
     from_networkx as from_networkx,
     to_networkx as to_networkx,
 )
-from lacunet.models.formats.doors import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
-from lacunet.models.formats.doors import (
+from lacunet.models.formats.interop import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
+from lacunet.models.formats.interop import (
     from_pyagrum as from_pyagrum,
     to_pyagrum as to_pyagrum,
 )

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from examples import examples
 from lacunet.errors import ModelError
-from lacunet.models.formats import doors, read_network, write_network
+from lacunet.models.formats import interop, read_network, write_network
 
 # pydot calls pyparsing by names of old.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -30,7 +30,7 @@ def read_back(text):
 
 def test_names_edges_and_what_is_hidden():
     model = ordinary()
-    (nodes, found), network = read_back(doors.write(model)), model.network
+    (nodes, found), network = read_back(interop.write(model)), model.network
     names = [v.name for v in network.variables]
     assert sorted(nodes) == sorted(names)
     edges = [(names[p], names[i]) for i, pa in enumerate(network.parents) for p in pa]
@@ -43,7 +43,7 @@ def test_names_edges_and_what_is_hidden():
 @given(model=models())
 @examples(40)
 def test_any_name_is_kept_apart(model):
-    nodes, edges = read_back(doors.write(model))
+    nodes, edges = read_back(interop.write(model))
     assert len(nodes) == len(model.network.variables)
     assert len(edges) == sum(map(len, model.network.parents))
 

@@ -14,7 +14,7 @@ import lacunet.optional
 from examples import examples
 from lacunet.errors import ModelError
 from lacunet.models.formats import bif, read_network, write_network
-from lacunet.models.formats.doors import (
+from lacunet.models.formats.interop import (
     from_networkx,
     from_pgmpy,
     from_pyagrum,

@@ -20,7 +20,7 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.models.conjugacy import log_prior, random_theta
 from lacunet.models.ensemble import model_as_shown
 from lacunet.models.formats import bif
-from lacunet.models.formats.doors import to_pyagrum
+from lacunet.models.formats.interop import to_pyagrum
 from lacunet.models.network import Network
 from lacunet.models.surgery import sample_codes
 from lacunet.scores import BD, BIC, CS, DRAPER, ICL, LAPLACE, MLED, SCORES, ScoreInput

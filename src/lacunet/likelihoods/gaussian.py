@@ -64,7 +64,7 @@ class Gaussian(NormalLikelihood):
     powers: ClassVar[FloatArray] = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0]])
 
     @property
-    def by_itself(self) -> Likelihood:
+    def univariate(self) -> Likelihood:
         return GAUSSIAN
 
     def width(self, states: Sequence[State]) -> int:
@@ -166,7 +166,7 @@ class GaussianBlock(NormalLikelihood):
         return self.members[0]
 
     @property
-    def by_itself(self) -> Likelihood:
+    def univariate(self) -> Likelihood:
         return GAUSSIAN
 
     def statistics(self, states: Sequence[State]) -> FloatArray:

@@ -139,8 +139,8 @@ class Likelihood(ABC):
         return None
 
     @property
-    def by_itself(self) -> Likelihood:
-        """The marginal likelihood of the variable, without its block."""
+    def univariate(self) -> Likelihood:
+        """The univariate likelihood of the variable, without its block."""
         return self
 
     def fewest_values(self, configurations: int) -> float:
@@ -191,7 +191,7 @@ class Likelihood(ABC):
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        """The marginal likelihood of a value, and tables of its θ."""
+        """The univariate likelihood of a value, and tables of its θ."""
         return self, theta
 
     def deviations(self, theta: FloatArray) -> FloatArray:

@@ -91,7 +91,7 @@ class NormalLikelihood(ConjugatePrior):
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
         mean, variance = self.moments(theta)
-        return self.by_itself, np.stack([mean, mean, variance, variance], axis=-1)
+        return self.univariate, np.stack([mean, mean, variance, variance], axis=-1)
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Moments of the Student t; the variance is infinite up to two degrees of freedom."""

@@ -79,7 +79,7 @@ def shown(network: Network) -> tuple[Variable, ...]:
     """The observed variables of a network, without constraints on tables."""
     observed = (network.variables[i] for i in network.observed)
     return tuple(
-        replace(v, family=v.family.by_itself, hidden=False, known=None, tied_to=None, prior=())
+        replace(v, family=v.family.univariate, hidden=False, known=None, tied_to=None, prior=())
         for v in observed
     )
 

@@ -36,7 +36,7 @@ HIDDEN_NAMES = ("class", "latent_class", "hidden_class")
 
 
 def latent_class(columns: Sequence[tuple[str, Sequence[State]]], states: int) -> Network:
-    """Make the network with a hidden root of `states` states over the given (name, states) leaves.
+    """The network with a hidden root of `states` states and leaves given as (name, states).
 
     >>> network = latent_class([("smokes", ("no", "yes")), ("drinks", ("no", "yes"))], 3)
     >>> network.dimension  # 2 for the class sizes, 3 for each leaf
@@ -46,7 +46,7 @@ def latent_class(columns: Sequence[tuple[str, Sequence[State]]], states: int) ->
 
 
 def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
-    """Make the network with a hidden root of `states` states over variables of any family."""
+    """The network with a hidden root of `states` states over variables of any likelihood."""
     if states < 1:
         raise OptionError(f"{states} hidden states: there must be at least 1.")
     hidden = _free_name({v.name for v in leaves})
@@ -260,7 +260,7 @@ class Grouped:
 
 
 def grouped_classes(leaves: Sequence[Variable], group: str, states: int) -> Grouped:
-    """Make the network with equal item tables in all groups, and class sizes by group.
+    """The network with equal item tables in all groups, and class sizes by group.
 
     >>> leaves = [Variable("smokes", ("no", "yes")), Variable("sex", ("f", "m"))]
     >>> grouped_classes(leaves, "sex", 2).network.dimension  # the group 1, classes 2, items 2

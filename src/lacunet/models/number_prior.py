@@ -39,7 +39,7 @@ class Covariance:
         return list(self.named)
 
 
-def understand_covariance(said: str) -> Covariance:
+def understand_covariance(text: str) -> Covariance:
     """Parse diagonal, full, or blocks as NAME+NAME,…; `common`: equal in all classes.
 
     >>> understand_covariance("height+weight,age+income").named
@@ -48,14 +48,14 @@ def understand_covariance(said: str) -> Covariance:
     True
     """
     for form in (DIAGONAL, FULL):
-        if said in (form, f"{form}-{COMMON}"):
-            return Covariance(full=form == FULL, common=said != form)
-    parts = [part.strip() for part in said.split(",")]
+        if text in (form, f"{form}-{COMMON}"):
+            return Covariance(full=form == FULL, common=text != form)
+    parts = [part.strip() for part in text.split(",")]
     blocks = tuple(tuple(n.strip() for n in part.split("+")) for part in parts if part != COMMON)
     names = [name for block in blocks for name in block]
     if not blocks or any(len(block) < 2 for block in blocks) or not all(names):
         raise OptionError(
-            f"covariance: '{said}' is not understood. Give {DIAGONAL}, {FULL}, "
+            f"covariance: '{text}' is not understood. Give {DIAGONAL}, {FULL}, "
             f"{DIAGONAL}-{COMMON}, {FULL}-{COMMON}, or blocks of columns: NAME+NAME with commas "
             f"between, and {COMMON} among them if all classes have the same."
         )
@@ -136,7 +136,7 @@ class NumberPrior:
         largest = extent.range / 2.0
         smallest = min(extent.gap, largest / np.e)
         shape = 0.5 / float(np.log(largest / smallest))
-        return hyperparameters(0.0, _anywhere(extent), shape, smallest**2)
+        return hyperparameters(0.0, _mean_weight(extent), shape, smallest**2)
 
     def of_block(self, extents: Sequence[Extent], shape: FloatArray) -> tuple[float, ...]:
         """Hyperparameters of a block of d Gaussians, with one degree of freedom more for each.
@@ -146,7 +146,7 @@ class NumberPrior:
         """
         d = len(extents)
         if self.autoclass:
-            weight = float(np.exp(np.mean([np.log(_anywhere(extent)) for extent in extents])))
+            weight = float(np.exp(np.mean([np.log(_mean_weight(extent)) for extent in extents])))
             return joint_normal.block_hyperparameters(d, 0.0, weight, float(d), 1.0)
         degrees = self.degrees + d - 1.0
         scale = self.scale * degrees / self.degrees * shape
@@ -157,7 +157,7 @@ class NumberPrior:
         return self.shape, self.shape / mean
 
 
-def _anywhere(extent: Extent) -> float:
+def _mean_weight(extent: Extent) -> float:
     """Weight in cases of a prior of means whose standard deviation is half the range."""
     return (2.0 / extent.range) ** 2
 

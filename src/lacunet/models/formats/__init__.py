@@ -21,8 +21,8 @@ from lacunet.models.ensemble import (
     model_as_shown,
     model_in,
 )
-from lacunet.models.formats import bif, doors, json_model, xdsl, xmlbif
-from lacunet.models.formats.doors import predictors_lost, warn
+from lacunet.models.formats import bif, interop, json_model, xdsl, xmlbif
+from lacunet.models.formats.interop import predictors_lost, warn
 from lacunet.models.network import Model
 from lacunet.models.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 from lacunet.runtime.files import StrPath, check_file, write_text
@@ -48,7 +48,7 @@ FORMATS = (
     NetworkFormat("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
     NetworkFormat("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
     JSON_MODEL,
-    NetworkFormat("DOT", (".dot", ".gv"), None, doors.write, r"\A\s*(strict\s+)?digraph\b"),
+    NetworkFormat("DOT", (".dot", ".gv"), None, interop.write, r"\A\s*(strict\s+)?digraph\b"),
 )
 
 

@@ -55,7 +55,7 @@ def count(n: int, noun: str) -> str:
 
 def kind(v: Variable) -> str:
     """Return the number of categories of a variable, or the name of its numeric family."""
-    return str(len(v.states)) if v.family.tabular else v.family.by_itself.name
+    return str(len(v.states)) if v.family.tabular else v.family.univariate.name
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -39,7 +39,7 @@ def predictors_lost(name: str, predictors: Predictors) -> str:
     )
 
 
-def to_hand_over(model: HeldModel, name: str) -> Model:
+def _exported(model: HeldModel, name: str) -> Model:
     """The model in display order for another package; warn that it loses covariates."""
     exported = model_as_shown(model_in(model))
     if exported.predictors is not None:
@@ -49,7 +49,7 @@ def to_hand_over(model: HeldModel, name: str) -> Model:
 
 def to_networkx(model: HeldModel) -> Any:
     """Convert the model to a networkx.DiGraph."""
-    model = to_hand_over(model, "networkx")
+    model = _exported(model, "networkx")
     graph = require("networkx", error=ModelError).DiGraph()
     for i, ((*parents, child), table) in enumerate(assembly.tables(model)):
         graph.add_node(
@@ -126,7 +126,7 @@ def _alpha(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
 
 def to_pgmpy(model: HeldModel) -> Any:
     """Convert the model to a pgmpy DiscreteBayesianNetwork."""
-    model = to_hand_over(model, "pgmpy")
+    model = _exported(model, "pgmpy")
     network = model.network
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
     other.add_nodes_from([v.name for v in network.variables])
@@ -188,8 +188,8 @@ def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
 
 
 def to_pyagrum(model: HeldModel) -> Any:
-    """Give the model as a pyagrum.BayesNet."""
-    model = to_hand_over(model, "pyAgrum")
+    """Convert the model to a pyagrum.BayesNet."""
+    model = _exported(model, "pyAgrum")
     gum = require("pyagrum", error=ModelError)
     other = gum.BayesNet("lacunet")
     for v in model.network.variables:
@@ -205,7 +205,7 @@ def to_pyagrum(model: HeldModel) -> Any:
 
 
 def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
-    """Read a pyagrum.BayesNet, with the same exponent `alpha` everywhere."""
+    """Convert a pyagrum.BayesNet, with the same exponent `alpha` everywhere."""
     gum = require("pyagrum", error=ModelError)
     if not isinstance(other, gum.BayesNet):
         raise ModelError(f"{other!r} is not a pyagrum.BayesNet. Give one.")
