@@ -2,8 +2,8 @@
 
 θ are probabilities, η = log θ, statistics are counts N_ijk, hyperparameters exponents α_ijk.
 φ = log θ up to a constant (softmax). Its gradient N − θ Σ N is zero exactly at fixed points of EM,
-and finite at the boundary. A maximum on the boundary has φ = −∞, but a finite √θ with finite
-curvature (complete data have the same curvature 4 N_ij in every direction).
+and finite at the boundary. A maximum on the boundary has φ = −∞, but finite √θ and curvature
+(4 N_ij in every direction for complete data).
 """
 
 from collections.abc import Sequence
