@@ -20,19 +20,19 @@ from lacunet.runtime.executor import SERIAL, Executor
 
 
 def states_told(problem: Problem) -> dict[int, int]:
-    """Interchangeable hidden variables that the data tell something of, and how many states each.
+    """Numbers of states of interchangeable, resizable hidden variables that are not barren.
 
-    Only states of these can be unused.
+    Only their states can be unused.
     """
-    known = problem.components.members
-    alike = [h for h in interchangeable(problem) if h in known and resizable(problem.network, h)]
+    informed = problem.components.members
+    alike = [h for h in interchangeable(problem) if h in informed and resizable(problem.network, h)]
     return {h: problem.layout.cards[h] for h in alike}
 
 
 def resizable(network: Network, h: int) -> bool:
-    """Whether a hidden variable may have more or fewer states.
+    """Whether the number of states of a hidden variable can change.
 
-    No table around it may be known, or tied, but to one in which it stands at the same place.
+    Its families must have no known tables, and ties only to tables with it on the same axis.
     """
     families = network.layout.families
     leaders = network.layout.leaders or range(len(families))
@@ -45,14 +45,14 @@ def resizable(network: Network, h: int) -> bool:
 
 
 def network_with_sizes(network: Network, sizes: Mapping[int, int]) -> Network:
-    """Give hidden variables, by index, other numbers of states."""
+    """Change the numbers of states of hidden variables, given by index."""
     return with_hidden(network, {network.variables[h].name: k for h, k in sizes.items()})
 
 
 def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
     """Change the numbers of states of interchangeable variables; each state keeps its prior.
 
-    With a prior that depends on the number of states (BDeu) it is not that of such a model.
+    So a prior that depends on the number of states (BDeu) differs from that of a new model.
     """
     if all(problem.layout.cards[h] == k for h, k in sizes.items()):
         return problem
@@ -62,13 +62,13 @@ def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
 
 
 def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArray]:
-    """Hyperparameters of each family, with that many states of interchangeable variables."""
+    """Hyperparameters of each family after interchangeable variables are resized."""
     tables = []
     for i, family in enumerate(problem.layout.families):
         table = problem.layout.table(problem.alpha, i)
         before = table[..., :1].size
         for axis, v in enumerate(family):
-            if v in sizes:  # its states are alike: take the first, over and over
+            if v in sizes:  # all states have equal priors: repeat the first
                 table = np.take(table, np.zeros(sizes[v], dtype=np.int64), axis=axis)
         if table.size:
             table = problem.layout.kinds[i].shared_out(table, table[..., 0].size / before)
@@ -77,7 +77,7 @@ def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArr
 
 
 def exchangeable(problem: Problem) -> bool:
-    """Whether it is a latent class model whose prior does not tell the classes apart."""
+    """Whether it is a latent class model with classes that are exchangeable a priori."""
     classes = find_classes(problem.network)
     return (
         classes is not None and problem.layout.plain and interchangeable(problem) == (classes.root,)
@@ -85,7 +85,7 @@ def exchangeable(problem: Problem) -> bool:
 
 
 def with_classes(problem: Problem, classes: int) -> Problem:
-    """The same data with another number of classes, each with the prior that each has now."""
+    """The same data with another number of classes; each class keeps its prior."""
     return with_sizes(problem, {classes_of(problem.network).root: classes})
 
 
@@ -95,7 +95,7 @@ class Expectation:
 
     log_lik: float  # log p(D | θ)
     N: FloatArray  # (size,) E[N | D, θ] over the rows in which family i is not barren
-    natural: FloatArray  # (size,) η(θ), or whatever stood in for it
+    natural: FloatArray  # (size,) η(θ), or the weights used instead
 
 
 def safe_log(p: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ def safe_log(p: FloatArray) -> FloatArray:
 
 
 def dot(N: FloatArray, natural: FloatArray) -> float:
-    """Σ N η, where nothing times −inf is nothing."""
+    """Σ N η, with 0 · −inf = 0."""
     used = N != 0.0
     return float(N[used] @ natural[used])
 
@@ -113,8 +113,8 @@ def dot(N: FloatArray, natural: FloatArray) -> float:
 def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Expectation:
     """Run the E step. CH96 eq. 11.
 
-    Barren variables are left out, not filled in: they carry no information about θ, so the fixed
-    points of EM are the same, and EM converges faster. `complete_counts` has them filled in.
+    Barren variables are left out: they carry no information about θ, so EM has the same fixed
+    points and converges faster. `complete_counts` includes them.
     """
     layout, cells = problem.layout, problem.components.cells
     log_lik = problem.log_base
@@ -127,7 +127,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
 
 
 def expect_at_once(problem: Problem, thetas: Sequence[FloatArray]) -> list[Expectation]:
-    """Run the E step at several θ in one call, as a device needs it."""
+    """Run the E step at several θ in one batch, which is fast on a device."""
     components, theta = problem.components, np.stack(thetas)
     natural = conjugacy.natural(theta, problem.layout)
     N = np.tile(components.seen, (len(theta), 1))
@@ -141,7 +141,7 @@ def expect_at_once(problem: Problem, thetas: Sequence[FloatArray]) -> list[Expec
 
 
 def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
-    """The hidden part of the E step under any weights: log Z, and expected statistics."""
+    """The hidden part of the E step at any weights: log Z and expected statistics."""
     cells = problem.components.cells
     weights = cells.weights(natural)
     N = np.zeros(len(weights))
@@ -150,11 +150,11 @@ def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
-    """E[N | D, θ] of the imaginary data D′ of the paper, in which every category is filled in.
+    """E[N | D, θ] of the imaginary complete data D′ of the paper (CH96).
 
-    A missing category without children adds its θ times the expected count of its parents. A
-    missing number without a shown number beside it is left out: filled in, its density would count,
-    which can be above 1 and depends on the unit of a value that is not in the data.
+    A missing category without children adds θ times the expected count of its parents. A missing
+    number is left out unless its block is partly observed: otherwise a density, which depends on
+    the unit of an unobserved value, would enter.
     """
     layout, components = problem.layout, problem.filled
     cells, natural = components.cells, conjugacy.natural(theta, layout)
@@ -168,7 +168,7 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
 
 
 def missing_numbers(problem: Problem, theta: FloatArray) -> float:
-    """Base measure plus entropy of the missing numbers of blocks that rows show in part, in nats.
+    """Base measure plus entropy of the missing numbers of partly observed blocks, in nats.
 
     Given θ, D and the hidden categories they are normal with covariance C: ½ (d + log |C|) each.
     """
@@ -186,7 +186,7 @@ class Tangent:
         self.maps = [plan.tangent(weights, here) for plan in problem.components.plans]
 
     def __call__(self, direction: FloatArray) -> FloatArray:
-        """Give dE[N] for dη = direction, (size,)."""
+        """Return dE[N] for dη = direction, (size,)."""
         along = self.cells.weights(direction)
         change = np.zeros(len(along))
         for one in self.maps:
@@ -194,24 +194,23 @@ class Tangent:
         return self.cells.statistics(change)
 
 
-# Arithmetic failures of one model or score, which leave the others valid. Other exceptions end the
-# run: impossible options, and defects.
+# Failures of one model or score, which leave the others valid. Other exceptions end the run.
 FAILURES = (ImpossibleNumberError, DataError, ModelError, ArithmeticError, LinAlgError)
-ROUNDING = 1e-9  # of the largest addend, and of 1: what sums may lose
+ROUNDING = 1e-9  # rounding error of a sum, relative to its largest term and 1
 
 
 def failure(error: Exception) -> Flag:
-    """Say why something was not computed."""
+    """A flag with the reason for a failure."""
     return Flag(Kind.FAILED, detail={"reason": reason_of(error)})
 
 
 def reason_of(error: Exception) -> str:
-    """An error as the end of a sentence."""
+    """The text of an error without its final period."""
     return (str(error) or type(error).__name__).rstrip(".")
 
 
 def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0.0) -> bool:
-    """Whether terms sum to more than the log probability of discrete data can be."""
+    """Whether terms sum to an impossible log probability of discrete data, above 0."""
     slack = noise + ROUNDING * max(1.0, *map(abs, terms.values())) if terms else math.inf
     return problem.layout.discrete and math.fsum(terms.values()) > slack
 
@@ -219,7 +218,7 @@ def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0
 def check_log_probability(
     problem: Problem, name: str, terms: Mapping[str, float], noise: float = 0.0
 ) -> None:
-    """Refuse the log of a probability, or of a bound, that is above 0 or not a finite number."""
+    """Refuse a log probability, or a bound of one, that is above 0 or not finite."""
     value = math.fsum(terms.values())
     if not math.isfinite(value) or is_above_zero(problem, terms, noise):
         addends = ", ".join(f"{what} = {x:.17g}" for what, x in terms.items())

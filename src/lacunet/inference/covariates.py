@@ -1,11 +1,11 @@
-"""Classes that covariates predict, as a problem like any other.
+"""Latent class regression: covariates predict classes, as an ordinary `Problem`.
 
-Rows with the same covariates share a *pattern*, which is an observed parent of the class. So the
-class has a table with a row for each pattern, items are its children as ever, and E steps, holes,
-weights and families are those of any network. The logits of that table are the design times
-coefficients. The prior knows neither units nor references: before the data, each class c has a
-score a_c + Σ_numbers b_c (x − mean)/sd + Σ_categories u_c[state] with independent Gaussians of
-mean 0; log odds are differences of scores, and coefficients a linear map of them.
+Rows with the same covariates share a *pattern*, an observed parent of the class. So the class has a
+table with a row for each pattern, items are its children, and E steps, missing values, weights and
+families are those of any network. The logits of that table are the design times coefficients. The
+prior is invariant to units and reference categories: class c has a score a_c + Σ_numbers
+b_c (x − mean)/sd + Σ_categories u_c[state] with independent Gaussians of mean 0. Log odds are
+differences of scores, and coefficients are linear in them.
 """
 
 from collections.abc import Sequence
@@ -28,42 +28,42 @@ from lacunet.models.predictors import Covariate, Covariates, CovariateTerm
 from lacunet.models.surgery import COVARIATES, fresh_names
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
-COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`
-DEPENDENT = 1e-9  # share of a column's variance that the others leave, below which it is none
+COEFFICIENT_SD = 1.5  # prior sd of a log odds ratio: see `Settings.coefficient_sd`
+DEPENDENT = 1e-9  # share of unexplained variance below which a column is linearly dependent
 
 
 @dataclass(frozen=True, eq=False)
 class CovariateDesign(Covariates):
-    """Covariates as columns of numbers, one row for each pattern of their values."""
+    """Design matrix of the covariates, one row for each pattern of their values."""
 
     matrix: FloatArray  # (patterns, p), the first column is 1
-    pattern: IntArray  # (rows of the table,) which pattern each has
+    pattern: IntArray  # (rows of the table,) pattern of each
 
     def covariance(self, exponent: float, sd: float) -> FloatArray:
         """(p, p) prior covariance of the coefficients of one class, before differences.
 
-        Scores a_c have the variance ψ′(α) of log γ, γ ~ Gamma(α): the log odds of two classes then
-        have mean and covariance as under the Dirichlet prior with exponent α. `sd` is that of a log
-        odds ratio of two classes for one standard deviation of a number, or between two states.
+        Scores a_c have the variance ψ′(α) of log γ, γ ~ Gamma(α). Then log odds of two classes have
+        the mean and covariance of the Dirichlet prior with exponent α. `sd` is that of a log odds
+        ratio of two classes for one standard deviation of a number, or between two states.
         """
         p = self.matrix.shape[1]
-        found = np.zeros((p, p))
-        found[0, 0] = float(polygamma(1, exponent))
+        C = np.zeros((p, p))
+        C[0, 0] = float(polygamma(1, exponent))
         for one, place in zip(self.covariates, self.places, strict=True):
             if one.number:
-                found[place, place] = sd**2 / 2.0
+                C[place, place] = sd**2 / 2.0
                 continue
             # u_ref is in the intercept, and with the opposite sign in every contrast.
             of_state = sd**2 / 4.0
-            found[0, 0] += of_state
-            found[0, place] -= of_state
-            found[place, 0] -= of_state
-            found[place, place] += of_state * (1.0 + np.eye(len(one.titles)))
-        return found
+            C[0, 0] += of_state
+            C[0, place] -= of_state
+            C[place, 0] -= of_state
+            C[place, place] += of_state * (1.0 + np.eye(len(one.titles)))
+        return C
 
 
 def build_design(table: Table, terms: Sequence[CovariateTerm]) -> CovariateDesign:
-    """Make the design of the rows of a table, in which no covariate is missing."""
+    """Build the design of the rows of a table, in which no covariate is missing."""
     places = [_column(table, term.name) for term in terms]
     columns, codes = [table.columns[j] for j in places], table.codes[:, places]
     each = zip(columns, terms, codes.T, strict=True)
@@ -74,10 +74,7 @@ def build_design(table: Table, terms: Sequence[CovariateTerm]) -> CovariateDesig
 
 
 def design_of(known: Covariates, columns: Sequence[Column], codes: CodeArray) -> CovariateDesign:
-    """Make the design of rows, (rows, covariates), of columns that are these covariates.
-
-    None may be missing.
-    """
+    """Build the design of coded rows, (rows, covariates), without missing values."""
     if not known.covariates:
         return CovariateDesign((), np.ones((1, 1)), np.zeros(len(codes), dtype=np.int64))
     patterns, pattern = np.unique(codes, axis=0, return_inverse=True)
@@ -101,7 +98,7 @@ def _unknown_words(one: Covariate, text: str) -> str:
 
 
 def shows_all(table: Table, names: Sequence[str]) -> BoolArray:
-    """(rows,) whether a row shows every covariate."""
+    """(rows,) whether all covariates of a row are observed."""
     columns = [_column(table, name) for name in names]
     return np.asarray((table.codes[:, columns] >= 0).all(axis=1))
 
@@ -119,7 +116,7 @@ def _column(table: Table, name: str) -> int:
 def _covariate(
     column: Column, term: CovariateTerm, codes: CodeArray, counts: FloatArray
 ) -> Covariate:
-    """Find out what a covariate is like in the rows to learn from."""
+    """Code a covariate by its values in the training rows: standardised, or by contrasts."""
     seen = np.bincount(codes, counts, len(column.states))
     used = np.flatnonzero(seen)
     if len(used) < 2:
@@ -127,7 +124,7 @@ def _covariate(
             f"covariate '{term.name}' has the same value in every row, so it cannot tell classes "
             "apart. Leave it out."
         )
-    # Columns of few whole numbers are numbers too, unless C() is said.
+    # Columns of few integers are numbers too, except inside C().
     first = column.states[0]
     numeric = column.kind.number or isinstance(first, int | float)
     categories = term.categories or column.bins is not None or isinstance(first, bool)
@@ -147,12 +144,12 @@ def _covariate(
 
 
 def _check_independent(design: CovariateDesign, counts: FloatArray) -> None:
-    """Refuse a covariate that the others determine: its coefficient could be anything."""
+    """Refuse linearly dependent covariates: their coefficients are not identified."""
     cases = np.bincount(design.pattern, counts, len(design.matrix))
     weighted = np.sqrt(cases / cases.sum())[:, None] * design.matrix
     for k, (name, place) in enumerate(design.named_places):
-        others, own = weighted[:, : place.start], weighted[:, place]
-        left = own - others @ np.linalg.lstsq(others, own, rcond=None)[0]
+        others, columns = weighted[:, : place.start], weighted[:, place]
+        left = columns - others @ np.linalg.lstsq(others, columns, rcond=None)[0]
         if np.linalg.eigvalsh(left.T @ left).min() < DEPENDENT:
             before = ", ".join(f"'{other}'" for other in design.names[:k])
             raise DataError(
@@ -162,21 +159,21 @@ def _check_independent(design: CovariateDesign, counts: FloatArray) -> None:
 
 
 class MissingCovariates(StrEnum):
-    """What is done about rows that do not show every covariate."""
+    """Treatment of rows with missing covariates."""
 
     REFUSE = "refuse"
     DROP = "drop"
 
 
 def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariates) -> Table:
-    """Give the rows that show every covariate; refuse to leave others out without being asked."""
+    """Keep the rows with all covariates observed; drop the others only with `missing` = DROP."""
     shown = shows_all(table, names)
     if shown.all():
         return table
     lost = float(table.counts[~shown].sum())
-    there = [c.name for c in table.columns]
+    all_names = [c.name for c in table.columns]
     each = ", ".join(
-        f"'{name}' in {table.counts[table.codes[:, there.index(name)] < 0].sum():,g}"
+        f"'{name}' in {table.counts[table.codes[:, all_names.index(name)] < 0].sum():,g}"
         for name in names
     )
     lack = f"{lost:,g} of {table.weight:,g} cases lack a covariate ({each})"
@@ -200,7 +197,7 @@ def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariat
 
 
 def without_covariates(table: Table, names: Sequence[str]) -> Table:
-    """Give the items of a table, row by row: none are merged."""
+    """Keep only the items of a table, without merging equal rows."""
     items = [j for j, column in enumerate(table.columns) if column.name not in names]
     if not items:
         raise DataError(
@@ -213,12 +210,12 @@ def without_covariates(table: Table, names: Sequence[str]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class ClassProblem:
-    """Rows, items below a class, and the design above it."""
+    """A latent class problem with covariates: the network, and the design of the classes."""
 
-    problem: Problem  # pattern → class → items
-    plain: Problem  # class → items, without covariates: the same rows
+    problem: Problem  # network pattern → class → items
+    plain: Problem  # network class → items, on the same rows
     design: CovariateDesign
-    exponent: float  # of the Dirichlet prior of class sizes that the Gaussian stands in for
+    exponent: float  # of the Dirichlet prior of class sizes that the Gaussian approximates
     coefficient_sd: float
     precision: FloatArray  # (free, free) prior of the free coefficients: see `build_class_problem`
 
@@ -250,11 +247,11 @@ class ClassProblem:
 
     @cached_property
     def of_items(self) -> BoolArray:
-        """(size,) positions of the tables and numbers of items."""
+        """(size,) whether a position belongs to an item."""
         return np.isin(self.layout.owner, classes_of(self.plain.network).leaves)
 
     def with_coefficients(self, theta: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """(size,) the same items, with class sizes that (K, p) coefficients give."""
+        """(size,) the same items, with the class sizes of (K, p) coefficients."""
         moved, logits = theta.copy(), self.design.matrix @ coefficients.T
         sizes = np.exp(log_softmax(logits, axis=1))
         moved[self.layout.block(self.root)] = sizes.reshape(-1)
@@ -265,22 +262,22 @@ class ClassProblem:
         return self.layout.table(x, self.root)
 
     def from_plain(self, theta: FloatArray) -> FloatArray:
-        """(size,) parameters without covariates, with the same sizes for every pattern."""
+        """(size,) parameters of `plain`, with the same class sizes for every pattern."""
         tables = [self.plain.layout.table(theta, i) for i in range(len(self.plain.layout.cards))]
         patterns = len(self.design.matrix)
         tables[self.root] = np.tile(tables[self.root], (patterns, 1))
         return self.layout.flat([*tables, np.full(patterns, 1.0 / patterns)])
 
     def to_plain(self, theta: FloatArray) -> FloatArray:
-        """(size of plain,) the same without covariates: class sizes are those over all rows."""
+        """(size of plain,) parameters with class sizes averaged over all rows."""
         return self.items_of(theta, self.cases @ self.class_table(theta) / self.cases.sum())
 
     def to_plain_counts(self, N: FloatArray) -> FloatArray:
-        """(size of plain,) expected counts of all patterns together."""
+        """(size of plain,) expected counts summed over patterns."""
         return self.items_of(N, self.class_table(N).sum(axis=0))
 
     def items_of(self, x: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
-        """(size of plain,) what a flat vector has for items; for classes `sizes`, (K,), or 0."""
+        """(size of plain,) the item part of a flat vector; `sizes`, (K,), or 0 for the classes."""
         tables = [self.layout.table(x, i) for i in range(len(self.plain.layout.cards))]
         tables[self.root] = np.zeros(self.states) if sizes is None else sizes
         return self.plain.layout.flat(tables)
@@ -291,8 +288,8 @@ def build_class_problem(
 ) -> ClassProblem:
     """Put covariates above the class of a latent class problem of the same rows.
 
-    Scores of classes are independent before the data, with covariance C, so that differences from
-    the first have (1 + 1[c = c′]) C: whichever class is the first, the prior is the same.
+    Scores of classes are a priori independent with covariance C. Differences from the first class
+    have covariance (1 + 1[c = c′]) C, so the prior does not depend on which class is first.
     """
     network, classes = plain.network, classes_of(plain.network)
     patterns = len(design.matrix)
@@ -313,19 +310,19 @@ def build_class_problem(
 
 
 def kinds_of_covariates(known: Covariates) -> Kinds:
-    """What the columns of covariates must be read as."""
+    """Column kinds of the covariates."""
     binned = {one.name: one.bins for one in known.covariates if one.bins is not None}
     kinds = {
         one.name: ColumnKind.GAUSSIAN if one.number else ColumnKind.CATEGORICAL
         for one in known.covariates
         if one.name not in binned
     }
-    anything = dict.fromkeys(known.names, (-np.inf, np.inf))  # nothing, too: holes have their words
+    anything = dict.fromkeys(known.names, (-np.inf, np.inf))  # missing values are refused elsewhere
     return Kinds(kinds, bins=binned, ends=anything, wanted=frozenset(known.names))
 
 
 def check_shown(known: Covariates, there: Sequence[str]) -> None:
-    """Refuse data without a column for every covariate."""
+    """Refuse data that lack the column of a covariate."""
     absent = [repr(name) for name in known.names if name not in there]
     if absent:
         several = len(absent) > 1
@@ -339,11 +336,11 @@ def check_shown(known: Covariates, there: Sequence[str]) -> None:
 def design_of_rows(
     known: Covariates, columns: Sequence[Column], codes: CodeArray
 ) -> CovariateDesign:
-    """Make the design of rows in their order, (rows, covariates); refuse holes by their place."""
-    holes = codes < 0
-    if holes.any():
-        row, j = np.argwhere(holes)[0].tolist()
-        lack = int(holes.any(axis=1).sum())
+    """Build the design of rows, (rows, covariates); name the cell of a missing covariate."""
+    missing = codes < 0
+    if missing.any():
+        row, j = np.argwhere(missing)[0].tolist()
+        lack = int(missing.any(axis=1).sum())
         more = f" ({lack:,} of {len(codes):,} rows lack a covariate)" if lack > 1 else ""
         raise DataError(
             f"column {known.names[j]!r}, row {row + 1}: the cell is missing{more}. Classes are "
@@ -360,7 +357,7 @@ def design_of_rows(
 
 
 def class_problem_of(model: Model, table: Table) -> ClassProblem:
-    """Join a model with predictors and a table that shows its items and all covariates."""
+    """Join a model with predictors and a table of its items and covariates."""
     known = model.predictors
     assert known is not None
     names = [column.name for column in table.columns]

@@ -1,9 +1,8 @@
 """A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in θ and in φ (Louis 1982).
 
-A = A_c − Σ_components Cov[complete-data score | component], with A_c what A would be if the hidden
-values had been seen in their expected counts. The covariances in φ are those in θ with the chain
-rule dθ/dφ on both sides; there is no term with the gradient, because complete data have none in
-their natural parameters φ.
+A = A_c − Σ_components Cov[complete-data score | component], with A_c the complete-data information
+at the expected counts. The chain rule dθ/dφ on both sides turns covariances in θ into those in φ.
+There is no gradient term, because φ are the natural parameters of the complete data.
 """
 
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 def negative_hessian(
     problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """Give A, (d, d) in Fortran order; only the lower triangle is filled."""
+    """A in θ, (d, d) in Fortran order; only the lower triangle is filled."""
     if not problem.layout.untied:
         return _theta_from_softmax(problem, theta, coordinates)
     A = np.zeros((len(coordinates.free),) * 2, order="F")
@@ -40,9 +39,9 @@ def negative_hessian(
 def softmax_hessian(
     problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """Give A of log p(D|φ) + log p(φ) with φ_k = log θ_k/θ_ref, (d, d); N are E[N_ijk] at θ > 0.
+    """A of log p(D|φ) + log p(φ) with φ_k = log θ_k/θ_ref, (d, d); N are E[N_ijk] at θ > 0.
 
-    The density of φ is that of θ times Π θ_k, so its prior adds α cases to the counts, not α − 1.
+    The density of φ is that of θ times Π θ_k, so the prior adds α to the counts, not α − 1.
     """
     if not problem.layout.untied:
         return _softmax_by_columns(problem, theta, N + problem.alpha, coordinates)
@@ -63,7 +62,7 @@ def softmax_hessian(
 def prior_curvature(
     problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """Give the part of A in φ that is the prior's, (d, d)."""
+    """The prior's part of A in φ, (d, d)."""
     d = len(coordinates.free)
     if problem.layout.untied:
         return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
@@ -86,7 +85,7 @@ def _plus_complete(
 
 
 def unit(layout: Layout, position: int) -> FloatArray:
-    """One coordinate of φ as a direction, (size,)."""
+    """Unit vector of a coordinate of φ, (size,)."""
     phi = np.zeros(layout.size)
     phi[position] = 1.0
     return phi
@@ -95,7 +94,7 @@ def unit(layout: Layout, position: int) -> FloatArray:
 def _softmax_by_columns(
     problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """A in φ for statistics N, the prior's included, of any families."""
+    """A in φ of any families; statistics N include the prior's."""
     layout = problem.layout
     A = -_missing(problem, theta, coordinates)
     for column, position in enumerate(coordinates.free):
@@ -105,7 +104,7 @@ def _softmax_by_columns(
 
 
 def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) -> FloatArray:
-    """Information that hidden values take away, in φ: at once, or a tangent for each column."""
+    """Missing information in φ, from covariances of all plans or from a tangent per column."""
     layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
     weights = cells.weights(conjugacy.natural(theta, layout))
     pushed = (conjugacy.push(theta, unit(layout, p), layout) for p in coordinates.free)
@@ -125,9 +124,9 @@ def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) 
 def _theta_from_softmax(
     problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """A in θ of any families, at a maximum: that in φ, by the chain rule for a determinant.
+    """A in φ of any families at a maximum, scaled so that its determinant is that in θ.
 
-    Where the gradient vanishes, |A| in θ is |A| in φ over |dθ/dφ|²; all directions share that.
+    Where the gradient vanishes, |A| in θ is |A| in φ over |dθ/dφ|².
     """
     added = conjugacy.in_theta(problem.alpha, problem.layout)
     A = _softmax_by_columns(problem, theta, expect(problem, theta).N + added, coordinates)
@@ -136,8 +135,8 @@ def _theta_from_softmax(
 
 
 def _configurations(problem: Problem, coordinates: FreeCoordinates) -> Iterator[IntArray]:
-    """Columns of A by parent configuration, (configurations, free states), a width at a time."""
-    # `free` is ordered by configuration, so the columns of one configuration are neighbours.
+    """Columns of A by parent configuration, (configurations, free states), for each width."""
+    # `free` is ordered by configuration, so the columns of one configuration are contiguous.
     ij = problem.layout.ij[coordinates.free]
     first = np.flatnonzero(np.diff(ij, prepend=-1))
     width = np.diff(first, append=len(ij))

@@ -1,10 +1,10 @@
-"""Standard errors: the inverse of the observed information, and of surveys the sandwich.
+"""Standard errors: the inverse observed information, or the sandwich for survey designs.
 
-The information is A, the negative Hessian of the objective, in the coordinates φ of each family (so
-no term with the gradient is left out, and steps never leave the range of θ). The delta method
-carries its inverse to every parameter, and to the scale on which intervals are symmetric (logits of
-probabilities). With a survey design the covariance is A⁻¹ G A⁻¹ (linearised: Binder 1983), with G
-that of the sum of scores over samples drawn so.
+The information A is the negative Hessian of the objective in the coordinates φ of each family. So
+no term with the gradient is lost, and steps stay in the range of θ. The delta method carries A⁻¹ to
+every parameter, and to the scale of symmetric intervals (logits of probabilities). With a survey
+design the covariance is A⁻¹ G A⁻¹ (linearised: Binder 1983), with G the covariance of the total
+score under the design.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,21 +24,21 @@ from lacunet.models import conjugacy
 from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
-NUMBERS = 1 << 23  # to hold at once: rows times cells
+NUMBERS = 1 << 23  # held in memory at once: rows times cells
 
 
 def row_scores(
     problem: Problem, theta: FloatArray, free: IntArray, step: int | None = None
 ) -> Iterator[tuple[slice, FloatArray]]:
-    """Give d log p(row)/dφ at θ for some distinct rows after the other, (rows, free).
+    """Yield d log p(row)/dφ at θ for chunks of distinct rows, (rows, free).
 
-    `step` says how many at once, if not as many as can well be held.
+    `step` is the chunk size; by default a chunk holds about `NUMBERS` numbers.
     """
     cells, layout = problem.components.cells, problem.layout
     weights = cells.weights(conjugacy.natural(theta, layout))
     directions = [conjugacy.push(theta, unit(layout, position), layout) for position in free]
     pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
-    # The cells that move with some coordinate; plans write whole families.
+    # The range of cells that some coordinate moves; plans write whole families.
     first, last = 0, layout.size if cells.identity else cells.layout.size
     if cells.identity:
         owner, block = layout.owner, layout.block
@@ -56,7 +56,7 @@ def row_scores(
 def spread_of_scores(
     design: SamplingDesign, each: Iterable[tuple[slice, FloatArray]], free: int
 ) -> FloatArray:
-    """Give the covariance that the sum of scores of rows has over samples drawn so, (free, free).
+    """Covariance of the total score of the rows under a sampling design, (free, free).
 
     Σ_h n_h/(n_h − 1) Σ_i (t_hi − t̄_h)(t_hi − t̄_h)ᵀ, with t_hi the total of unit i in stratum h.
     """
@@ -68,17 +68,17 @@ def spread_of_scores(
         for start in range(first, last, step):
             here = slice(start, min(start + step, last))
             pulls = design.weight[here, None] * scores[design.row[here] - rows.start]
-            if design.clusters:  # a unit may lie in rows that come later
+            if design.clusters:  # a later chunk may continue a unit
                 np.add.at(totals, design.unit[here], pulls)
             else:
                 spread.add(pulls, design.unit[here])
     if design.clusters:
         spread.add(totals, np.arange(units))
-    return spread.found
+    return spread.covariance
 
 
 class _Spread:
-    """Sums of squares and totals of strata, as units come."""
+    """Running sums of squares and totals of strata."""
 
     def __init__(self, design: SamplingDesign, free: int) -> None:
         self.design = design
@@ -87,45 +87,45 @@ class _Spread:
         self.squares, self.sums = np.zeros((free, free)), np.zeros((len(self.units), free))
 
     def add(self, totals: FloatArray, which: IntArray) -> None:
-        """Take in the totals, (units, free), of some of the units."""
+        """Add the totals, (units, free), of some of the units."""
         stratum, copies = self.design.stratum[which], self.design.copies[which]
         self.squares += (totals * (self.factor[stratum] * copies)[:, None]).T @ totals
         np.add.at(self.sums, stratum, totals * copies[:, None])
 
     @property
-    def found(self) -> FloatArray:
-        """What is left around the means of strata."""
+    def covariance(self) -> FloatArray:
+        """Sum of squares around the means of strata."""
         means = self.sums * (self.factor / self.units)[:, None]
         return np.asarray(self.squares - self.sums.T @ means)
 
 
 NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
-TOUCHED = 1e-3  # part of such a direction that makes a probability not identified either
+TOUCHED = 1e-3  # component along such a direction that makes a probability unidentified
 
 
 @dataclass(frozen=True, eq=False)
 class StandardErrors:
-    """Standard errors of parameters, and on the scale of intervals; NaN where there is none."""
+    """Standard errors of parameters, and on the scale of intervals; NaN where undefined."""
 
     theta: FloatArray  # (size,) standard error of θ_ijk
-    scaled: FloatArray  # (size,) that on the scale; of probabilities, of log θ_ijk/(1 − θ_ijk)
+    scaled: FloatArray  # (size,) on the scale; for probabilities, of log θ_ijk/(1 − θ_ijk)
     unidentified: BoolArray  # (size,) parameters that the data do not determine
-    maximum: bool  # whether A has no negative curvature; if not, nothing else means anything
+    maximum: bool  # whether A has no negative curvature; if False, ignore the rest
     design: "DesignEffect | None" = None  # of a survey
 
 
 @dataclass(frozen=True, eq=False)
 class DesignEffect:
-    """How much wider a design is than a simple random sample of as many people."""
+    """Comparison of a design with a simple random sample of as many people."""
 
-    simple: FloatArray  # (size,) standard errors of θ that such a sample would have
+    simple: FloatArray  # (size,) standard errors of θ under simple random sampling
     overall: float  # mean of the eigenvalues of A⁻¹ G, cases counted as people (Rao & Scott 1984)
 
 
 def precision(
     problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray
 ) -> StandardErrors:
-    """Give standard errors at a maximum.
+    """Compute standard errors at a maximum.
 
     Parameters
     ----------
@@ -134,30 +134,30 @@ def precision(
     theta
         (size,) parameters.
     counts
-        (size,) expected counts at θ with what the objective adds: α − 1 for the MAP, 0 for the ML.
+        (size,) expected counts at θ plus α − 1 for the MAP, plus 0 for the ML.
     held
-        (size,) probabilities on the boundary: held where they are, without a standard error.
+        (size,) probabilities on the boundary, which are held fixed without a standard error.
     """
-    layout, found = problem.layout, informed(problem, theta, counts, held)
+    layout, inverse = problem.layout, informed(problem, theta, counts, held)
     unknown = np.full(layout.size, np.nan)
-    if not found.maximum:
+    if not inverse.maximum:
         return StandardErrors(
             unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False
         )
-    root, slope, design = found.root, conjugacy.scale_slope(theta, layout), None
+    root, slope, design = inverse.root, conjugacy.scale_slope(theta, layout), None
     if problem.design is not None:
-        each = row_scores(problem, theta, found.free)
-        G = spread_of_scores(problem.design, each, len(found.free))
-        often = problem.design.people / problem.cases
-        simple = _errors(root, found.free, theta, layout)
+        each = row_scores(problem, theta, inverse.free)
+        G = spread_of_scores(problem.design, each, len(inverse.free))
+        people_per_case = problem.design.people / problem.cases
+        simple = _errors(root, inverse.free, theta, layout)
         middle = root.T @ G @ root
-        overall = often * float(middle.trace()) / max(1, root.shape[1])
-        design = DesignEffect(slope * simple / np.sqrt(often), overall)
+        overall = people_per_case * float(middle.trace()) / max(1, root.shape[1])
+        design = DesignEffect(slope * simple / np.sqrt(people_per_case), overall)
         root = root @ root_of(middle)
-    along = _changes(found.flat, found.free, theta, layout)
+    along = _changes(inverse.flat, inverse.free, theta, layout)
     complete = np.sqrt(_complete(counts, theta, layout))
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
-    error = _errors(root, found.free, theta, layout)
+    error = _errors(root, inverse.free, theta, layout)
     error[unidentified | held] = np.nan
     return StandardErrors(slope * error, error, unidentified & ~held, maximum=True, design=design)
 
@@ -172,10 +172,10 @@ class Informed(NamedTuple):
 
 
 def informed(problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray) -> Informed:
-    """Invert the information at θ, without what is held; arguments as those of `precision`."""
+    """Invert the information of the parameters that are not held; arguments as in `precision`."""
     layout = problem.layout
     coordinates = _without(free_coordinates(layout, theta), held)
-    # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
+    # softmax_hessian adds α, for the density of φ; the maximised objective has no such term.
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
     scale = np.sqrt(_complete(counts, theta, layout))[coordinates.free]
     factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
@@ -184,7 +184,7 @@ def informed(problem: Problem, theta: FloatArray, counts: FloatArray, held: Bool
 
 
 def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """The information of complete data about each φ by itself, to measure everything in."""
+    """Diagonal of the complete-data information in φ, used as the scale of each coordinate."""
     cases = layout.spread(layout.sum_k(layout.pooled(counts)))
     if layout.in_simplex.all():
         return cases * theta * (1.0 - theta)
@@ -198,13 +198,13 @@ def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
 
 
 def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
-    """Give F with F Fᵀ = A⁻¹ and the directions in which A is zero, (d, ...) each.
+    """Return F with F Fᵀ = A⁻¹, the flat directions of A, (d, ...) each, and whether A ≥ 0.
 
-    A has about a unit diagonal. Where it is singular, F is that of the pseudo-inverse: right for
-    whatever does not change along the flat directions.
+    A has about a unit diagonal. If A is singular, F belongs to the pseudo-inverse, which is valid
+    for functions that are constant along the flat directions.
     """
     d = len(A)
-    if not d:  # LAPACK refuses what is empty, in a loud voice
+    if not d:  # LAPACK fails on empty matrices
         return np.zeros((0, 0)), np.zeros((0, 0)), True
     L, failed = dpotrf(A, lower=1, clean=1)
     if not failed and (L.diagonal() ** 2).min() > NOTHING:
@@ -217,18 +217,18 @@ def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
 
 
 def root_of(A: FloatArray) -> FloatArray:
-    """Give R with R Rᵀ = A, which may be singular."""
+    """Return R with R Rᵀ = A, which may be singular."""
     values, vectors = np.linalg.eigh(A)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _errors(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """Standard errors on the scale of all parameters, (size,), of φ with covariance phi phiᵀ."""
+    """Standard errors of all parameters on their scale, (size,), if Cov φ = phi phiᵀ."""
     return np.asarray(np.sqrt(np.sum(_changes(phi, free, theta, layout) ** 2, axis=1)))
 
 
 def _changes(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """Carry changes of free φ, (d, m), to the scale of all parameters, (size, m)."""
+    """Map changes of free φ, (d, m), to the scale of all parameters, (size, m)."""
     change = np.zeros((layout.size, phi.shape[1]))
     change[free] = phi
     return conjugacy.on_scale(change, theta, layout)

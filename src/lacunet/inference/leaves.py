@@ -18,10 +18,10 @@ from lacunet.models.number_prior import Covariance, Extent, NumberPrior
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.rows import in_passing
 
-SAME = 1e-9  # standard deviations by which columns may differ and still say the same
-SHRUNK = 1e-3  # of the identity in correlations: others explain about 99.9 % of a column at most
-NEARLY = 1 - 1e-6  # squared correlation from which on columns are compared
-FARTHEST = 1e100  # standard deviations of a column: squares are floats, with room for factors
+SAME = 1e-9  # standard deviations by which linearly dependent columns may differ
+SHRUNK = 1e-3  # weight of the identity in correlations: R² is at most about 99.9 %
+NEARLY = 1 - 1e-6  # squared correlation from which columns are compared
+FARTHEST = 1e100  # standard deviations of a column: squares stay finite, with room for factors
 KINDS = {
     "gaussian": ColumnKind.GAUSSIAN,
     "poisson": ColumnKind.POISSON,
@@ -31,10 +31,10 @@ KINDS = {
 
 
 def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
-    """Refuse a block, (rows, columns) with NaN for holes, in which some columns give another.
+    """Refuse linearly dependent columns, (rows, columns) with NaN for missing values.
 
-    Together they have no density. Numbers are of order 1. Two columns are compared in all rows that
-    show both; more, in whole rows.
+    They have no joint density. Numbers are of order 1. Pairs of columns are compared in the rows
+    that show both, larger sets in complete rows.
     """
     shown = np.isfinite(numbers)
     covariance, variance = _pairwise(numbers, np.ones(len(numbers)))
@@ -56,7 +56,7 @@ def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
 
 
 def independent(numbers: FloatArray) -> list[int]:
-    """Columns, (rows, columns) with NaN for holes, that do not follow from those before them."""
+    """Columns, of (rows, columns) with NaN if missing, linearly independent of those before."""
     whole = numbers[np.isfinite(numbers).all(axis=1)]
     if flat_direction(whole) is None:
         return list(range(numbers.shape[1]))
@@ -68,18 +68,18 @@ def independent(numbers: FloatArray) -> list[int]:
 
 
 def _pairwise(numbers: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Covariances, (d, d), from rows that show both columns; [a, b] variances of a in these."""
+    """Covariances, (d, d), over rows that show both columns; [a, b] variances of a in these."""
     shown = np.isfinite(numbers)
-    x, there, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
-    n = (weight * there).T @ there
+    x, present, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
+    n = (weight * present).T @ present
     n = np.where(n > 0, n, 1.0)
-    mean = (weight * x).T @ there / n
-    variance = np.maximum((weight * x**2).T @ there / n - mean**2, 0.0)
+    mean = (weight * x).T @ present / n
+    variance = np.maximum((weight * x**2).T @ present / n - mean**2, 0.0)
     return (weight * x).T @ x / n - mean * mean.T, variance
 
 
 def flat_direction(x: FloatArray) -> FloatArray | None:
-    """Weights of columns, (d,), whose sum is the same in all rows, (n, d); None: there are none."""
+    """Weights, (d,), of a linear combination that is constant over rows, (n, d), or None."""
     rows, d = x.shape
     if rows <= d:
         return None
@@ -90,9 +90,8 @@ def flat_direction(x: FloatArray) -> FloatArray | None:
 def unexplained(numbers: FloatArray, counts: FloatArray) -> FloatArray:
     """Shares of variances that regressions on the other columns do not explain, diagonal (d, d).
 
-    1 − R², adjusted for the number of cases: 1 where there are no more cases than columns.
-    Correlations are from the rows that show both of two columns, with weights; such a matrix may
-    have negative eigenvalues, which are set to 0. A part of the identity keeps shares above 0.
+    1 − R², adjusted for the number of cases; 1 without more cases than columns. Correlations are
+    pairwise and weighted, so negative eigenvalues are set to 0. Shrinkage keeps shares above 0.
     """
     shown, d = np.isfinite(numbers).astype(np.float64), numbers.shape[1]
     pairs = (counts[:, None] * shown).T @ shown
@@ -106,12 +105,12 @@ def unexplained(numbers: FloatArray, counts: FloatArray) -> FloatArray:
     R = (1.0 - SHRUNK) * R + SHRUNK * np.eye(d)
     cases = pairs.min(axis=1)
     adjusted = (cases - 1.0) / np.diagonal(np.linalg.inv(R))
-    known = adjusted < cases - d  # else the others leave all, as far as anything tells
+    known = adjusted < cases - d  # elsewhere nothing is explained
     return np.diag(np.where(known, adjusted / np.where(known, cases - d, 1.0), 1.0))
 
 
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
-    """A variable for each column, whose parents may be anything."""
+    """Variables for all columns; any parents can be added."""
     leaves = [_leaf(table, j, prior) for j in range(len(table.columns))]
     _join_blocks(leaves, table, prior)
     if prior.covariance.common:
@@ -122,7 +121,7 @@ def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
 
 
 def leaves_apart(table: Table, prior: NumberPrior) -> list[Variable]:
-    """Do the same for graphs that are given or searched, where every number is by itself."""
+    """Variables for all columns of a given or searched graph, without blocks of numbers."""
     if prior.covariance != Covariance():
         raise OptionError(
             "--covariance is about Gaussian columns below latent classes: give a number of states, "
@@ -132,7 +131,7 @@ def leaves_apart(table: Table, prior: NumberPrior) -> list[Variable]:
 
 
 def _join_blocks(leaves: list[Variable], table: Table, prior: NumberPrior) -> None:
-    """Replace columns that vary together within a class by blocks with one distribution."""
+    """Replace columns that covary within classes by blocks with one joint distribution."""
     places = {v.name: j for j, v in enumerate(leaves)}
     for block in prior.covariance.blocks([v.name for v in leaves if v.family == GAUSSIAN]):
         members = tuple(sorted(block, key=places.__getitem__))
@@ -142,13 +141,13 @@ def _join_blocks(leaves: list[Variable], table: Table, prior: NumberPrior) -> No
         shape = unexplained(numbers, table.counts)
         extents = [_extent(leaves[places[name]]) for name in members]
         for place, name in enumerate(members):
-            own = prior.of_block(extents, shape) if place == 0 else ()
+            hyper = prior.of_block(extents, shape) if place == 0 else ()
             family = GaussianBlock(members, place)
-            leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
+            leaves[places[name]] = replace(leaves[places[name]], family=family, prior=hyper)
 
 
 def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
-    """All Gaussian columns that may be in one block; none, where there are less than two."""
+    """The largest block of linearly independent Gaussian columns; empty below two columns."""
     every = [_leaf(table, j, NumberPrior()) for j in range(len(table.columns))]
     gaussian = [j for j, v in enumerate(every) if v.family == GAUSSIAN]
     shown = [_numbers(every[j], table.codes[:, j]) for j in gaussian]
@@ -157,7 +156,7 @@ def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
 
 
 def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
-    """What its family sees of rows; NaN where they do not show it."""
+    """Values in the unit of the family; NaN where missing."""
     return np.where(codes >= 0, v.values_of(codes), np.nan)
 
 
@@ -181,11 +180,11 @@ def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
                 f"column '{column.name}': no row that weighs anything has a count above 0, so "
                 f"nothing can be learned of its rate. Leave it out: --exclude {column.name}."
             )
-        own = prior.of_rate(total / cases.sum())
-        return replace(leaf, family=POISSON, unit=Unit(), prior=own)
+        hyperparameters = prior.of_rate(total / cases.sum())
+        return replace(leaf, family=POISSON, unit=Unit(), prior=hyperparameters)
     log = column.kind is ColumnKind.LOGNORMAL
     unit = Unit.of_column(column.states, cases / cases.sum(), log=log)
-    if not unit.size:  # few rows of a table are learned, or values lie too near to each other
+    if not unit.size:  # one distinct value, or values too close to each other
         if np.count_nonzero(cases) > 1:
             raise DataError(
                 f"column '{column.name}': its values differ by less than {SMALLEST:.2g}, the "
@@ -198,13 +197,13 @@ def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
 
 
 def _extent(v: Variable) -> Extent:
-    """How far a column of numbers reaches, as its family sees it; one value reaches nowhere."""
+    """Range and smallest gap of a column in the unit of its family; 1 for a single value."""
     x = np.asarray(v.values, dtype=np.float64)
     return Extent(float(np.ptp(x)) or 1.0, float(np.diff(x).min(initial=1.0)))
 
 
 def _check_total(column: Column, total: float) -> None:
-    """Refuse counts beside whose sum a single one is lost, as too many cases are."""
+    """Refuse counts whose sum is so large that adding 1 is lost in rounding."""
     if not total <= MOST_CASES:
         raise DataError(
             f"column '{column.name}': its values count {total:.3g} in all, and {MOST_CASES:g} are "
@@ -214,15 +213,15 @@ def _check_total(column: Column, total: float) -> None:
 
 
 def kind_of(variable: Variable) -> ColumnKind:
-    """What a column must be read as to be this variable."""
+    """The column kind that matches a variable."""
     log = variable.unit is not None and variable.unit.log
     return ColumnKind.LOGNORMAL if log else KINDS.get(variable.family.name, ColumnKind.CATEGORICAL)
 
 
 def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
-    """Variables of columns of numbers get the family, unit and prior of their columns.
+    """Give variables of numeric columns the family, unit and prior of their columns.
 
-    A variable with a prior of its own keeps that, and its unit.
+    A variable with a prior keeps it, and its unit.
     """
     columns = {c.name: j for j, c in enumerate(table.columns) if c.kind.number}
     if not columns:
@@ -240,7 +239,7 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
 
 
 def kinds_of(network: Network) -> Kinds:
-    """What columns must be read as for a network: kinds of numbers, ordered answers, bins."""
+    """Column kinds that match a network: numbers, ordered answers, bins."""
     numbers = [v for v in network.variables if not v.family.tabular]
     bins = {v.name: v.bins for v in network.variables if v.bins is not None}
     ends = {v.name: v.ends for v in numbers}
@@ -248,7 +247,7 @@ def kinds_of(network: Network) -> Kinds:
 
 
 def with_values(model: Model, columns: Sequence[Column]) -> Model:
-    """Give variables that are numbers the values that columns show; parameters stay."""
+    """Replace the values of numeric variables by those of the columns; parameters stay."""
     network, numbers = model.network, {c.name: c for c in columns if c.kind.number and c.states}
     if network.layout.tabular:
         return model
@@ -257,7 +256,7 @@ def with_values(model: Model, columns: Sequence[Column]) -> Model:
 
 
 def all_with_values(model: Model | Ensemble, columns: Sequence[Column]) -> Model | Ensemble:
-    """Do the same for all that an ensemble speaks for."""
+    """Apply `with_values` to a model, or to all members of an ensemble."""
     if isinstance(model, Model):
         return with_values(model, columns)
     members = (replace(m, model=with_values(m.model, columns)) for m in model.members)

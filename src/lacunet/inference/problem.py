@@ -1,4 +1,4 @@
-"""A table and a network joined, checked once: what learning and scoring work on."""
+"""Join a table, a network and a prior into a checked `Problem`, the input of learning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ from lacunet.runtime.states import Numbers, State, label
 
 
 def check_possible(network: Network, codes: CodeArray) -> None:
-    """Refuse rows, (m, observed variables), that have probability 0 whatever is learned.
+    """Refuse rows, (m, observed variables), that have probability 0 at all parameters.
 
-    Only categories can have that: numbers, which are parents of nothing, are left out.
+    Only known tables forbid rows, so numbers, which are never parents, are left out.
     """
     network, codes = _categories(network, codes)
     layout = network.layout
@@ -62,7 +62,7 @@ def check_possible(network: Network, codes: CodeArray) -> None:
 
 
 def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]:
-    """The network of all categories, and what rows show of them."""
+    """Restrict a network and coded rows to the categorical variables."""
     variables = network.variables
     kept = [i for i, v in enumerate(variables) if v.family.tabular]
     if network.plain or len(kept) in (0, len(variables)):
@@ -74,35 +74,35 @@ def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]
 
 AT_ONCE = 1 << 20  # rows whose weights are summed at once
 GLIMPSE = 1 << 15  # rows
-LARGE = 1 << 20  # distinct rows, above which fits search with a part of them
-PART = 1 << 17  # rows of that part
-EXACT = 2.0**53  # below, floats hold every whole number
+LARGE = 1 << 20  # distinct rows above which fits search on a sample
+PART = 1 << 17  # rows of that sample
+EXACT = 2.0**53  # floats represent every integer below this
 
 
 def at_equal_distances(weights: FloatArray, cases: int) -> tuple[IntArray, IntArray]:
-    """Systematic sample of the cases: the rows that have them, and how many each has."""
-    along = (np.arange(cases) + 0.5) * (float(weights.sum()) / cases)
-    found, before, known = np.full(cases, len(weights) - 1), 0.0, 0
-    for first in range(0, len(weights), AT_ONCE):  # sums of all rows may be too much for memory
+    """Draw a systematic sample of cases; return the rows sampled and the cases of each."""
+    points = (np.arange(cases) + 0.5) * (float(weights.sum()) / cases)
+    row_of, before, known = np.full(cases, len(weights) - 1), 0.0, 0
+    for first in range(0, len(weights), AT_ONCE):  # in chunks: all sums may not fit into memory
         sums = before + np.cumsum(weights[first : first + AT_ONCE])
-        here = along[known:] < sums[-1]
-        some = slice(known, known + int(here.sum()))
-        found[some] = first + np.searchsorted(sums, along[some], side="right")
+        inside = points[known:] < sums[-1]
+        some = slice(known, known + int(inside.sum()))
+        row_of[some] = first + np.searchsorted(sums, points[some], side="right")
         before, known = float(sums[-1]), some.stop
-    return np.unique(found, return_counts=True)
+    return np.unique(row_of, return_counts=True)
 
 
 def thinned(weights: FloatArray, rows: int) -> FloatArray:
-    """Weights of about so many rows, at equal distances; their sum stays."""
+    """Weights of a systematic sample of about `rows` rows, with the same sum."""
     taken, times = at_equal_distances(weights, rows)
-    found = np.zeros(len(weights))
-    found[taken] = times * (float(weights.sum()) / rows)
-    return found
+    sample = np.zeros(len(weights))
+    sample[taken] = times * (float(weights.sum()) / rows)
+    return sample
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything about (data, structure, prior) that does not change while learning."""
+    """Data, structure and prior, with everything that is constant during learning."""
 
     network: Network
     alpha: FloatArray  # (size,) hyperparameters; of categories, Dirichlet exponents
@@ -110,7 +110,7 @@ class Problem:
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, decomposed
     place: Placement = HERE  # where the rows are, and where E steps run
-    design: SamplingDesign | None = None  # how rows were drawn, for standard errors
+    design: SamplingDesign | None = None  # sampling design of the rows, used by standard errors
 
     @property
     def layout(self) -> Layout:
@@ -126,94 +126,94 @@ class Problem:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every row counts a whole number of times, so that its cases can be completed."""
+        """Whether all row weights are integers, so that hidden values can be drawn by case."""
         parts = in_passing(self.codes, self.counts)
         return all((part.counts == np.round(part.counts)).all() for part in parts)
 
     @property
     def case_by_case(self) -> bool:
-        """Whether cases can be taken in one after the other: not where numbers vary together."""
+        """Whether sequential updates are possible: no numbers have a joint distribution."""
         return all(v.family.stands_at is None for v in self.network.variables)
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is hidden but barren variables: then the evidence has a closed form."""
+        """Whether the evidence has a closed form: only barren variables are hidden."""
         return not self.components.hidden
 
     @cached_property
     def seen(self) -> FloatArray:
-        """Statistics of the families that were seen whole, (size,)."""
+        """Sufficient statistics of the fully observed families, (size,)."""
         return self.components.cells.statistics(self.components.seen)
 
     @cached_property
     def any_seen(self) -> bool:
-        """Whether any family was seen whole; in a latent class model, none was."""
+        """Whether any family is fully observed; in a latent class model, none is."""
         return bool(self.components.seen.any())
 
     @cached_property
     def log_bases(self) -> FloatArray:
-        """Log base measure of all values that were seen, by variable; categories have none."""
-        found = np.zeros(len(self.network.variables))
+        """Log base measure of the observed values by variable; 0 for categories."""
+        logs = np.zeros(len(self.network.variables))
         for column, i in enumerate(self.network.observed):
             v, codes = self.network.variables[i], self.codes[:, column]
             if not v.family.tabular:
                 shown = codes >= 0
-                found[i] = self.counts[shown] @ v.log_base[codes[shown]]
-        return found
+                logs[i] = self.counts[shown] @ v.log_base[codes[shown]]
+        return logs
 
     @property
     def log_base(self) -> float:
-        """The same of all variables together."""
+        """Log base measure of all observed values."""
         return float(self.log_bases.sum())
 
     @property
     def lowest_alpha(self) -> float:
-        """The smallest hyperparameter of anything that is learned; of categories, an exponent."""
+        """The smallest hyperparameter of a learned family; an exponent, for categories."""
         layout = self.layout
         return float(layout.pooled(self.alpha)[layout.learned].min(initial=np.inf))
 
     @cached_property
     def marks(self) -> FloatArray:
-        """What tells parameters apart before the data do, (size,)."""
+        """Values that differ where the prior distinguishes parameters, (size,)."""
         return self.layout.marks(self.alpha)
 
     @cached_property
     def prior(self) -> FloatArray:
-        """Hyperparameters given what was seen whole, (size,)."""
+        """Hyperparameters given the fully observed families, (size,)."""
         return self.alpha + self.seen
 
     @cached_property
     def cases_show(self) -> bool:
-        """Whether one case more is a change beside exponents: sampling holds their sums."""
+        """Whether one more case changes the sum of exponents in floating point."""
         return float(np.abs(self.alpha).sum()) + self.cases < EXACT
 
     @cached_property
     def log_seen(self) -> float:
-        """Log evidence of the families that were seen whole, in closed form. CH96 eq. 5."""
+        """Log evidence of the fully observed families, in closed form. CH96 eq. 5."""
         families = conjugacy.log_marginal(self.seen, self.alpha, self.layout)
         return float(families.sum()) + self.log_base
 
     @cached_property
     def about_hidden(self) -> Query:
-        """The posterior of each hidden variable in every row, at any θ."""
+        """Query for the posterior of each hidden variable in every row, at any θ."""
         hidden = [(h,) for h in self.network.hidden]
         return Query(self.network, self.codes, hidden, compact=True)
 
     @cached_property
     def glimpse(self) -> "Problem":
-        """A sample of at most so many rows, weighted to stand for all; enough to make proposals."""
+        """A weighted sample of at most `GLIMPSE` rows, large enough for proposals."""
         return self.at_most(GLIMPSE)
 
     @cached_property
     def part(self) -> "Problem | None":
-        """A sample of very many rows, which is cheap to search; None: they are few.
+        """A weighted sample that is cheap to search; None if the rows are few.
 
-        Only their number decides: the part is the same on any device and for any holder.
+        Only the number of rows decides, so it is the same on every device and holder.
         """
         return self.at_most(PART).on(self.place.device) if len(self.counts) > LARGE else None
 
     def at_most(self, rows: int) -> "Problem":
-        """A systematic sample of so many rows at most, weighted to stand for all."""
+        """A systematic sample of at most `rows` rows, weighted to the same total."""
         if len(self.counts) <= rows:
             return self
         taken, times = at_equal_distances(self.counts, rows)
@@ -221,14 +221,14 @@ class Problem:
         return problem_of_codes(rows_at(self.codes, taken), counts, self.network, self.alpha)
 
     def on(self, device: Device | None) -> "Problem":
-        """The same with E steps on a device; None is the processor."""
+        """Move E steps to a device; None is the processor."""
         if device is None or self.place.device is not None:
             return self
         return self._moved(device)
 
     @property
     def where_faster(self) -> "Problem":
-        """The same with E steps on the processor, if they are too short for a device."""
+        """Move E steps that are too short for a device to the processor."""
         long = self.place.device is None or self.components.nanoseconds >= LONG
         return self if long else self._moved(None)
 
@@ -243,10 +243,10 @@ class Problem:
 
     @cached_property
     def filled(self) -> Components:
-        """The components of rows in which missing variables without children are counted.
+        """Components that also count missing variables without children.
 
-        Each such variable, in the order of `childless`, gets an auxiliary variable with the same
-        parents and one state, which rows show where they lack all of the variable.
+        Each variable of `childless` gets an auxiliary variable with the same parents and one
+        state, observed in the rows where the variable is missing.
         """
         network, dense = self.network, self.components.cells.dense
         whole = with_auxiliary(network, [network.parents[i] for i in self.childless])
@@ -260,33 +260,33 @@ class Problem:
 
     @cached_property
     def missing_at(self) -> IntArray:
-        """For each position, that of the cases of `filled` that lack its category; else the end."""
+        """For each position, the one in `filled` that counts it as missing; else the end."""
         layout, whole = self.layout, self.filled.cells.network.layout
-        found = np.full(layout.size, whole.size)
+        target = np.full(layout.size, whole.size)
         for auxiliary, i in enumerate(self.childless, start=len(self.network.variables)):
             positions = layout.table(np.arange(layout.size), i)
-            found[positions] = whole.table(np.arange(whole.size), auxiliary)
-        return np.where(layout.in_tables, found, whole.size)
+            target[positions] = whole.table(np.arange(whole.size), auxiliary)
+        return np.where(layout.in_tables, target, whole.size)
 
     @cached_property
     def childless(self) -> list[int]:
-        """Variables that are parents of nothing; a hidden one with one state is always known."""
+        """Variables without children, except hidden variables with one state."""
         network = self.network
         known = {i for i in network.hidden if self.layout.cards[i] == 1}
         inner = known.union(*network.parents)
-        own = range(len(network.variables))
-        return [i for i in own if i not in inner and members(network, i)]
+        every = range(len(network.variables))
+        return [i for i in every if i not in inner and members(network, i)]
 
     @cached_property
     def by_value(self) -> "Problem":
-        """The same with a cell for every value, for algorithms that go case by case."""
+        """The problem with a cell for every value, as sequential updates need."""
         if not self.components.cells.dense:
             return self
         return replace(self, components=Builder(self.network, self.codes, self.counts).build())
 
 
 def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
-    """Join a table and a network: columns are found by name, states must be the network's."""
+    """Join a table and a network: match columns by name, require the network's states."""
     codes = _align(table, network)
     problem = problem_of_codes(codes, table.counts, network, alpha, table.holder)
     return problem if table.design is None else replace(problem, design=table.design)
@@ -299,7 +299,7 @@ def problem_of_codes(
     alpha: FloatArray,
     holder: Holder | None = None,
 ) -> Problem:
-    """Join rows that are coded already, (m, observed variables), and a network."""
+    """Join coded rows, (m, observed variables), and a network."""
     check_possible(network, codes)
     rows, place = SomeRows(codes, counts), Placement(holder)
     components = place.components(rows, network, compact_cells(network))
@@ -307,8 +307,8 @@ def problem_of_codes(
 
 
 def _mark_missing(columns: Sequence[Sequence[int]], rows: SomeRows) -> SomeRows:
-    """Add a column for each group of columns: 0 where a row lacks all of them, else missing."""
-    marks = [np.where((rows.codes[:, own] < 0).all(axis=1), 0, -1) for own in columns]
+    """Add a column for each group of columns: 0 where all are missing, else −1."""
+    marks = [np.where((rows.codes[:, group] < 0).all(axis=1), 0, -1) for group in columns]
     codes = [rows.codes, *(mark[:, None].astype(rows.codes.dtype) for mark in marks)]
     return SomeRows(np.hstack(codes), rows.counts)
 
@@ -320,7 +320,7 @@ def _same(one: Sequence[State], other: Sequence[State]) -> bool:
 
 
 def _align(table: Table, network: Network) -> CodeArray:
-    """Give the table's codes with its columns in the order of the network's observed variables."""
+    """Return the codes with columns in the order of the network's observed variables."""
     names = [c.name for c in table.columns]
     for i in network.hidden:
         if (name := network.variables[i].name) in names:
@@ -343,7 +343,7 @@ def _align(table: Table, network: Network) -> CodeArray:
                 f"the model has {list(v.labels)}. Read the table with the model's states."
             )
         order.append(names.index(v.name))
-    # The usual case is the identity, which needs no copy of what may be a large array.
+    # The usual order is the identity: do not copy a large array.
     same = order == list(range(len(names)))
     return table.codes if same else np.ascontiguousarray(table.codes[:, order])
 
@@ -352,14 +352,14 @@ class Weighable:
     """Rows decomposed once, for problems that differ only in the weights of rows."""
 
     def __init__(self, network: Network, codes: CodeArray) -> None:
-        """Take (rows, observed variables), −1 = missing."""
+        """Decompose rows, (rows, observed variables), −1 = missing."""
         self.cells = compact_cells(network)
         builder = Builder(network, codes, np.ones(len(codes)), cells=self.cells, keep_rows=True)
         self.network, self.codes, self.plans = network, codes, builder.build().plans
         self.seen = [builder.seen_whole(c) for c in builder.collectors]
 
     def __call__(self, weights: FloatArray, alpha: FloatArray) -> Problem:
-        """The problem in which rows have these weights, (rows,)."""
+        """The problem with these row weights, (rows,)."""
         seen = np.zeros(self.cells.layout.size)
         for rows, positions, worth in self.seen:
             seen += totals(positions, weights[rows] * worth, len(seen))

@@ -1,10 +1,10 @@
 """Symmetries: relabellings of hidden variables and states that change neither network nor prior.
 
-The posterior has as many equal copies of everything. Any two variables of one *block* can change
-places, so a block of m has m! exchanges. Variables that are parents of a block and of all its
-children are its *context*: given their states, which have parameters of their own, everything can
-be relabelled separately. Exchanges that move several variables at once (a hidden parent with its
-own hidden child) take blocks to blocks, and are tried one by one.
+The posterior has one equal copy of every mode for each symmetry. Any two variables of a *block* are
+exchangeable, so a block of m has m! exchanges. Common parents of a block and of all its children
+are its *context*: each of their states has separate parameters and can be relabelled separately.
+Exchanges of several variables at once (a hidden parent and its hidden child) map blocks to blocks,
+and are enumerated.
 """
 
 import itertools
@@ -24,8 +24,8 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.rows import in_passing
 
 MOST_CONTEXTS = 64  # states of one context that are distinguished
-# Exchanges of blocks that are tried. Where there may be more, none is looked for: each region is
-# then still exact, and only the number of labellings is too small.
+# Exchanges of blocks that are enumerated. If there may be more, none is: regions are still exact,
+# but the number of labellings is too small.
 MOST_TRIED = 5040
 
 Context: TypeAlias = Mapping[int, int]  # the state of each variable of a context
@@ -34,8 +34,8 @@ Context: TypeAlias = Mapping[int, int]  # the state of each variable of a contex
 def contexts_of(problem: Problem, block: Sequence[int]) -> tuple[Context, ...]:
     """States of the context of hidden variables that have the same parents and children.
 
-    States of seen variables that no row can have are left out. With too many states there is no
-    context: the relabellings that remain are a group by themselves.
+    Impossible states of observed variables are left out. With too many states the context is
+    empty: the remaining relabellings still form a group.
     """
     around = context_variables(problem, block)
     seen = [v for v in around if v not in problem.network.hidden]
@@ -50,56 +50,56 @@ def contexts_of(problem: Problem, block: Sequence[int]) -> tuple[Context, ...]:
 
 
 def context_variables(problem: Problem, block: Sequence[int]) -> list[int]:
-    """The parents of hidden variables that are parents of all their children too."""
+    """The parents of hidden variables that are also parents of all their children."""
     parents = problem.network.parents
     children = [set(pa) for pa in parents if not set(block).isdisjoint(pa)]
     return sorted(set(parents[block[0]]).intersection(*children))
 
 
 def _rows(problem: Problem, seen: Sequence[int]) -> list[tuple[int, ...]]:
-    """States of seen variables that some row has, or may have where it does not show them."""
+    """Joint states of observed variables that are compatible with some row."""
     if not seen:
         return [()]
     columns = [problem.network.observed.index(v) for v in seen]
     parts = in_passing(problem.codes, problem.counts)
     each = [np.unique(part.codes[part.counts > 0][:, columns], axis=0) for part in parts]
     shown = np.unique(np.concatenate(each), axis=0)
-    found: set[tuple[int, ...]] = set()
+    states: set[tuple[int, ...]] = set()
     for row in shown.tolist():
-        some = [
+        choices = [
             range(problem.layout.cards[v]) if x < 0 else (x,)
             for v, x in zip(seen, row, strict=True)
         ]
-        if len(found) <= MOST_CONTEXTS:
-            found.update(itertools.islice(itertools.product(*some), MOST_CONTEXTS + 1))
-    return sorted(found)
+        if len(states) <= MOST_CONTEXTS:
+            states.update(itertools.islice(itertools.product(*choices), MOST_CONTEXTS + 1))
+    return sorted(states)
 
 
 def slices(problem: Problem, h: int, within: Context) -> list[FloatArray]:
-    """Marks around h in a context, (k, …) for each family: its states first."""
-    layout, found = problem.layout, []
+    """Prior marks of the families around h in a context, (k, …) each: states of h first."""
+    layout, tables = problem.layout, []
     for i, family in enumerate(layout.families):
         if h in family and layout.widths[i]:
             where = tuple(within.get(v, slice(None)) for v in family)
             left = [v for v in family if v not in within]
-            found.append(np.moveaxis(layout.table(problem.marks, i)[where], left.index(h), 0))
-    return found
+            tables.append(np.moveaxis(layout.table(problem.marks, i)[where], left.index(h), 0))
+    return tables
 
 
 def kinds_of_states(problem: Problem, h: int, within: Context) -> tuple[int, ...]:
-    """For each state of h, the first that nothing but data tells from it in a context."""
+    """For each state of h, the first state with the same prior in a context."""
     tables = slices(problem, h, within)
     states = range(problem.layout.cards[h])
 
     def alike(s: int, t: int) -> bool:
-        same = all((own[t] == own[s]).all() for own in tables)
+        same = all((marks[t] == marks[s]).all() for marks in tables)
         return same and (s == t or _may_change(problem, h, (s, t), within))
 
     return tuple(next(t for t in states if alike(s, t)) for s in states)
 
 
 def _may_change(problem: Problem, h: int, pair: tuple[int, int], within: Context) -> bool:
-    """Whether two states can change places without taking tables apart that are one."""
+    """Whether exchanging two states keeps all tied tables tied."""
     if not problem.layout.leaders:
         return True
     s, t = pair
@@ -108,41 +108,39 @@ def _may_change(problem: Problem, h: int, pair: tuple[int, int], within: Context
     return Relabelling(problem.layout, orders={h: order}, within=within).keeps_ties
 
 
-def more_than_found(
+def _may_have_more(
     problem: Problem, informed: AbstractSet[int], exchanged: AbstractSet[int]
 ) -> bool:
-    """Whether there may be relabellings beyond blocks, contexts and exchanges that were tried."""
+    """Whether there may be symmetries beyond blocks, contexts and the enumerated exchanges."""
     for h in sorted(informed):
         if context_variables(problem, (h,)) and (
             h in exchanged or contexts_of(problem, (h,)) == ({},)
         ):
             return True
         parents = problem.network.parents[h]
-        if _turned_prior(problem, h) or any(_one_variable(problem, g, h) for g in parents):
+        if _permuted_prior(problem, h) or any(_one_variable(problem, g, h) for g in parents):
             return True
     return False
 
 
-def _turned_prior(problem: Problem, h: int) -> bool:
-    """Whether states of h of two kinds have the same exponents in some order.
+def _permuted_prior(problem: Problem, h: int) -> bool:
+    """Whether states of h of two kinds have the same exponents up to a permutation.
 
-    Other variables may make up for that; where tables are tied, their states may have to change
-    places together.
+    Then permuting other variables too, for example in tied tables, may be a symmetry.
     """
     for within in contexts_of(problem, (h,)):
         tables = slices(problem, h, within)
         kinds = sorted(set(kinds_of_states(problem, h, within)))
         for s, t in itertools.combinations(kinds, 2):
-            if all(np.array_equal(np.sort(own[s], None), np.sort(own[t], None)) for own in tables):
+            if all(np.array_equal(np.sort(x[s], None), np.sort(x[t], None)) for x in tables):
                 return True
     return False
 
 
 def _one_variable(problem: Problem, g: int, h: int) -> bool:
-    """Whether hidden g and its child h are as good as one variable, with cells in any order.
+    """Whether hidden g and its child h are equivalent to one variable of exchangeable states.
 
-    They have the same other parents and children, and the prior of their joint states is Dirichlet,
-    as BDeu makes it.
+    They have the same other parents and children, and a joint Dirichlet prior, as under BDeu.
     """
     network, layout = problem.network, problem.layout
     if g not in network.hidden or set(network.parents[h]) != {*network.parents[g], g}:
@@ -159,17 +157,17 @@ def _one_variable(problem: Problem, g: int, h: int) -> bool:
 
 
 def log_orders(things: int) -> float:
-    """Log of the number of orders of some things, k!."""
+    """Log of k!, the number of permutations."""
     return math.lgamma(things + 1)
 
 
 @dataclass(frozen=True, eq=False)
 class ExchangeableBlock:
-    """Hidden variables that can change places, in each state of their context by itself."""
+    """Hidden variables that are exchangeable, separately in each state of their context."""
 
     variables: tuple[int, ...]
-    contexts: tuple[Context, ...]  # one that names nothing where there is no context
-    kinds: tuple[tuple[int, ...], ...]  # in each, of states: those of a kind can be renumbered
+    contexts: tuple[Context, ...]  # a single empty one without a context
+    kinds: tuple[tuple[int, ...], ...]  # by context and state: equal kinds are exchangeable
 
     @property
     def log_count(self) -> float:
@@ -183,14 +181,14 @@ class ExchangeableBlock:
 
 @dataclass(frozen=True, eq=False)
 class Symmetries:
-    """The relabellings that change nothing, of hidden variables that the data tell something of."""
+    """The symmetries of hidden variables that are not barren in every row."""
 
     layout: Layout
     hidden: frozenset[int]  # all hidden variables
-    # All that anything moves; contexts before the blocks that they are contexts of.
+    # Only blocks with a symmetry; contexts precede their blocks.
     blocks: tuple[ExchangeableBlock, ...]
-    exchanges: tuple[Relabelling, ...]  # of blocks, in the order of their variables; none first
-    whole: bool  # whether it is known that there are no others
+    exchanges: tuple[Relabelling, ...]  # of blocks; the identity first
+    whole: bool  # whether these are known to be all
 
     @property
     def log_count(self) -> float:
@@ -200,13 +198,13 @@ class Symmetries:
 
 def symmetries_of(problem: Problem) -> Symmetries:
     """Find the symmetries of a problem."""
-    # A variable that is barren in every row has no modes: the data say nothing of it.
+    # A variable that is barren in every row has no modes: its posterior is its prior.
     informed = problem.components.members.intersection(problem.network.hidden)
     colours = _colours(problem)
     groups = _blocks(problem, colours)
     exchanges: dict[tuple[int, ...], Mapping[int, int]] = {}
-    tried, found = _exchanges(problem, colours, groups)
-    for places in found:  # barren ones only move along
+    tried, permutations = _exchanges(problem, colours, groups)
+    for places in permutations:  # ignore how barren variables move
         exchanges.setdefault(tuple(places[h] for h in sorted(informed)), places)
     exchanged = {h for places in exchanges.values() for h in places if places[h] != h}
     blocks = []
@@ -223,19 +221,19 @@ def symmetries_of(problem: Problem) -> Symmetries:
         frozenset(problem.network.hidden),
         tuple(blocks),
         tuple(Relabelling(problem.layout, places) for places in exchanges.values()),
-        tried and not more_than_found(problem, informed, exchanged),
+        tried and not _may_have_more(problem, informed, exchanged),
     )
 
 
 def interchangeable(problem: Problem) -> tuple[int, ...]:
-    """Hidden variables whose states the prior does not tell apart: any numbering is as good."""
+    """Hidden variables whose states are exchangeable under the prior."""
     return tuple(h for h in problem.network.hidden if set(kinds_of_states(problem, h, {})) == {0})
 
 
 def _colours(problem: Problem) -> dict[int, Hashable]:
-    """Colour hidden variables (colour refinement): only those of one colour may change places.
+    """Colour refinement of hidden variables: only variables of one colour can be exchangeable.
 
-    The first colours are states and priors; then those of parents and children are added.
+    The first colours are states and priors; each round adds the colours of parents and children.
     """
     layout, parents = problem.layout, problem.network.parents
     hidden = problem.network.hidden
@@ -246,7 +244,7 @@ def _colours(problem: Problem) -> dict[int, Hashable]:
     }
     for _ in hidden:
         kinds = list(dict.fromkeys(colours.values()))
-        # Below all variables that can be seen, each of which has a number of its own.
+        # Negative, because observed variables keep their indices.
         number = {h: kinds.index(colour) - len(kinds) for h, colour in colours.items()}
         near = {h: (parents[h], children[h]) for h in hidden}
         colours = {
@@ -257,7 +255,7 @@ def _colours(problem: Problem) -> dict[int, Hashable]:
 
 
 def _blocks(problem: Problem, colours: Mapping[int, Hashable]) -> list[tuple[int, ...]]:
-    """Hidden variables, each with those that it can change places with."""
+    """Partition of the hidden variables into exchangeable blocks."""
     blocks: list[list[int]] = []
     for h, colour in colours.items():
         for block in blocks:
@@ -273,7 +271,7 @@ def _blocks(problem: Problem, colours: Mapping[int, Hashable]) -> list[tuple[int
 def _exchanges(
     problem: Problem, colours: Mapping[int, Hashable], blocks: Sequence[tuple[int, ...]]
 ) -> tuple[bool, list[dict[int, int]]]:
-    """Whether all are tried, and permutations of blocks that change nothing; the identity first."""
+    """Whether all were tried, and block permutations that are symmetries; the identity first."""
     alike: dict[Hashable, list[tuple[int, ...]]] = defaultdict(list)
     for block in blocks:
         alike[colours[block[0]], len(block)].append(block)
@@ -281,17 +279,17 @@ def _exchanges(
     tried = math.prod(math.factorial(len(group)) for group in groups) <= MOST_TRIED
     groups = groups if tried else [[block] for block in blocks]
     before = [v for group in groups for block in group for v in block]
-    found = []
+    symmetric = []
     for orders in itertools.product(*(itertools.permutations(group) for group in groups)):
         after = [v for order in orders for block in order for v in block]
         places = dict(zip(before, after, strict=True))
         if _keeps(problem, places):
-            found.append(places)
-    return tried, found
+            symmetric.append(places)
+    return tried, symmetric
 
 
 def _keeps(problem: Problem, places: Mapping[int, int]) -> bool:
-    """Whether graph, exponents and known tables stay the same if variables change places."""
+    """Whether a permutation of variables keeps the graph, the exponents and the known tables."""
     families = problem.layout.families
     for i, family in enumerate(families):
         if {places.get(v, v) for v in family} != set(families[places.get(i, i)]):

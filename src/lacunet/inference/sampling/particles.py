@@ -1,7 +1,7 @@
 """Gibbs moves (hidden values given parameters, parameters given counts), and particles.
 
-A chain remembers its hidden values by their statistics: how often each θ_ijk was used. Drawing them
-is an E step with draws in place of expectations, on the same plans.
+A chain stores its hidden values by their statistics N_ijk. Drawing them is an E step with draws in
+place of expectations, on the same plans.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ from lacunet.inference.sampling.written_cases import (
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-MOST_ONE_BY_ONE = 1e7  # cases that are taken in one after the other: more take too long
-CASE_BY_CASE = 2.0  # nanoseconds for a number that is touched for one case at a time, at least
+MOST_ONE_BY_ONE = 1e7  # cases of a sequential update: more take too long
+CASE_BY_CASE = 2.0  # least nanoseconds for each number touched by a sequential update
 
 
 def check_whole(problem: Problem) -> None:
@@ -37,14 +37,14 @@ def check_whole(problem: Problem) -> None:
 
 
 def touched_by_cases(problem: Problem) -> float:
-    """Numbers that a draw touches, case by case."""
+    """Numbers touched by a draw of all cases one by one."""
     return sum(float(plan.touched() @ plan.counts) for plan in problem.components.plans)
 
 
 def seconds_to_draw(problem: Problem) -> tuple[float, float]:
-    """About how long it takes to draw all distinct components, and to take in every case.
+    """Estimated seconds to draw all distinct components, and to update by every case.
 
-    It follows from numbers, not from a clock: the same every time.
+    The estimate uses sizes, not a clock, so it is reproducible.
     """
     sweep, cases = 0.0, 0.0
     for plan in problem.components.plans:
@@ -55,7 +55,7 @@ def seconds_to_draw(problem: Problem) -> tuple[float, float]:
 
 
 class Draws:
-    """Moves of several chains together, with a generator of their own."""
+    """Gibbs moves of several chains together, with one random generator."""
 
     def __init__(self, problem: Problem, rng: Any) -> None:
         self.problem, self.layout, self.rng = problem, problem.layout, rng
@@ -63,7 +63,7 @@ class Draws:
     def hidden(self, natural: FloatArray, counts: Sequence[FloatArray] = ()) -> FloatArray:
         """Draw hidden values ∝ exp(η), (chains, size), and return their statistics.
 
-        `counts` say how often each component counts, by plan (default: as in the data).
+        `counts` are the cases of each component, by plan (default: those of the data).
         """
         components = self.problem.components
         cells = components.cells.weights(natural)
@@ -77,7 +77,7 @@ class Draws:
         return conjugacy.draw(hyper, self.layout, self.rng)
 
 
-COUNTLESS = 2.0**900  # so many that one more changes no digit, nor does the quotient of two of them
+COUNTLESS = 2.0**900  # adding 1 changes neither this number nor a quotient of two such
 
 
 def shuffled_cases(components: Components, rng: Any) -> Iterator[tuple[int, IntArray]]:
@@ -94,23 +94,20 @@ def shuffled_cases(components: Components, rng: Any) -> Iterator[tuple[int, IntA
 
 
 class Particles:
-    """Hidden values of the cases so far, as hyperparameters α + statistics, with weights.
-
-    What was seen whole is known from the start.
-    """
+    """Weighted particles: α + statistics of the cases so far, fully observed families included."""
 
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
         if problem.case_by_case:
-            problem = problem.by_value  # cases are looked up one by one
+            problem = problem.by_value  # sequential updates need a cell for each value
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
-        # Updates by listed joint states, one for each plan; none where kernels have them.
+        # Updates by listed joint states, one for each plan; empty if kernels do the updates.
         self.written: list[WrittenCases] = []
         if not problem.case_by_case:
             self.written = list(block_cases(problem))
         elif is_written_out(problem):
             self.written = list(written_cases(problem))
-        # Exponents before the swarm.
+        # Exponents at the last renewal.
         self.renewed: FloatArray = np.tile(problem.prior, (particles, 1))
         self.swarm = self._swarm(self.renewed)
         self.everything = problem.components.counts
@@ -121,23 +118,23 @@ class Particles:
         return shuffled_cases(self.problem.components, self.rng)
 
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
-        """Take in cases until fewer than `least` particles count; return how many were taken."""
+        """Update by cases until fewer than `least` particles are effective; return how many."""
         if self.written:
             taken = self.written[plan].take_in(cases, self.swarm, least, self.rng)
         else:
-            own = self.problem.components.plans[plan].completions
-            taken = own.take_in(cases, self.swarm, least, self.rng)
+            completions = self.problem.components.plans[plan].completions
+            taken = completions.take_in(cases, self.swarm, least, self.rng)
         np.add.at(self.so_far[plan], cases[:taken], 1.0)
         return taken
 
     @property
     def exponents(self) -> FloatArray:
-        """α + statistics of each particle, (particles, size); of known tables as last renewed."""
+        """α + statistics of each particle, (particles, size); known tables as last renewed."""
         return np.where(self.problem.layout.learned, self.swarm.A, self.renewed)
 
     @property
     def log_weights(self) -> FloatArray:
-        """What each particle weighs."""
+        """Log weight of each particle, (particles,)."""
         return self.swarm.log_weights
 
     @property
@@ -146,14 +143,14 @@ class Particles:
         return float(effective(self.swarm.log_weights))
 
     def renew(self, chosen: IntArray, sweeps: int) -> None:
-        """Keep the chosen particles, with equal weights, and move them by Gibbs sweeps."""
+        """Resample to the chosen particles, with equal weights, and move them by Gibbs sweeps."""
         A = self.swarm.A[chosen]
         for _ in range(sweeps):
             A = self.problem.prior + self.draws.hidden(self.draws.natural(A), self.so_far)
         self.renewed, self.swarm = A, self._swarm(A)
 
     def _swarm(self, A: FloatArray) -> ParticleState:
-        """Particles as kernels see them: to these a known table has cases without number."""
+        """Particles for kernels, in which a known table has huge exponents."""
         layout = self.problem.layout
         if layout.given is not None and not self.written:
             A = np.where(layout.learned, A, COUNTLESS * np.nan_to_num(layout.given))
