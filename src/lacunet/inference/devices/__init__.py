@@ -1,1 +1,1 @@
-"""Devices beside the processor: what an E step asks of them, and the door to each."""
+"""GPU devices for E steps: the interface (`device.py`) and its CUDA implementation (`cuda.py`)."""

@@ -1,4 +1,4 @@
-"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them."""
+"""CUDA devices through CuPy: rows in device memory, and launches of their kernels."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from lacunet.inference.devices.device import DenseFeatures, DenseRows, Device, P
 from lacunet.optional import require
 from lacunet.runtime.arrays import FloatArray
 
-# How the kernel of rows is laid out on a device: threads, tiles and memory.
+# Launch configuration of the row kernel: threads, tiles and memory.
 
-WARPS = (7, 8, 4, 2)  # of a block of threads: more have no room for their posteriors, or are slower
-TILE = 16  # blocks of counts that the matrix units sum at once
-MOST_TILES = 8  # of counts in the registers of a warp: more would be spilled
-GRID = 264  # blocks of threads, whatever the device: sums are the same on all
+WARPS = (7, 8, 4, 2)  # of a block of threads: more do not fit into shared memory, or are slower
+TILE = 16  # blocks of counts in one operation of the matrix units
+MOST_TILES = 8  # of counts in the registers of a warp: more would spill
+GRID = 264  # blocks of threads; fixed, so that sums are the same on all devices
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """What the kernel is compiled for, and how it is started."""
+    """Compile-time constants and launch parameters of the row kernel."""
 
     cells: int  # K
     groups: int  # bytes of a row
     parts: int  # families of a byte
     warps: int  # of a block of threads
-    tiles: int  # of blocks of counts, that a warp keeps
+    tiles: int  # of blocks of counts in a warp
     first: tuple[int, ...]  # the first pattern of each byte
-    passes: int  # over the rows, until all counts have had a warp
+    passes: int  # over the rows, to cover all counts
     tangent: bool
     table_in_shared: bool
-    shared: int  # bytes of memory that a block of threads has for itself
+    shared: int  # bytes of shared memory of a block of threads
 
     @property
     def rows(self) -> int:
-        """Rows that a block of threads takes at once."""
+        """Rows that a block of threads processes at once."""
         return 32 * self.warps
 
     @property
     def padded(self) -> int:
-        """Numbers of a row of the table of patterns."""
+        """Padded row length of the pattern table."""
         return _padded(self.cells)
 
     @property
     def defines(self) -> dict[str, int | str]:
-        """The names that the kernel is compiled with."""
+        """Macros of the kernel source."""
         return {
             "K": self.cells,
             "WARPS": self.warps,
@@ -65,27 +65,29 @@ class KernelShape:
 
 
 def shape_for(packed: PackedRows, most_shared: int, *, tangent: bool) -> KernelShape | None:
-    """Choose; None if the posteriors of a few rows would not fit."""
+    """Choose the launch configuration; None if the posteriors of a few rows would not fit."""
     K, (patterns, parts), groups = packed.cells, packed.parts.shape, len(packed.bytes)
     tiles, most = -(-len(packed.shown) // TILE), max(1, MOST_TILES // -(-K // 8))
     table = 8 * (1 + tangent) * patterns * _padded(K)
     for warps in WARPS:
         rows, each = 32 * warps, min(most, -(-tiles // warps))
-        own = 16 * K * (rows + 2) + groups * 3 * rows  # as the kernel divides its memory
-        if own <= most_shared:
-            inside, passes = own + table <= most_shared, -(-tiles // (warps * each))
-            size = own + table * inside
+        scratch = (
+            16 * K * (rows + 2) + groups * 3 * rows
+        )  # the layout of the kernel's shared memory
+        if scratch <= most_shared:
+            inside, passes = scratch + table <= most_shared, -(-tiles // (warps * each))
+            size = scratch + table * inside
             first = tuple(packed.first.tolist())
             return KernelShape(K, groups, parts, warps, each, first, passes, tangent, inside, size)
     return None
 
 
 def _padded(cells: int) -> int:
-    """An odd number of pairs: neighbours stand in other banks of the memory."""
+    """Pad to an odd number of pairs, so that neighbours lie in different memory banks."""
     return 2 * (((cells + 1) // 2) | 1)
 
 
-SPARE = 1 << 28  # bytes of the device that are left to others
+SPARE = 1 << 28  # bytes of device memory left to other processes
 
 
 class Cuda(Device):
@@ -96,11 +98,11 @@ class Cuda(Device):
         self.most_shared = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
     def hold(self, packed: PackedRows) -> RowsThere:
-        """Put rows on it."""
+        """Copy packed rows to the device."""
         return CudaRows(self, packed)
 
     def hold_dense(self, rows: DenseFeatures) -> RowsThere:
-        """Put rows on it as a dense matrix."""
+        """Copy rows to the device as a dense matrix."""
         self.check_room(rows.bytes, f"a table of {len(rows.counts)} distinct rows")
         return DenseRows(self.cupy, rows)
 
@@ -108,7 +110,7 @@ class Cuda(Device):
         return open_cuda, ()
 
     def check_room(self, needed: int, what: str) -> None:
-        """Refuse what is larger than what is free, before anything is allocated."""
+        """Refuse an allocation larger than the free memory."""
         free, whole = self.cupy.cuda.Device().mem_info
         pool = self.cupy.get_default_memory_pool()
         free += pool.total_bytes() - pool.used_bytes()
@@ -120,7 +122,7 @@ class Cuda(Device):
 
 
 class CudaRows(RowsThere):
-    """Rows in the memory of a device."""
+    """Packed rows in device memory."""
 
     def __init__(self, device: Cuda, packed: PackedRows) -> None:
         self.device, self.packed = device, packed
@@ -143,26 +145,26 @@ class CudaRows(RowsThere):
         self.lock = Lock()
 
     def _shape(self, tangent: bool) -> KernelShape:
-        found = shape_for(self.packed, self.device.most_shared, tangent=tangent)
-        if found is None:
+        shape = shape_for(self.packed, self.device.most_shared, tangent=tangent)
+        if shape is None:
             raise OptionError(
                 f"--device cuda: {self.packed.cells} classes are too many for the memory that "
                 f"threads of this device share ({self.device.most_shared} bytes). "
                 "Use --device cpu."
             )
-        return found
+        return shape
 
     def expect(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Run the E step."""
         return self._run(x, self.shapes[0])
 
     def move(self, x: FloatArray, along: FloatArray) -> FloatArray:
-        """Run the same along a direction."""
+        """Change of the expected counts along a direction."""
         counts, _ = self._run(np.stack([x, along]), self.shapes[1])
         return np.asarray(counts[0])
 
     def _run(self, x: FloatArray, shape: KernelShape) -> tuple[FloatArray, FloatArray]:
-        with self.lock:  # starts may be fitted side by side; the device has one after the other
+        with self.lock:  # starts may run in parallel threads; the device runs one at a time
             room = self._room(len(x), shape)
             room.x.set(np.ascontiguousarray(x))
             self.launch(room)
@@ -171,9 +173,9 @@ class CudaRows(RowsThere):
         return counts, sums[:, -1]
 
     def _room(self, vectors: int, shape: KernelShape) -> DeviceRoom:
-        """Memory for so many vectors: what the last call had, if it suffices."""
+        """Buffers for so many vectors, reused from the last call if the sizes agree."""
         if self.room is None or (self.room.shape, len(self.room.x)) != (shape, vectors):
-            self.room = None  # freed before there is another
+            self.room = None  # freed before the next allocation
             batch, numbers = vectors // (1 + shape.tangent), self.blocks * self.packed.cells + 1
             grid = min(GRID, self.rows // shape.rows)
             outside = 0 if shape.table_in_shared else len(self.packed.parts)
@@ -190,7 +192,7 @@ class CudaRows(RowsThere):
         return self.room
 
     def launch(self, room: DeviceRoom) -> None:
-        """Start the kernels of an E step at the weights that are in its room."""
+        """Launch the kernels of an E step at the weights in `room`."""
         shape, kernels = room.shape, compiled(room.shape)
         batch, grid, numbers = room.partial.shape
         if room.tables.size:
@@ -212,29 +214,29 @@ class CudaRows(RowsThere):
 
 @dataclass(frozen=True, eq=False)
 class DeviceRoom:
-    """Memory of a device for the E steps of some vectors of log weights."""
+    """Device buffers for the E steps of a batch of log weights."""
 
     shape: KernelShape
     x: Any  # (vectors, B, K) log weights, and directions of them
-    tables: Any  # (vectors, P, padded) sums by pattern, if they are kept there
-    partial: Any  # (batch, grid, B K + 1) expected counts and log-likelihood by block of threads,
-    sums: Any  # (batch, B K + 1) and of all of them
+    tables: Any  # (vectors, P, padded) sums by pattern, if in global memory
+    partial: Any  # (batch, grid, B K + 1) expected counts and log-likelihood by block of threads
+    sums: Any  # (batch, B K + 1) the totals
 
 
 @cache
 def compiled(shape: KernelShape) -> dict[str, Any]:
-    """Compile the kernels for one shape; CuPy keeps what it compiled on disk."""
+    """Compile the kernels for one shape; CuPy caches the result on disk."""
     source = files("lacunet.inference.devices").joinpath("latent_rows.cu").read_text("utf-8")
-    # Not as options: there a comma would part one from the next.
+    # Not as options, which a comma would split.
     named = "".join(f"#define {name} {value}\n" for name, value in shape.defines.items())
     module = require("cupy", extra="gpu").RawModule(code=named + source, options=("-std=c++17",))
-    found = {n: module.get_function(n) for n in ("sum_table", "expect_rows", "add_up")}
-    found["expect_rows"].max_dynamic_shared_size_bytes = shape.shared
-    return found
+    functions = {n: module.get_function(n) for n in ("sum_table", "expect_rows", "add_up")}
+    functions["expect_rows"].max_dynamic_shared_size_bytes = shape.shared
+    return functions
 
 
 def open_cuda() -> Device:
-    """Find the device."""
+    """Open the current CUDA device; an `OptionError` if there is none."""
     cupy = require("cupy", extra="gpu", what="--device cuda")
     try:
         count = cupy.cuda.runtime.getDeviceCount()

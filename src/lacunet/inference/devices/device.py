@@ -1,7 +1,7 @@
 """Devices that hold rows and run E steps over them.
 
-Results are those of the processor up to rounding. Rows that do not fit are refused before any
-memory is allocated.
+Results equal those of the processor up to rounding. Rows that do not fit are refused before any
+allocation.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from numpy.typing import NDArray
 from lacunet.errors import OptionError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray
 
-# Rows around one hidden variable as few bytes, for a device that reads them in every E step.
+# Rows around one hidden variable, packed into few bytes because every E step reads them.
 
 ByteArray: TypeAlias = NDArray[np.uint8]
 
 WIDEST = 8  # bits of a byte
-MOST_NUMBERS = 6144  # in the table of patterns: 48 KiB, so that several blocks of threads have room
+MOST_NUMBERS = 6144  # in the pattern table: 48 KiB, so that several blocks of threads fit
 
 
 @dataclass(frozen=True, eq=False)
 class PackedRows:
-    """Bytes, and what they mean. G bytes of m rows, P patterns, B blocks of K numbers."""
+    """Packed rows and their code book. G bytes of m rows, P patterns, B blocks of K numbers."""
 
     cells: int  # K
     bytes: ByteArray  # (G, m)
-    first: IndexArray  # (G,) the first pattern of each byte; its value is added to that
+    first: IndexArray  # (G,) pattern index of value 0 of each byte
     parts: IndexArray  # (P, families of a byte) the blocks of each pattern; -1: none
-    shown: IndexArray  # (B, 4) of each block: its byte, shift and mask there, and its value
+    shown: IndexArray  # (B, 4) for each block: byte, shift, mask and value
     counts: FloatArray  # (m,) how often each row stands in the data
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """A family around the hidden variable, as rows show it."""
+    """The configurations of a family around the hidden variable, by row."""
 
-    values: CodeArray  # (m,) which of its blocks; -1: a row does not have the family
+    values: CodeArray  # (m,) block of each row; -1 without the family
     blocks: int
 
     @cached_property
     def holes(self) -> bool:
-        """Whether some rows do not have it."""
+        """Whether some rows lack the family."""
         return bool((self.values < 0).any())
 
     @property
     def bits(self) -> int:
-        """How many tell its values apart; a hole is one more."""
+        """Bits of its values; a missing family is one more value."""
         return (self.blocks + self.holes - 1).bit_length()
 
 
 def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
-    """Write rows as bytes: as few of them as keep the table of patterns small."""
+    """Pack rows into as few bytes as keep the pattern table small."""
     bits = [field.bits for field in fields]
     if max(bits) > WIDEST:
         raise OptionError(
@@ -92,7 +92,7 @@ def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
 
 
 def _groups(bits: Sequence[int], cells: int) -> list[range]:
-    """Cut neighbouring fields into bytes of the most bits that keep the table small."""
+    """Group neighbouring fields into bytes, as wide as keeps the pattern table small."""
     for width in range(WIDEST, 0, -1):
         groups = _cut(bits, width)
         if cells * sum(1 << sum(bits[i] for i in g) for g in groups) <= MOST_NUMBERS:
@@ -101,7 +101,7 @@ def _groups(bits: Sequence[int], cells: int) -> list[range]:
 
 
 def _cut(bits: Sequence[int], width: int) -> list[range]:
-    """Put as many fields together as have at most so many bits; a wide one is alone."""
+    """Group neighbouring fields greedily up to `width` bits; a wider field is alone."""
     cuts, used = [0], 0
     for i, own in enumerate(bits):
         if i > cuts[-1] and used + own > width:
@@ -112,38 +112,38 @@ def _cut(bits: Sequence[int], width: int) -> list[range]:
 
 
 class DeviceName(StrEnum):
-    """Where long E steps are run."""
+    """The device for long E steps."""
 
     CPU = "cpu"
     CUDA = "cuda"
 
 
 class RowsThere(ABC):
-    """Rows that a device holds. x are log weights of their blocks."""
+    """Rows held by a device. x are log weights of their blocks."""
 
     @abstractmethod
     def expect(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Expected counts of the blocks, (batch, B, K), and log-likelihoods, (batch,), of x."""
+        """Expected counts of the blocks, (batch, B, K), and log-likelihoods, (batch,), at x."""
 
     @abstractmethod
     def move(self, x: FloatArray, along: FloatArray) -> FloatArray:
-        """How the expected counts at x, (B, K), change along a direction."""
+        """Change of the expected counts at x, (B, K), along a direction."""
 
 
 class Device(ABC):
-    """One that is there. It travels by its name: each process opens its own."""
+    """An open device. It pickles by name, so that each process opens the device again."""
 
     @abstractmethod
     def hold(self, packed: PackedRows) -> RowsThere:
-        """Put rows on it; an `OptionError` with sizes if they do not fit."""
+        """Copy rows to the device; an `OptionError` with sizes if they do not fit."""
 
     @abstractmethod
     def hold_dense(self, rows: DenseFeatures) -> RowsThere:
-        """Put rows on it as a dense matrix; an `OptionError` as above."""
+        """Copy rows as a dense matrix; an `OptionError` as in `hold`."""
 
 
 def open_device(place: DeviceName) -> Device | None:
-    """Find the device; None is the processor. An `OptionError` says what is not there."""
+    """Open a device by name; None is the processor. An `OptionError` if it is unavailable."""
     if place is DeviceName.CPU:
         return None
     from lacunet.inference.devices.cuda import open_cuda
@@ -151,17 +151,17 @@ def open_device(place: DeviceName) -> Device | None:
     return open_cuda()
 
 
-# Rows as a dense matrix on a device: what numbers say of them, by products of matrices.
+# Rows as a dense matrix of features on a device, for products of matrices.
 
-LEAST = -1e290  # for −∞: 0 · −∞ would be no number, and 0 times this is 0
-IMPOSSIBLE = -1e280  # sums that are lower have such an addend
-AT_ONCE = 1 << 27  # posteriors that are there at once, 1 GiB: more vectors wait
-ROWS_AT_ONCE = 1 << 16  # that are written down here on their way
+LEAST = -1e290  # replaces −∞, because 0 · −∞ is NaN
+IMPOSSIBLE = -1e280  # lower sums contain such a term
+AT_ONCE = 1 << 27  # posteriors computed at once, 1 GiB
+ROWS_AT_ONCE = 1 << 16  # copied to the device at once
 
 
 @dataclass(frozen=True, eq=False)
 class DenseFeatures:
-    """What rows show. m rows, F features."""
+    """Features of rows. m rows, F features."""
 
     of: Callable[[slice], FloatArray]  # some rows: (n, F)
     features: int  # F
@@ -170,12 +170,12 @@ class DenseFeatures:
 
     @property
     def bytes(self) -> int:
-        """What they take on a device, with the posteriors of one vector."""
+        """Device memory of the rows and the posteriors of one vector."""
         return 8 * len(self.counts) * (self.features + 3 * self.cells + 1)
 
 
 class DenseRows(RowsThere):
-    """Rows in the memory of a device; xp is the library of its arrays."""
+    """Dense rows in device memory; xp is the array library."""
 
     def __init__(self, xp: Any, rows: DenseFeatures) -> None:
         self.xp, self.cells, m = xp, rows.cells, len(rows.counts)
@@ -184,10 +184,10 @@ class DenseRows(RowsThere):
             some = slice(first, min(first + ROWS_AT_ONCE, m))
             self.matrix[some] = xp.asarray(rows.of(some))
         self.counts = xp.asarray(rows.counts)
-        self.lock = Lock()  # starts may be fitted side by side; the device has one after the other
+        self.lock = Lock()  # starts may run in parallel threads; the device runs one at a time
 
     def expect(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Run the E steps of some vectors at a time."""
+        """Run the E steps of all vectors, as many at once as fit into memory."""
         step = max(1, AT_ONCE // (len(self.counts) * self.cells))
         with self.lock:
             parts = [self._expect(x[n : n + step]) for n in range(0, len(x), step)]
@@ -195,7 +195,7 @@ class DenseRows(RowsThere):
         return np.concatenate(counts), np.concatenate(log_lik)
 
     def move(self, x: FloatArray, along: FloatArray) -> FloatArray:
-        """Run the same along a direction."""
+        """Change of the expected counts along a direction."""
         with self.lock:
             posterior, _ = self._posteriors(x[None])
             change = self._weights(along[None])
@@ -211,13 +211,13 @@ class DenseRows(RowsThere):
         return self._gathered(posterior * there[:, :, None]), self._here(log_lik)
 
     def _weights(self, x: FloatArray) -> Any:
-        """What rows weigh in every cell, (m, batch, K)."""
+        """Log weights of all cells, (m, batch, K)."""
         flat = np.maximum(x, LEAST).transpose(1, 0, 2).reshape(x.shape[1], -1)
         weights = self.matrix @ self.xp.asarray(np.ascontiguousarray(flat))
         return weights.reshape(len(self.counts), len(x), self.cells)
 
     def _posteriors(self, x: FloatArray) -> tuple[Any, Any]:
-        """Those of the cells, (m, batch, K), and log-likelihoods of rows, (m, batch)."""
+        """Posteriors of the cells, (m, batch, K), and log-likelihoods of rows, (m, batch)."""
         xp, weights = self.xp, self._weights(x)
         top = weights.max(axis=2, keepdims=True)
         posterior = xp.exp(weights - top)
@@ -226,7 +226,7 @@ class DenseRows(RowsThere):
         return posterior / total, xp.where(log_z < IMPOSSIBLE, -np.inf, log_z)
 
     def _gathered(self, cells: Any) -> FloatArray:
-        """Add up what rows have at their cells, by feature: (m, batch, K) → (batch, F, K)."""
+        """Sum cell weights by feature: (m, batch, K) → (batch, F, K)."""
         sums = self._here(self.matrix.T @ cells.reshape(len(cells), -1))
         return np.asarray(sums.reshape(len(sums), -1, self.cells).transpose(1, 0, 2))
 

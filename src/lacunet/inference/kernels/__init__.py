@@ -1,1 +1,1 @@
-"""The loops that take the time, compiled; each has an obvious twin in the tests."""
+"""Compiled inner loops; the tests check each against a plain implementation."""

@@ -1,1 +1,1 @@
-"""Rows taken apart, equal components merged and written as index arrays: what an E step needs."""
+"""Decompose rows, merge equal components, and write them as index arrays for E steps."""

@@ -1,8 +1,8 @@
-"""The contract of inference: E steps over components, and sums over their completions.
+"""Abstract E steps over components, and samplers of their completions.
 
-θ basis: θ_ijk without one reference state per parent configuration. The most probable state is
-eliminated: log |A| does not depend on the choice, its rounding errors do. φ basis: the same
-positions, with φ of the reference held.
+θ basis: θ_ijk without one reference state per parent configuration, the most probable one. log |A|
+does not depend on this choice, but its rounding errors do. φ basis: the same positions, with φ of
+the reference fixed.
 """
 
 import math
@@ -27,10 +27,10 @@ from lacunet.runtime.executor import SERIAL, Executor
 
 @dataclass(frozen=True, eq=False)
 class FreeCoordinates:
-    """Which positions of a flat vector are free, and what each is measured against."""
+    """Free positions of a flat vector, and the reference of each."""
 
     free: IntArray  # (d,) positions that vary, ordered by parent configuration
-    reference: IntArray  # (d,) for each, the position that makes up for it: θ_ref = 1 − Σ others
+    reference: IntArray  # (d,) position of the reference: θ_ref = 1 − Σ others
 
 
 def free_coordinates(layout: Layout, theta: FloatArray) -> FreeCoordinates:
@@ -41,15 +41,14 @@ def free_coordinates(layout: Layout, theta: FloatArray) -> FreeCoordinates:
 T = TypeVar("T")
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 
-# A longer E step is done in parallel pieces; a piece must be worth a table of its own. The cuts
-# depend on the data alone, and pieces are added in order, so that sums do not depend on the number
-# of threads.
+# Longer E steps run in parallel pieces, each long enough to justify its own table. The cuts depend
+# only on the data, and pieces are added in order, so sums do not depend on the number of threads.
 LONG = 8e6  # nanoseconds, about
-PIECE = 2e6  # so that sixteen cores have enough of them
+PIECE = 2e6  # short enough to occupy sixteen cores
 
 
 def pieces(nanoseconds: FloatArray) -> list[slice]:
-    """Cut components, by the time that each takes, into runs to be done side by side."""
+    """Cut components into runs of about equal time, for parallel execution."""
     ends = np.cumsum(nanoseconds)
     total = float(ends[-1]) if len(ends) else 0.0
     if total <= LONG:
@@ -60,10 +59,10 @@ def pieces(nanoseconds: FloatArray) -> list[slice]:
 
 
 class ComponentRows(NamedTuple):
-    """The rows of the data that a plan's components come from."""
+    """The data rows of a plan's components."""
 
     rows: IntArray  # (r,)
-    component: IntArray  # (r,) which component each of them has
+    component: IntArray  # (r,) component of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ class FeatureCovariance:
     """Covariance of expected statistics. K classes, F features."""
 
     matrix: FloatArray  # (K·F, K·F)
-    read: Callable[[FloatArray], FloatArray]  # weights of features in a flat vector, → (K·F,)
+    read: Callable[[FloatArray], FloatArray]  # flat vector → weights of the features, (K·F,)
 
     def along(self, directions: Iterable[FloatArray]) -> FloatArray:
         """Covariance of the changes of log weights along some directions, (d, d)."""
@@ -81,14 +80,14 @@ class FeatureCovariance:
 
 @dataclass(frozen=True, eq=False)
 class JointStates:
-    """A distinct component: each of its cases takes one of K joint hidden cells."""
+    """The K joint hidden states of a distinct component."""
 
     count: int  # w, its cases
-    cells: IntArray  # (K, F) positions of a flat vector that each cell adds a case to
+    cells: IntArray  # (K, F) positions of a flat vector that each joint state counts
 
 
 class CompletionSampler(ABC):
-    """Completions of m distinct components: drawn, sampled case by case, or listed."""
+    """Completions of m distinct components: Gibbs draws, sequential updates, or lists."""
 
     @abstractmethod
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
@@ -96,47 +95,47 @@ class CompletionSampler(ABC):
 
     @abstractmethod
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
-        """Update particles case by case until fewer than `least` are effective; return how many.
+        """Update particles by cases until fewer than `least` are effective; return how many.
 
         Only for tabular layouts, in which each cell has a parameter of its own.
         """
 
     @abstractmethod
     def choices(self) -> Iterator[JointStates]:
-        """Joint states of every component: the cells that each of them adds a case to."""
+        """Yield the joint states of every component."""
 
 
 class EStep(ABC):
     """Expectations over m distinct components of one shape, and their derivatives."""
 
-    pace: ClassVar[float] = 1.0  # nanoseconds for a cell that is touched, about
-    counts: FloatArray  # (m,) how often each stands in the data
-    rows: ComponentRows | None  # where they come from, if that was to be kept
+    pace: ClassVar[float] = 1.0  # estimated nanoseconds for each cell touched
+    counts: FloatArray  # (m,) weight of each component
+    rows: ComponentRows | None  # their data rows, if kept
 
     @property
     @abstractmethod
     def members(self) -> tuple[int, ...]:
-        """Variables that some component hides."""
+        """Variables that are hidden in some component."""
 
     @property
     @abstractmethod
     def completions(self) -> CompletionSampler:
-        """The sampler of the same components; an `OptionError` where rows are held elsewhere."""
+        """The sampler of these components; an `OptionError` if rows are not in this process."""
 
     @abstractmethod
     def touched(self) -> FloatArray:
-        """How many cells each component touches, (m,): the cost of a sweep over it."""
+        """Number of cells that each component touches, (m,): the cost of a sweep."""
 
     @abstractmethod
     def sizes(self) -> IntArray:
-        """Joint hidden cells of each component, (m,), without writing them out."""
+        """Number of joint hidden states of each component, (m,), without listing them."""
 
     @abstractmethod
     def weighted(self, counts: FloatArray) -> "EStep":
-        """The same components with other counts, (m,); those that count 0 may be left out."""
+        """Replace the counts, (m,); components of count 0 may be dropped."""
 
     def on(self, device: Device | None) -> "EStep":
-        """Move E steps to a device (None: the processor); an `OptionError` if it has no kernel."""
+        """Move E steps to a device (None: the processor); an `OptionError` without a kernel."""
         if device is None:
             return self
         raise OptionError(
@@ -145,17 +144,17 @@ class EStep(ABC):
         )
 
     def by_part(self, function: Callable[["EStep"], T]) -> list[T]:
-        """Apply to the plan; if it is one of parts, to those of each part, where they are."""
+        """Apply a function to the plan, or to the plans of each part where they are held."""
         return [function(self)]
 
     @property
     def nanoseconds(self) -> float:
-        """How long an E step takes, about, on one core."""
+        """Estimated time of an E step on one core."""
         return float(self.touched().sum()) * self.pace
 
     @cached_property
     def pieces(self) -> list[slice]:
-        """Runs of components that may be done side by side."""
+        """Runs of components for parallel execution."""
         return pieces(self.touched() * self.pace)
 
     def expect(
@@ -169,28 +168,28 @@ class EStep(ABC):
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
-        """Do the same for one vector, (cells,): the E step, without the price of a batch."""
+        """Run `expect` for one vector, (cells,), without the overhead of a batch."""
 
     @abstractmethod
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """The map from a direction of the log weights, (cells,), to the change of E[N]."""
 
     def missing_numbers(self, log_weights: FloatArray) -> float:  # noqa: ARG002
-        """Add up ½ (d + log |C|) over rows, C the covariance of the d numbers that one lacks.
+        """Sum ½ (d + log |C|) over rows, with C the covariance of the d missing numbers.
 
-        Only numbers of which a row shows others of their block; a plan without blocks has none.
+        Only partly observed blocks count; a plan without blocks has none.
         """
         return 0.0
 
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:  # noqa: ARG002
-        """Covariance of the expected statistics; None: only along one direction at a time."""
+        """Covariance of the expected statistics; None if only tangents are available."""
         return None
 
     @abstractmethod
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
-        """Subtract the covariance of the complete-data score in free θ, lower triangle only."""
+        """Subtract the covariance of the complete-data score in free θ (lower triangle only)."""
 
     @abstractmethod
     def posterior(
@@ -200,7 +199,7 @@ class EStep(ABC):
 
 
 class SampledEStep(EStep, CompletionSampler):
-    """A plan that is both: components in the memory of this process."""
+    """An E step that is its own sampler: components in the memory of this process."""
 
     @property
     def completions(self) -> CompletionSampler:
@@ -210,14 +209,14 @@ class SampledEStep(EStep, CompletionSampler):
 
 @dataclass(frozen=True, eq=False)
 class DeviceableEStep(SampledEStep):
-    """Rows here, of which a device may hold a copy for E steps and their tangents."""
+    """Rows in memory; a device may hold a copy for E steps and tangents."""
 
-    device_pace: ClassVar[float]  # nanoseconds for a cell that is touched, on an H200
+    device_pace: ClassVar[float]  # nanoseconds for each cell touched, on an H200
     device: Device | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def hold(self, device: Device) -> RowsThere:
-        """Put the rows on a device."""
+        """Copy the rows to a device."""
 
     @abstractmethod
     def to_blocks(self, flat: FloatArray) -> FloatArray:
@@ -250,13 +249,13 @@ class DeviceableEStep(SampledEStep):
 
     @property
     def nanoseconds(self) -> float:
-        """How long an E step takes where it runs."""
+        """Estimated time of an E step where it runs."""
         return float(self.touched().sum()) * (self.device_pace if self.device else self.pace)
 
     def expect(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> FloatArray:
-        """Run the E steps of all vectors at once on a device, one after the other here."""
+        """Run E steps of all vectors, in one batch on a device."""
         if self.device is None:
             return super().expect(log_weights, out, executor)
         counts, log_lik = self.there.expect(self.to_blocks(log_weights))
@@ -272,7 +271,7 @@ class DeviceableEStep(SampledEStep):
         return float(self.expect(log_weights[None], out[None])[0])
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """On a device posteriors are made anew for each direction, as here."""
+        """Tangent map; each direction recomputes the posteriors."""
         if self.device is None:
             return self.tangent_here(log_weights, executor)
         x = self.to_blocks(log_weights)
@@ -287,40 +286,40 @@ class DeviceableEStep(SampledEStep):
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Everything that the data say about θ, with equal components merged."""
+    """Sufficient summary of the data for θ, with equal components merged."""
 
-    seen: FloatArray  # (cells,) N of the families that were seen whole; never touched again
-    plans: tuple[EStep, ...]  # of the hidden components, barren variables apart
-    cells: Cells  # the meaning of all these cells
+    seen: FloatArray  # (cells,) counts of the fully observed families
+    plans: tuple[EStep, ...]  # of the hidden components, without barren variables
+    cells: Cells  # layout of the cells
 
     @property
     def hidden(self) -> bool:
-        """Whether anything is hidden at all (barren variables apart)."""
+        """Whether any variable that is not barren is hidden."""
         return bool(self.plans)
 
     @cached_property
     def nanoseconds(self) -> float:
-        """How long an E step takes, about."""
+        """Estimated time of an E step."""
         return sum(plan.nanoseconds for plan in self.plans)
 
     @property
     def counts(self) -> list[FloatArray]:
-        """How often each component stands in the data: an array for each plan."""
+        """Weight of each component: an array for each plan."""
         return [plan.counts for plan in self.plans]
 
     @property
     def members(self) -> frozenset[int]:
-        """Variables of which the data tell something without showing them."""
+        """Hidden variables that are not barren in every row."""
         return frozenset(v for plan in self.plans for v in plan.members)
 
     def on(self, device: Device | None) -> "Components":
-        """The same with E steps on a device; None is the processor."""
+        """Move E steps to a device; None is the processor."""
         return replace(self, plans=tuple(plan.on(device) for plan in self.plans))
 
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
-        """Add the expected counts of all components to `out`, (cells,); their log-likelihood."""
+        """Add the expected counts of all components to `out`, (cells,); return the log-likelihood."""
         return sum((plan.expect_one(log_weights, out, executor) for plan in self.plans), 0.0)
 
     def missing_numbers(self, log_weights: FloatArray) -> float:

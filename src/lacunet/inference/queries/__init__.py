@@ -1,1 +1,1 @@
-"""Inference queries: posteriors and likelihoods of rows, and what they imply."""
+"""Inference queries: likelihoods, posteriors and most probable states of rows."""

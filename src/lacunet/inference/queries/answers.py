@@ -1,4 +1,4 @@
-"""What a model, or an ensemble of models, predicts of rows."""
+"""Predictions for rows by a model or an ensemble of models."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from lacunet.runtime.states import State
 
 
 def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
-    """Give log p(what a row shows | θ), (rows,); −inf where a row is impossible.
+    """Compute log p(observed values | θ) of each row, (rows,); −inf where a row is impossible.
 
     `codes` are (rows, observed variables of the network), −1 = missing.
 
@@ -42,7 +42,7 @@ def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
     if not has_blocks(network):
         rows = ByRow(network, codes).log_lik(model.log_weights)
         return rows if network.layout.tabular else rows + network.log_base(codes)
-    # The sum over classes of the likelihood of the rest of a row, times the density of its blocks.
+    # Sum over classes the likelihood of the other columns times the density of the blocks.
     rest = rest_of(model)
     known = codes[:, rest.columns]
     (classes,) = posterior(rest.model, known, [(rest.number[rest.root],)])
@@ -58,12 +58,12 @@ def member_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
 
 
 def ensemble_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
-    """Log p(what a row shows), (rows,)."""
+    """Log p(observed values) of each row, (rows,)."""
     return np.asarray(logsumexp(member_log_lik(ensemble, codes), axis=0))
 
 
 def shares(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
-    """Posterior weight of each member given each row, (members, rows); zeros if impossible."""
+    """Posterior weight of each member given each row, (members, rows); 0 if impossible."""
     joint = member_log_lik(ensemble, codes)
     if ensemble.fixed:
         joint = np.where(np.isfinite(joint), safe_log(ensemble.weights)[:, None], -np.inf)
@@ -76,20 +76,20 @@ def ensemble_posterior(
 ) -> list[FloatArray]:
     """Joint posterior of each group of columns in each row, (rows, states of each column...).
 
-    Zeros where every member finds the row impossible.
+    Zeros where a row is impossible under every member.
     """
-    found: list[FloatArray] = []
-    for member, own in zip(ensemble.members, shares(ensemble, codes), strict=True):
+    mixed: list[FloatArray] = []
+    for member, weight in zip(ensemble.members, shares(ensemble, codes), strict=True):
         observed = member.model.network.observed
         variables = [tuple(observed[v] for v in group) for group in groups]
         answers = posterior(member.model, codes, variables)
-        parts = [p * own.reshape(-1, *[1] * (p.ndim - 1)) for p in answers]
-        found = [a + b for a, b in zip(found, parts, strict=True)] if found else parts
-    return found
+        parts = [p * weight.reshape(-1, *[1] * (p.ndim - 1)) for p in answers]
+        mixed = [a + b for a, b in zip(mixed, parts, strict=True)] if mixed else parts
+    return mixed
 
 
 def log_lik_of(model: Model | Ensemble, codes: CodeArray) -> FloatArray:
-    """Log p(what each row shows), (rows,), under a model or an ensemble."""
+    """Log p(observed values) of each row, (rows,), under a model or an ensemble."""
     if isinstance(model, Ensemble):
         return ensemble_log_lik(model, codes)
     return row_log_lik(model, codes)
@@ -104,32 +104,32 @@ def posterior_of(
     return posterior(model, codes, groups)
 
 
-# Mean and spread of numbers that a row does not show.
+# Mean and spread of missing numbers.
 
-OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called
+OF_LOGARITHM = ("geometric mean", "factor")  # names of its mean and spread
 
 
 class Expected(NamedTuple):
-    """A number in each row, in the unit of its family, (rows,) each; NaN if a row is impossible."""
+    """Moments of a number in each row, in the unit of its family; NaN if a row is impossible."""
 
     mean: FloatArray
     variance: FloatArray
 
 
 class InUnits(NamedTuple):
-    """The same in the unit of the data, (rows,) each."""
+    """A predicted number in the unit of the data, (rows,) each."""
 
-    best: FloatArray  # what to fill in: the mean; of whole numbers, the nearest one
-    mean: FloatArray  # of logarithms the geometric mean: the mean need not exist
-    spread: FloatArray  # standard deviation; of logarithms, the factor that is one of them
-    titles: tuple[str, str]  # what mean and spread are called
+    best: FloatArray  # the imputed value: the mean, rounded for integers
+    mean: FloatArray  # geometric mean on a log scale, where the mean may not exist
+    spread: FloatArray  # standard deviation; on a log scale, as a factor
+    titles: tuple[str, str]  # names of mean and spread
 
 
 def in_units(variable: Variable, expected: Expected, codes: CodeArray) -> InUnits:
-    """Give a number as the data have it: what is expected, or what rows show (codes ≥ 0)."""
+    """Convert moments to the unit of the data; observed values (codes ≥ 0) are kept."""
     unit, seen = variable.unit or Unit(), codes >= 0
-    own = np.array(variable.states, dtype=np.float64)[codes]
-    mean = np.where(seen, own, unit.values(expected.mean))
+    values = np.array(variable.states, dtype=np.float64)[codes]
+    mean = np.where(seen, values, unit.values(expected.mean))
     spread = np.where(seen, 0.0, unit.size * np.sqrt(expected.variance))
     best = np.rint(mean) if variable.family.whole else mean
     if unit.log:
@@ -140,9 +140,9 @@ def in_units(variable: Variable, expected: Expected, codes: CodeArray) -> InUnit
 def expected_numbers(
     model: Model | Ensemble, codes: CodeArray, variables: Sequence[int]
 ) -> list[Expected]:
-    """Mean and variance of numbers in each row that does not show them.
+    """Predictive mean and variance of numbers in each row.
 
-    `codes` are (rows, observed variables), −1 = missing. Of an ensemble, `variables` are columns.
+    `codes` are (rows, observed variables), −1 = missing. For an ensemble, `variables` are columns.
     """
     if isinstance(model, Model):
         return _by_model(model, codes, variables)
@@ -172,7 +172,7 @@ def _by_model(model: Model, codes: CodeArray, variables: Sequence[int]) -> list[
 
 
 def mixture(p: FloatArray, mean: FloatArray, variance: FloatArray) -> Expected:
-    """Mean and variance of a mixture: weights (rows, k), of components (k,) each or (rows, k)."""
+    """Mean and variance of a mixture: weights (rows, k), component moments (k,) or (rows, k)."""
     middle = np.sum(p * mean, axis=1)
     spread = np.sum(p * (variance + (mean - middle[:, None]) ** 2), axis=1)
     possible = p.sum(axis=1) > 0
@@ -182,26 +182,26 @@ def mixture(p: FloatArray, mean: FloatArray, variance: FloatArray) -> Expected:
 def fillings(
     model: Model | Ensemble, codes: CodeArray
 ) -> dict[int, tuple[Sequence[State], IntArray]]:
-    """For each column with holes, values and which of them each row gets (−1: none).
+    """For each incomplete column, a list of values and the index imputed in each row (−1: none).
 
-    `codes` are (rows, observed variables), −1 = missing. A cell without a hole gets none, nor does
-    a row that is impossible. Values are the most probable state, or the expected number.
+    `codes` are (rows, observed variables), −1 = missing. Observed cells and impossible rows get
+    −1. Values are the most probable state, or the expected number.
     """
-    network, holes = model.network, codes < 0
+    network, missing = model.network, codes < 0
     variables = [network.variables[i] for i in network.observed]
-    incomplete = np.flatnonzero(holes.any(axis=0)).tolist()
+    incomplete = np.flatnonzero(missing.any(axis=0)).tolist()
     names = [j for j in incomplete if variables[j].family.tabular]
     numbers = [j for j in incomplete if j not in names]
-    found: dict[int, tuple[Sequence[State], IntArray]] = {}
+    imputed: dict[int, tuple[Sequence[State], IntArray]] = {}
     answers = posterior_of(model, codes, [(network.observed[j],) for j in names])
     for j, p in zip(names, answers, strict=True):
-        found[j] = variables[j].to_fill, np.where(holes[:, j], most_probable_state(p), -1)
+        imputed[j] = variables[j].to_fill, np.where(missing[:, j], most_probable_state(p), -1)
     expected = expected_numbers(model, codes, [network.observed[j] for j in numbers])
     for j, number in zip(numbers, expected, strict=True):
         best = in_units(variables[j], number, codes[:, j]).best
-        filled = holes[:, j] & ~np.isnan(best)
-        found[j] = best.tolist(), np.where(filled, np.arange(len(best)), -1)
-    return found
+        filled = missing[:, j] & ~np.isnan(best)
+        imputed[j] = best.tolist(), np.where(filled, np.arange(len(best)), -1)
+    return imputed
 
 
 def most_probable_state(p: FloatArray) -> IntArray:
@@ -210,11 +210,10 @@ def most_probable_state(p: FloatArray) -> IntArray:
 
 
 def draw_open(model: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
-    """Draw all that rows, (rows, observed variables), do not show jointly: cells (rows, variables).
+    """Draw missing values of rows, (rows, observed variables), jointly: cells (rows, variables).
 
-    A category has the number of its state, a number is itself; NaN where a row is impossible.
-    Hidden variables of a model are drawn too; an ensemble has its columns alone, and first draws a
-    member for each row.
+    A category is its state index, a number its value; NaN where a row is impossible. A model also
+    draws its hidden variables. An ensemble draws a member for each row, then only columns.
     """
     if isinstance(model, Model):
         return _draw_by_model(model, codes, rng)
@@ -223,13 +222,13 @@ def draw_open(model: Model | Ensemble, codes: CodeArray, rng: np.random.Generato
     member = np.where(possible, draw_states(share, len(codes), rng), -1)
     cells = np.full(codes.shape, np.nan)
     for k in np.unique(member[possible]).tolist():
-        own = np.flatnonzero(member == k)
-        cells[own] = draw_columns(model.members[k].model, codes[own], rng)
+        chosen = np.flatnonzero(member == k)
+        cells[chosen] = draw_columns(model.members[k].model, codes[chosen], rng)
     return cells
 
 
 def draw_columns(model: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
-    """Do the same, of columns alone: (rows, observed variables)."""
+    """Draw missing values of columns jointly: cells (rows, observed variables)."""
     return draw_open(model, codes, rng)[:, list(model.network.observed)]
 
 
@@ -255,9 +254,9 @@ def _draw_by_model(model: Model, codes: CodeArray, rng: np.random.Generator) -> 
 
 
 def _given_rest(model: Model, v: int, full: IntArray, rows: IntArray, *, leaf: bool) -> FloatArray:
-    """p(variable | all that is known of each of some rows), (rows, states)."""
+    """p(variable | evidence) of some rows, (rows, states)."""
     parents = full[rows][:, list(model.network.parents[v])]
-    if leaf and (parents >= 0).all():  # nothing else tells of it
+    if leaf and (parents >= 0).all():  # it depends on its parents only
         table = model.network.layout.table(model.theta, v)
         return np.broadcast_to(table[tuple(parents.T)], (len(rows), table.shape[-1]))
     return posterior(model, full[rows].astype(np.int32), [(v,)])[0]
@@ -266,7 +265,7 @@ def _given_rest(model: Model, v: int, full: IntArray, rows: IntArray, *, leaf: b
 def _numbers(
     model: Model, v: int, full: IntArray, rows: IntArray, rng: np.random.Generator
 ) -> dict[int, FloatArray]:
-    """A number, or all numbers of its block, in every row: shown, or drawn given the parents."""
+    """Values of a number, or of its block, in every row: observed, or drawn given the parents."""
     network, block = model.network, members(model.network, v)
     if len(block) == 1:
         values = np.asarray(network.variables[v].states, dtype=np.float64)[full[:, v]]
@@ -282,24 +281,24 @@ def _numbers(
     (root,) = network.parents[block[0]]
     rows = np.flatnonzero(full[:, root] >= 0)
     cells = np.full((len(full), len(block)), np.nan)
-    own = full[rows][:, list(network.observed)]
-    cells[rows] = draw_block(model, block, own, full[rows, root], rng)
+    observed = full[rows][:, list(network.observed)]
+    cells[rows] = draw_block(model, block, observed, full[rows, root], rng)
     units = [network.variables[i].unit or Unit() for i in block]
     return {i: unit.values(x) for i, unit, x in zip(block, units, cells.T, strict=True)}
 
 
-# How unusual rows are among rows with the same holes.
+# Tail probabilities of rows among rows with the same missing-data pattern.
 
-TIE = 1e-9  # nats: sums in another order
-FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and by default
+TIE = 1e-9  # nats: rounding differences between equal sums
+FEWEST, DRAWS = 1, 1_000  # rows to compare with: minimum and default
 
 
 def tail_probabilities(
     model: Model | Ensemble, codes: CodeArray, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Give p(a row with the same holes is at most as probable), (rows,).
+    """P(a row with the same missing-data pattern is at most as probable), (rows,).
 
-    With covariates: a row that has the same of these, too.
+    With covariates, these are equal too.
     """
     if isinstance(model, Model) and model.given is not None:
         items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
@@ -326,14 +325,14 @@ def tail_probabilities(
 
 
 def _at_most(own: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weight of the others that are at most as probable as each of our own, (own,)."""
+    """Total weight of the others that are at most as probable as each of `own`, (own,)."""
     order = np.argsort(others)
     sums = np.concatenate([[0.0], np.cumsum(weights[order])])
     return np.asarray(sums[np.searchsorted(others[order], own + TIE, side="right")])
 
 
 def _configurations(model: Model | Ensemble, shown: BoolArray, most: int) -> CodeArray | None:
-    """All that rows with these cells can show, (configurations, columns); None if many."""
+    """All configurations of the shown columns, (configurations, columns); None if many."""
     network = model.network
     variables = [network.variables[i] for i in network.observed]
     sizes = [len(v.states) if s else 1 for v, s in zip(variables, shown, strict=True)]

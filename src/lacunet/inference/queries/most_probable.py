@@ -1,8 +1,8 @@
 """Most probable joint states given what a row shows, exactly; and the effective dimension.
 
-Variables are eliminated one by one: first those that are neither seen nor asked for, by sums, then
-those asked for, by maxima. Sums and maxima do not commute, so a few variables may need larger
-tables than all of them together. In logs throughout: nothing underflows.
+Variable elimination first sums out nuisance variables, then maximises over query variables. Sums
+and maxima do not commute, so a query of few variables may need larger tables than one of all.
+Everything is in logs, so nothing underflows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LogFactor(NamedTuple):
 
 
 class BestState(NamedTuple):
-    """The best state of a variable, for each joint state of those that are chosen after it."""
+    """The best state of a variable, for each joint state of the variables eliminated later."""
 
     variable: int
     scope: tuple[int, ...]
@@ -50,10 +50,10 @@ class BestState(NamedTuple):
 def most_probable(
     model: Model, codes: CodeArray, wanted: Sequence[int]
 ) -> tuple[tuple[int, ...], float]:
-    """Give the best joint state of `wanted`, and log p(that state, what the row shows).
+    """Return the best joint state of `wanted`, and log p(that state, evidence).
 
-    `codes` are (observed variables,), −1 = missing. Of equal states the first counts; −inf where
-    the row is impossible.
+    `codes` are (observed variables,), −1 = missing. Ties go to the first state; −inf where the row
+    is impossible.
     """
     network = model.network
     cards, names = dict(enumerate(network.layout.cards)), [v.name for v in network.variables]
@@ -80,23 +80,23 @@ def most_probable(
 
 
 def _factors(model: Model, state: dict[int, int], wanted: Sequence[int]) -> list[LogFactor]:
-    """Families as they are where some variables are known, barren ones left out."""
+    """Families restricted to the known states, without barren variables."""
     network, cells = model.network, model.log_weights
     needed = {*wanted, *state}
     for v in reversed(network.order):
         if v in needed:
             needed.update(network.parents[v])
-    found = []
+    factors = []
     for i in sorted(needed):
         family = network.layout.families[i]
         known = tuple(state.get(v, slice(None)) for v in family)
         open_ = tuple(v for v in family if v not in state)
-        found.append(LogFactor(open_, network.cells.table(cells, i)[known]))
-    return found
+        factors.append(LogFactor(open_, network.cells.table(cells, i)[known]))
+    return factors
 
 
 def _joined(factors: Sequence[LogFactor], last: int, cards: dict[int, int]) -> LogFactor:
-    """Add factors up over all their variables, one of them last."""
+    """Sum log factors over the union of their scopes, with axis `last` last."""
     others = sorted({v for f in factors for v in f.scope} - {last})
     scope = (*others, last)
     log = np.zeros([cards[v] for v in scope])
@@ -112,28 +112,28 @@ NOTHING: Mapping[int, int] = {}
 
 @dataclass(frozen=True, eq=False)
 class CaseEvidence:
-    """Everything known of a case: soft evidence and interventions in a model, and a row."""
+    """Evidence on a case: a model with soft evidence and interventions, and a row."""
 
     model: Model  # variables as in the original model, soft-evidence nodes behind them
-    codes: CodeArray  # (1, observed variables), −1 = not seen
+    codes: CodeArray  # (1, observed variables), −1 = missing
 
     @cached_property
     def log_probability(self) -> float:
-        """Log p(what is known), of what was set from outside given; −inf if it is impossible."""
+        """Log p(evidence | interventions); −inf if it is impossible."""
         return float(row_log_lik(self.model, self.codes)[0])
 
     def joint(self, variables: Sequence[int]) -> FloatArray:
-        """p(variables | what is known): an axis each; zeros where that is impossible."""
+        """p(variables | evidence), an axis each; zeros if the evidence is impossible."""
         found: FloatArray = posterior(self.model, self.codes, [variables])[0][0]
         return found
 
     def number(self, variable: int) -> InUnits:
-        """What is expected of a number, in the unit of the data, (1,) each."""
+        """Predictive moments of a number, in the unit of the data, (1,) each."""
         (expected,) = expected_numbers(self.model, self.codes, [variable])
         return in_units(self.model.network.variables[variable], expected, np.array([-1]))
 
     def most_probable(self, variables: Sequence[int]) -> tuple[tuple[int, ...], float]:
-        """Give their best joint state, and its log probability given what is known."""
+        """Return their best joint state, and its log probability given the evidence."""
         states, log_joint = most_probable(self.model, self.codes[0], variables)
         return states, log_joint - self.log_probability
 
@@ -146,7 +146,7 @@ def take_evidence(
 ) -> CaseEvidence:
     """Combine observed states, soft evidence (likelihoods of states) and interventions.
 
-    Each maps indices of variables; a variable is seen or done, not both.
+    Keys are indices of variables; a variable is observed or set, not both.
     """
     known = {**seen, **done}
     model = intervened(model, done) if done else model
@@ -160,15 +160,15 @@ def take_evidence(
 
 # The effective dimension: the generic rank of the Jacobian of the observable distribution.
 
-DRAWS = 3  # random parameters tried; rank can only be lost by bad luck, so the largest counts
-ROWS_PER_PARAMETER = 4  # observable configurations looked at, where there are too many for all
-RELATIVE_GAP = 1e-10  # singular values below this part of the largest (or of 1) are zeros
-MOST_CELLS = 4096  # observable configurations that are all looked at
+DRAWS = 3  # random parameters tried; the largest rank counts, since rank is generically maximal
+ROWS_PER_PARAMETER = 4  # configurations sampled if there are too many for all
+RELATIVE_GAP = 1e-10  # singular values below this fraction of the largest (or of 1) count as zero
+MOST_CELLS = 4096  # observable configurations that are all enumerated
 MOST_PARAMETERS = 200  # of a network whose rank is computed by default
 
 
 def effective_dimension(network: Network, seed: int = 0) -> int:
-    """Give the rank of ∂ log p(x) / ∂θ over observable configurations x, at random θ."""
+    """Compute the rank of ∂ log p(x) / ∂θ over observable configurations x, at random θ."""
     if not network.dimension or all(network.layout.cards[i] == 1 for i in network.hidden):
         return network.dimension
     rng = np.random.default_rng(seed)
@@ -184,9 +184,9 @@ def effective_dimension(network: Network, seed: int = 0) -> int:
 
 
 def identified_parameters(network: Network) -> int | None:
-    """Say how many parameters any data could determine, where the network has more of them.
+    """Number of identifiable parameters if it is below the dimension of the network.
 
-    None: all of them, or nothing tells (numbers among the columns; very many cells).
+    None if all are identifiable, or if it is unknown (numeric columns; very many cells).
     """
     hidden = [i for i in network.hidden if network.layout.cards[i] > 1]
     if not hidden or not all(network.variables[i].family.tabular for i in network.observed):
@@ -206,7 +206,7 @@ def identified_parameters(network: Network) -> int | None:
 
 
 def three_groups(items: Sequence[int], classes: int) -> bool:
-    """Say whether items, by their numbers of answers, identify so many classes generically.
+    """Whether items with these numbers of answers identify so many classes generically.
 
     >>> [three_groups([2] * 7, k) for k in (2, 6, 7)], three_groups([2] * 4, 3)
     ([True, True, False], False)
@@ -222,7 +222,7 @@ def three_groups(items: Sequence[int], classes: int) -> bool:
 def _of_shape(
     cards: tuple[int, ...], parents: tuple[tuple[int, ...], ...], hidden: tuple[int, ...]
 ) -> int:
-    """Effective dimension of all networks of one shape."""
+    """Effective dimension of all networks with one structure."""
     variables = [
         Variable(f"v{i}", tuple(range(r)), hidden=i in hidden) for i, r in enumerate(cards)
     ]
@@ -230,7 +230,7 @@ def _of_shape(
 
 
 def _configurations(cards: list[int], enough: int, rng: np.random.Generator) -> CodeArray:
-    """All configurations of what can be seen, or plenty of random ones where there are too many."""
+    """All observable configurations, or a random sample if there are too many."""
     if np.prod(cards, dtype=float) <= max(enough, MOST_CELLS):
         return np.array(list(itertools.product(*map(range, cards))), dtype=np.int32)
     return np.column_stack([rng.integers(0, r, enough, dtype=np.int32) for r in cards])
@@ -241,7 +241,7 @@ def _rank(network: Network, rows: ByRow, rng: np.random.Generator) -> int:
     theta = random_theta(layout, rng)
     cells = network.to_cells(conjugacy.natural(theta, layout))
     P = network.to_statistics(rows.posterior(cells, 0, len(cells))[1])
-    # In the φ basis every entry is of order one: no column is tiny.
+    # In φ every entry is of order one, so no column is tiny.
     jacobian = np.stack([conjugacy.pull_back(theta, p, layout) for p in P])
     singular = np.linalg.svd(jacobian[:, free_coordinates(layout, theta).free], compute_uv=False)
     return int(np.sum(singular > RELATIVE_GAP * max(1.0, singular[0])))

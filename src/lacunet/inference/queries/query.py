@@ -20,23 +20,23 @@ from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 
 class ByRow:
-    """Rows taken apart, each component with the rows that have it."""
+    """Rows decomposed into components, each with the indices of its rows."""
 
     def __init__(self, network: Network, codes: CodeArray, cells: Cells | None = None) -> None:
-        """Take (rows, observed variables), −1 = missing; without cells every value has its own."""
+        """Decompose rows, (rows, observed variables), −1 = missing; by default cells by value."""
         self.builder = Builder(network, codes, np.ones(len(codes)), cells=cells, keep_rows=True)
         self.plans = self.builder.build().plans
         self.rows = len(codes)
 
     @cached_property
     def seen(self) -> list[Collector]:
-        """Those that some rows show whole."""
+        """Families that some row shows completely."""
         builder = self.builder
         return [c for c in builder.collectors if len(builder.seen_whole(c).rows)]
 
     @cached_property
     def once(self) -> list[bool]:
-        """Of each plan, whether no row has two of its components."""
+        """For each plan, whether no row has two of its components."""
         held = [plan.rows.rows for plan in self.plans if plan.rows is not None]
         return [len(np.unique(rows)) == len(rows) for rows in held]
 
@@ -47,7 +47,7 @@ class ByRow:
     def posterior(self, cells: FloatArray, first: int, last: int) -> tuple[FloatArray, FloatArray]:
         """Log p(row), (rows,), and E[N | row] at positions first to last, (rows, last − first).
 
-        Nothing is expected of a row that is impossible, whichever part of it is.
+        E[N | row] is 0 for impossible rows.
         """
         total, N = np.zeros(self.rows), np.zeros((self.rows, last - first))
         for collector in self.seen:
@@ -57,14 +57,14 @@ class ByRow:
             np.add.at(N, (rows[inside], positions[inside] - first), worth[inside])
         for plan, once in zip(self.plans, self.once, strict=True):
             assert plan.rows is not None
-            log_z, own = plan.posterior(cells, first, last)
+            log_z, expected = plan.posterior(cells, first, last)
             rows, component = plan.rows.rows, plan.rows.component
             if once:
                 total[rows] += log_z[component]
-                N[rows] += own[component]
+                N[rows] += expected[component]
             else:
                 np.add.at(total, rows, log_z[component])
-                np.add.at(N, rows, own[component])
+                np.add.at(N, rows, expected[component])
         N[total == -np.inf] = 0.0
         return total, N
 
@@ -73,25 +73,25 @@ class ByRow:
 
 
 class WithoutBlocks(NamedTuple):
-    """A model without its blocks; nothing depends on them."""
+    """A model without its blocks of numbers, which have no children."""
 
     model: Model
-    columns: list[int]  # which columns of rows it knows
-    number: dict[int, int]  # the new number of each variable that is left
-    root: int  # of the classes, in the model with blocks
+    columns: list[int]  # the columns of rows that it keeps
+    number: dict[int, int]  # the new index of each variable kept
+    root: int  # index of the classes in the model with blocks
 
 
 class ShownNumbers(NamedTuple):
-    """Rows that show the same numbers of a block."""
+    """Rows with the same missing-data pattern in a block."""
 
     rows: IntArray
-    x: FloatArray  # (rows, o) what they show, as the family sees it
-    shown: IntArray  # (o,) places in the block
+    x: FloatArray  # (rows, o) observed values, in the unit of the family
+    shown: IntArray  # (o,) indices in the block
     missing: IntArray  # (d − o,)
 
 
 def has_blocks(network: Network) -> bool:
-    """Whether numbers have joint distributions."""
+    """Whether some numbers have a joint distribution."""
     return any(v.family.stands_at is not None for v in network.variables)
 
 
@@ -102,20 +102,20 @@ def blocks_of(network: Network) -> list[list[int]]:
 
 
 def root_of(network: Network) -> int:
-    """The variable whose states are the classes of all blocks, hidden or shown."""
+    """The parent of all blocks, hidden or observed."""
     (root,) = network.parents[blocks_of(network)[0][0]]
     return root
 
 
 def spread_of(model: Model, block: list[int]) -> BlockSpread:
-    """Where the numbers of a block lie in each class."""
-    own = table_of(model.network, model.by_configuration, block[0])
+    """Distribution of a block in each class: normal, or Student t if parameters are averaged."""
+    table = table_of(model.network, model.by_configuration, block[0])
     read = BlockSpread.at if model.averaged is None else BlockSpread.over
-    return read(own, len(block))
+    return read(table, len(block))
 
 
 def rest_of(model: Model) -> WithoutBlocks:
-    """Leave the blocks out."""
+    """Drop the blocks of a model."""
     network, layout = model.network, model.network.layout
     kept = [i for i, v in enumerate(network.variables) if v.family.stands_at is None]
     number = {i: k for k, i in enumerate(kept)}
@@ -127,19 +127,19 @@ def rest_of(model: Model) -> WithoutBlocks:
 
 
 def _by_pattern(network: Network, block: list[int], codes: CodeArray) -> Iterator[ShownNumbers]:
-    """Group rows by the numbers of a block that they show."""
+    """Group rows by their missing-data pattern in a block."""
     columns = [network.observed.index(i) for i in block]
-    own = codes[:, columns]
-    holes, which = hole_patterns(own)
-    for k, hole in enumerate(holes):
-        rows, shown = np.flatnonzero(which == k), np.flatnonzero(~hole)
-        x = [np.asarray(network.variables[block[a]].values)[own[rows, a]] for a in shown]
+    in_block = codes[:, columns]
+    patterns, which = hole_patterns(in_block)
+    for k, missing in enumerate(patterns):
+        rows, shown = np.flatnonzero(which == k), np.flatnonzero(~missing)
+        x = [np.asarray(network.variables[block[a]].values)[in_block[rows, a]] for a in shown]
         values = np.stack(x, axis=1) if x else np.zeros((len(rows), 0))
-        yield ShownNumbers(rows, values, shown, np.flatnonzero(hole))
+        yield ShownNumbers(rows, values, shown, np.flatnonzero(missing))
 
 
 def block_log_density(model: Model, codes: CodeArray) -> FloatArray:
-    """Log density of what rows show of all blocks, (rows, classes), without `log_base`."""
+    """Log density of the observed numbers of all blocks, (rows, classes), without `log_base`."""
     classes = model.network.variables[root_of(model.network)].states
     total = np.zeros((len(codes), len(classes)))
     for block in blocks_of(model.network):
@@ -151,15 +151,15 @@ def block_log_density(model: Model, codes: CodeArray) -> FloatArray:
 
 
 def block_moments(model: Model, codes: CodeArray, v: int) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of a number of a block, given what rows show of it: (rows, classes)."""
+    """Mean and variance of a number given the observed rest of its block, (rows, classes)."""
     network = model.network
     block = next(b for b in blocks_of(network) if v in b)
-    spread, own = spread_of(model, block), np.array([block.index(v)])
+    spread, target = spread_of(model, block), np.array([block.index(v)])
     mean, variance = (np.zeros((len(codes), len(spread.mean))) for _ in range(2))
     for p in _by_pattern(network, block, codes):
-        others = p.shown[p.shown != own]
-        x = p.x[:, p.shown != own]
-        middle, scale, degrees = spread.given(x, others, own)
+        others = p.shown[p.shown != target]
+        x = p.x[:, p.shown != target]
+        middle, scale, degrees = spread.given(x, others, target)
         more = np.where(np.isinf(degrees), 1.0, degrees / np.maximum(degrees - 2.0, 1e-300))
         mean[p.rows], variance[p.rows] = middle[..., 0], scale[..., 0, 0] * more
     return mean, variance
@@ -168,7 +168,7 @@ def block_moments(model: Model, codes: CodeArray, v: int) -> tuple[FloatArray, F
 def draw_block(
     model: Model, block: list[int], codes: CodeArray, classes: IntArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Fill in a block given what rows show of it and their classes, (rows, d), in family units."""
+    """Impute a block given its observed numbers and the classes, (rows, d), in family units."""
     spread, filled = spread_of(model, block), np.empty((len(codes), len(block)))
     for p in _by_pattern(model.network, block, codes):
         filled[np.ix_(p.rows, p.shown)] = p.x
@@ -181,7 +181,7 @@ def draw_block(
     return filled
 
 
-LARGEST = 1 << 26  # numbers of an answer: half a GiB
+LARGEST = 1 << 26  # numbers in a joint posterior: half a GiB
 
 
 def with_auxiliary(network: Network, groups: Sequence[Sequence[int]]) -> Network:
@@ -207,7 +207,7 @@ class Query:
         *,
         compact: bool = False,
     ) -> None:
-        """Decompose rows; `compact` takes the cells of learning, only for `__call__`."""
+        """Decompose rows; `compact` uses the cells of learning, and then only `__call__` works."""
         _check_size(network, len(codes), groups)
         self.network = network
         auxiliary = with_auxiliary(network, groups)
@@ -216,39 +216,38 @@ class Query:
         self.rows = ByRow(auxiliary, seen, self.cells)
 
     def __call__(self, theta: FloatArray) -> list[FloatArray]:
-        """The joint posterior of each group in each row, at θ."""
-        own = conjugacy.natural(theta, self.network.layout)
-        size = self.rows.builder.network.layout.size
-        return self._posteriors(
-            self.cells.weights(np.concatenate([own, np.zeros(size - len(own))]))
-        )
+        """Joint posterior of each group in each row, at θ."""
+        natural = conjugacy.natural(theta, self.network.layout)
+        padding = np.zeros(self.rows.builder.network.layout.size - len(natural))
+        return self._posteriors(self.cells.weights(np.concatenate([natural, padding])))
 
-    def by(self, own: FloatArray) -> list[FloatArray]:
-        """Do the same given log weights of all values."""
-        return self._posteriors(np.concatenate([own, np.zeros(self.cells.layout.size - len(own))]))
+    def by(self, log_weights: FloatArray) -> list[FloatArray]:
+        """Joint posterior of each group in each row, given log weights of all values."""
+        padding = np.zeros(self.cells.layout.size - len(log_weights))
+        return self._posteriors(np.concatenate([log_weights, padding]))
 
     def _posteriors(self, cells: FloatArray) -> list[FloatArray]:
         layout, n = self.cells.layout, len(self.network.variables)
         first = int(layout.offsets[n])
         _, N = self.rows.posterior(cells, first, layout.size)
-        found = []
+        posteriors = []
         for f, (start, stop) in enumerate(pairwise(layout.offsets[n:] - first), start=n):
             axes, family = list(layout.axes[f]), layout.families[f]
             stored = N[:, start:stop].reshape(len(N), *(layout.cards[v] for v in axes))
             in_order = np.transpose(stored, (0, *(1 + axes.index(v) for v in family)))
-            found.append(np.ascontiguousarray(in_order[..., 0]))
-        return found
+            posteriors.append(np.ascontiguousarray(in_order[..., 0]))
+        return posteriors
 
 
 def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -> list[FloatArray]:
     """Joint posterior of each group of variables in each row: (rows, states of each variable...).
 
-    A variable that a row shows has probability 1 at what it shows. `codes` are (rows, observed
-    variables of the network), −1 = missing.
+    An observed variable has probability 1 at its value. `codes` are (rows, observed variables of
+    the network), −1 = missing.
     """
     if not has_blocks(model.network):
         return Query(model.network, codes, groups).by(model.log_weights)
-    # The posterior of the rest, times the density of what rows show of blocks, by class.
+    # The posterior without blocks, times the density of the observed numbers, by class.
     rest, log_p = rest_of(model), block_log_density(model, codes)
     weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     with_root = [(*(v for v in group if v != rest.root), rest.root) for group in groups]
@@ -269,14 +268,14 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
 
 
 def marginal(model: Model, variables: Sequence[int]) -> FloatArray:
-    """Joint distribution of some variables, where nothing is seen."""
+    """Joint distribution of some variables without evidence."""
     nothing = np.full((1, len(model.network.observed)), -1, dtype=np.int32)
     joint: FloatArray = posterior(model, nothing, [variables])[0][0]
     return joint
 
 
 def _check_size(network: Network, rows: int, groups: Sequence[Sequence[int]]) -> None:
-    """Refuse an answer that would not fit into memory, before anything of its size is made."""
+    """Refuse a joint posterior that would not fit into memory, before allocating it."""
     for group in groups:
         variables = [network.variables[v] for v in group]
         cells = math.prod(len(v.states) for v in variables)

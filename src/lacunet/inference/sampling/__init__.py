@@ -1,1 +1,1 @@
-"""Draws in place of expectations: Gibbs sweeps, particles, and one pass over the cases."""
+"""Sampling of hidden values: Gibbs sweeps, and particles with sequential updates."""

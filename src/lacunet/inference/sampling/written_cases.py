@@ -1,9 +1,9 @@
 """Particle updates by cases whose joint states are listed: known or tied tables, and numbers.
 
-Kernels do this for categories whose tables are all learned separately. Here a case is an *urn*, the
-tables that each of its joint states touches, and *numbers*, whose predictive density their family
-has. Tied tables may be touched several times by one case: each family counts for those that follow
-(Pólya's urn). Numbers of known tables stay as they are.
+Kernels handle categories with separately learned tables. Here a case is an *urn*, the table cells
+of each joint state, and *numbers* with the predictive densities of their families. A case may touch a
+tied table several times: each family then counts for those that follow (Pólya's urn). Known tables
+stay fixed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,17 +27,17 @@ from lacunet.models.surgery import members
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]
-LARGEST = 1 << 14  # joint hidden cells of one component that are written out
+LARGEST = 1 << 14  # joint hidden states of a component that are listed
 
 
 def is_written_out(problem: Problem) -> bool:
-    """Whether particles write out the joint states of its components."""
+    """Whether particle updates list the joint states of components."""
     layout = problem.layout
     return problem.case_by_case and (bool(layout.leaders) or not layout.tabular)
 
 
 def can_take_in(problem: Problem) -> bool:
-    """Whether every component that has to be written out is small enough."""
+    """Whether every component to be listed is small enough."""
     plans = problem.components.plans if is_written_out(problem) else ()
     return all(int(max(plan.sizes(), default=0)) <= LARGEST for plan in plans)
 
@@ -48,24 +48,24 @@ class CaseNumber:
 
     family: Likelihood
     block: IntArray  # (q, width) positions of all its configurations
-    which: IntArray  # (K,) the configuration that each joint state is in
-    T: FloatArray  # (K, width) statistics that it adds there
+    which: IntArray  # (K,) the configuration of each joint state
+    T: FloatArray  # (K, width) statistics added there
 
     @cached_property
     def places(self) -> IntArray:
-        """(K, width) positions of the configuration that each is in."""
+        """(K, width) positions of the configuration of each joint state."""
         return self.block[self.which]
 
     def hyper(self, A: FloatArray) -> FloatArray:
-        """Hyperparameters of these configurations, each by itself, (particles, K, width)."""
+        """Hyperparameters of the configuration of each joint state, (particles, K, width)."""
         if self.family.apart:
             return A[:, self.places]
         at = Segment.of_table(self.family, *self.block.shape)
-        own = self.family.by_configuration(A[:, self.block.reshape(-1)], at)
-        return own.reshape(len(A), *self.block.shape)[:, self.which]
+        table = self.family.by_configuration(A[:, self.block.reshape(-1)], at)
+        return table.reshape(len(A), *self.block.shape)[:, self.which]
 
     def log_predictive(self, A: FloatArray) -> FloatArray:
-        """Log density given hyperparameters, parameters integrated out, (particles, K)."""
+        """Log density given hyperparameters, with parameters integrated out, (particles, K)."""
         return with_prior(self.family).log_predictive(self.hyper(A), self.T)
 
     def added(
@@ -80,20 +80,20 @@ class CaseNumber:
 
 @dataclass(frozen=True, eq=False)
 class CaseBlock(CaseNumber):
-    """Several numbers with one joint distribution, some of which the case may not show."""
+    """A block of numbers with a joint distribution, some of which may be missing."""
 
-    x: FloatArray  # (o,) the numbers that it shows
-    shown: IntArray  # (o,) which they are
-    missing: IntArray  # (d − o,) and which are missing
+    x: FloatArray  # (o,) the observed numbers
+    shown: IntArray  # (o,) their indices
+    missing: IntArray  # (d − o,) indices of the missing ones
 
     def log_predictive(self, A: FloatArray) -> FloatArray:
-        """Log density of the numbers that are shown, (particles, K)."""
+        """Log density of the observed numbers, (particles, K)."""
         hyper, d = self.hyper(A), len(self.shown) + len(self.missing)
         spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), d)
         return spread.log_density(self.x[None], self.shown).reshape(hyper.shape[:2])
 
     def added(self, A: FloatArray, drawn: IntArray, rng: Any) -> tuple[IntArray, FloatArray]:
-        """Positions and statistics, missing numbers drawn for each particle."""
+        """Positions and statistics, with missing numbers drawn for each particle."""
         d = len(self.shown) + len(self.missing)
         whole = np.empty((len(A), d))
         whole[:, self.shown] = self.x
@@ -105,19 +105,19 @@ class CaseBlock(CaseNumber):
 
 @dataclass(frozen=True, eq=False)
 class Urn:
-    """What K joint states touch of F tables. Places are slots."""
+    """Cells of F tables that K joint states touch. Tied cells share a slot."""
 
     cells: IntArray  # (K, F) positions
-    slots: IntArray  # (K, F) whose parameters they have
-    rows: IntArray  # (K, F) configurations of these
-    learned: BoolArray  # (K, F) whether it is a parameter, not a known number
-    before: IntArray  # (K, F) how often earlier families of the case use the same parameter,
-    before_row: IntArray  # (K, F) and one of the same configuration
-    log_known: FloatArray  # (K,) log weight of the known numbers
+    slots: IntArray  # (K, F) slots of their parameters
+    rows: IntArray  # (K, F) configurations of the slots
+    learned: BoolArray  # (K, F) whether a cell is learned, not known
+    before: IntArray  # (K, F) how many earlier families of the case use the same slot,
+    before_row: IntArray  # (K, F) and the same configuration
+    log_known: FloatArray  # (K,) log weight of the known cells
 
     @classmethod
     def of(cls, layout: Layout, cells: IntArray) -> "Urn":
-        """Look up known numbers, and places that are used more than once."""
+        """Look up known cells, and slots that are used more than once."""
         learned = layout.learned[cells]
         given = np.ones(cells.shape) if layout.given is None else layout.given[cells]
         with np.errstate(divide="ignore"):
@@ -127,43 +127,43 @@ class Urn:
         before, before_row = _used_before(slots, learned), _used_before(rows, learned)
         return cls(cells, slots, rows, learned, before, before_row, log_known)
 
-    def log_predictive(self, own: FloatArray, sums: FloatArray) -> FloatArray:
+    def log_predictive(self, exponents: FloatArray, sums: FloatArray) -> FloatArray:
         """Log probability of each joint state given exponents, (particles, K)."""
-        hits = np.where(self.learned, own[:, self.slots] + self.before, 1.0)
+        hits = np.where(self.learned, exponents[:, self.slots] + self.before, 1.0)
         cases = np.where(self.learned, sums[:, self.rows] + self.before_row, 1.0)
         return np.asarray(np.log(hits / cases).sum(axis=2) + self.log_known)
 
 
 def _used_before(x: IntArray, learned: BoolArray) -> IntArray:
-    """How many of the learned families before each have the same number, (K, F)."""
+    """How many learned families before each have the same value, (K, F)."""
     same = (x[:, :, None] == x[:, None, :]) & learned[:, None, :]
     return np.asarray(np.sum(np.tril(same, -1), axis=2))
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenCase:
-    """A case with its joint states written out."""
+    """A case with its joint states listed."""
 
     urn: Urn
     numbers: Sequence[CaseNumber]
 
 
 class WrittenCases:
-    """Takes in cases, given by their number."""
+    """Particle updates by cases, given by their number."""
 
     def __init__(self, layout: Layout, write: Callable[[int], WrittenCase]) -> None:
         self.layout, self.write = layout, write
-        self._written: dict[int, WrittenCase] = {}  # equal cases are written out once
+        self._written: dict[int, WrittenCase] = {}  # a cache: equal cases are listed once
 
     def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
-        """Take in cases until fewer than `least` particles count; return how many."""
+        """Update by cases until fewer than `least` particles are effective; return how many."""
         every, A = np.arange(len(swarm.A))[:, None], swarm.A
-        own, sums = self.pooled(A)
+        exponents, sums = self.pooled(A)
         for n, number in enumerate(cases.tolist()):
             if number not in self._written:
                 self._written[number] = self.write(number)
             urn, numbers = self._written[number].urn, self._written[number].numbers
-            log_p = urn.log_predictive(own, sums)  # (particles, K)
+            log_p = urn.log_predictive(exponents, sums)  # (particles, K)
             for one in numbers:
                 log_p += one.log_predictive(A)
             total = logsumexp(log_p, axis=1)
@@ -175,21 +175,21 @@ class WrittenCases:
             A[every, urn.cells[drawn]] += 1.0
             for places, T in added:
                 A[every, places] += T
-            np.add.at(own, (every, urn.slots[drawn]), urn.learned[drawn])
+            np.add.at(exponents, (every, urn.slots[drawn]), urn.learned[drawn])
             np.add.at(sums, (every, urn.rows[drawn]), urn.learned[drawn])
             if effective(swarm.log_weights) < least:
                 return n + 1
         return len(cases)
 
     def pooled(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Exponents of every slot, (particles, size), and their sums, (…, configurations)."""
+        """Exponents of every slot, (particles, size), and sums, (particles, configurations)."""
         learned = np.where(self.layout.learned, A, 0.0)
-        own, sums = np.zeros_like(A), np.zeros((len(A), self.layout.configurations))
+        exponents, sums = np.zeros_like(A), np.zeros((len(A), self.layout.configurations))
         (order, starts, used), by_row = self._groups
-        own[:, used] = np.add.reduceat(learned[:, order], starts, axis=1)
+        exponents[:, used] = np.add.reduceat(learned[:, order], starts, axis=1)
         order, starts, used = by_row
-        sums[:, used] = np.add.reduceat(own[:, order], starts, axis=1)
-        return own, sums
+        sums[:, used] = np.add.reduceat(exponents[:, order], starts, axis=1)
+        return exponents, sums
 
     @cached_property
     def _groups(self) -> tuple[Grouped, Grouped]:
@@ -197,14 +197,14 @@ class WrittenCases:
 
 
 def _grouped(x: IntArray | IndexArray) -> Grouped:
-    """Positions in the order of some numbers, where each number starts, and which there are."""
+    """Positions sorted by value, the start of each value, and the distinct values."""
     order = np.argsort(x, kind="stable")
     used, starts = np.unique(x[order], return_index=True)
     return order, starts, used.astype(np.int64)
 
 
 def written_cases(problem: Problem) -> Iterator[WrittenCases]:
-    """One for each plan of a problem."""
+    """List the cases of each plan of a problem."""
     if not can_take_in(problem):
         raise OptionError(
             "particles write out what a row hides where tables are tied or columns are numbers, at "
@@ -220,13 +220,13 @@ def _write_choice(network: Network, cells: Sequence[IntArray], case: int) -> Wri
 
 
 def written(network: Network, cells: IntArray) -> WrittenCase:
-    """Write out joint states, (K, F) cells by value."""
+    """List joint states, (K, F) cells by value."""
     layout, places = network.layout, np.arange(network.layout.size)
     tables: list[IntArray] = []
     numbers: list[CaseNumber] = []
     for positions in cells.T:
         i = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
-        first = network.cells.ij[network.cells.offsets[i]]  # a block begins with its first
+        first = network.cells.ij[network.cells.offsets[i]]  # blocks are contiguous
         block = layout.table(places, i).reshape(-1, layout.widths[i])
         which, value = network.cells.ij[positions] - first, network.cells.k[positions]
         v = network.variables[i]
@@ -234,43 +234,45 @@ def written(network: Network, cells: IntArray) -> WrittenCase:
             tables.append(block[which, value])
         else:
             numbers.append(CaseNumber(v.family, block, which, v.statistics[value]))
-    own = np.stack(tables, axis=1) if tables else np.zeros((len(cells), 0), dtype=np.int64)
-    return WrittenCase(Urn.of(layout, own), numbers)
+    urn = np.stack(tables, axis=1) if tables else np.zeros((len(cells), 0), dtype=np.int64)
+    return WrittenCase(Urn.of(layout, urn), numbers)
 
 
 def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArray:
     """Log probability of each joint state (K, F) given hyperparameters, (particles, K)."""
     case = written(network, cells)
-    own, sums = WrittenCases(network.layout, lambda _: case).pooled(A)
-    return case.urn.log_predictive(own, sums) + sum(one.log_predictive(A) for one in case.numbers)
+    exponents, sums = WrittenCases(network.layout, lambda _: case).pooled(A)
+    return case.urn.log_predictive(exponents, sums) + sum(
+        one.log_predictive(A) for one in case.numbers
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class NumberLeaf:
-    """One or several numbers that have their parameters together, below the classes."""
+    """A number, or a block of numbers with joint parameters, below the classes."""
 
     family: Likelihood
     variables: tuple[Variable, ...]  # (d,)
-    columns: IntArray  # (d,) of the codes of a row
+    columns: IntArray  # (d,) in the codes of a row
     places: IntArray  # (K, width) positions of each class
 
     def of(self, codes: IntArray) -> CaseNumber | None:
-        """What a row, (columns,), shows of it, if anything."""
-        own, classes = codes[self.columns], np.arange(len(self.places))
-        shown = np.flatnonzero(own >= 0)
+        """The observed part of a coded row, (columns,), if any."""
+        codes, classes = codes[self.columns], np.arange(len(self.places))
+        shown = np.flatnonzero(codes >= 0)
         if not len(shown):
             return None
-        if len(own) == 1:
-            T = np.broadcast_to(self.variables[0].statistics[own[0]], self.places.shape)
+        if len(codes) == 1:
+            T = np.broadcast_to(self.variables[0].statistics[codes[0]], self.places.shape)
             return CaseNumber(self.family, self.places, classes, T)
-        x = np.array([float(self.variables[k].values_of(own[k])) for k in shown])
-        missing = np.flatnonzero(own < 0)
-        nothing = np.zeros(self.places.shape)
-        return CaseBlock(self.family, self.places, classes, nothing, x, shown, missing)
+        x = np.array([float(self.variables[k].values_of(codes[k])) for k in shown])
+        missing = np.flatnonzero(codes < 0)
+        unused = np.zeros(self.places.shape)
+        return CaseBlock(self.family, self.places, classes, unused, x, shown, missing)
 
 
 def block_cases(problem: Problem) -> Iterator[WrittenCases]:
-    """One for each plan of a latent class model with joint numbers; its cases are rows."""
+    """List the cases of each plan of a latent class model with blocks; its cases are rows."""
     network, classes, layout = problem.network, classes_of(problem.network), problem.layout
     positions = np.arange(layout.size)
     tables, leaves = [], []

@@ -1,1 +1,1 @@
-"""Exact sums over all completions of what is hidden."""
+"""Exact sums over all completions of the hidden values."""

@@ -1,7 +1,7 @@
-"""Completions by what they leave behind: counts, in independent blocks of parameters.
+"""Count vectors of completions, in independent blocks of components.
 
-A completion matters through the counts N_ijk and N_ij that it leaves, its "places", and the
-evidence is a product over places. Components that have no place in common are independent.
+A completion enters the evidence only through its counts N_ijk and N_ij, the *places*, and the
+evidence is a product over places. Components without a common place are independent.
 """
 
 import math
@@ -19,18 +19,18 @@ from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
-# How many ways there are to fill the holes of equal cases, and what each is.
+# The completions of equal cases: their number, and a list of them.
 
 
 def choice_sizes(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Cases w and cells K of each distinct component, without writing its cells out."""
+    """Yield cases w and cells K of each distinct component, without listing its cells."""
     for plan in problem.components.plans:
         for w, cells in zip(plan.counts, plan.sizes(), strict=True):
             yield int(w), int(cells)
 
 
 def compositions(cases: int, cells: int) -> IntArray:
-    """All ways to share cases out to cells, (ways, cells).
+    """All compositions of cases into cells, (ways, cells).
 
     >>> compositions(2, 2).tolist()
     [[0, 2], [1, 1], [2, 0]]
@@ -41,27 +41,27 @@ def compositions(cases: int, cells: int) -> IntArray:
         options = left + 1
         which = np.repeat(np.arange(len(left)), options)
         first = np.cumsum(options) - options
-        here = np.arange(len(which)) - first[which]
-        taken = np.column_stack([taken[which], here])
-        left = left[which] - here
+        part = np.arange(len(which)) - first[which]
+        taken = np.column_stack([taken[which], part])
+        left = left[which] - part
     return np.column_stack([taken, left])
 
 
 def ways(cases: int, cells: int) -> int:
-    """Count the compositions."""
+    """Number of compositions."""
     return math.comb(cases + cells - 1, min(cases, cells - 1))
 
 
 def log_ways(cases: int, cells: int) -> float:
-    """Log of that number, also where it has millions of digits."""
+    """Log of `ways`, also for numbers of millions of digits."""
     fewer, more = sorted((cases, cells - 1))
-    if more > 1 << 50:  # more is all that counts, and no float may hold it
+    if more > 1 << 50:  # `more` dominates, and may exceed any float
         return fewer * math.log(more) - math.lgamma(fewer + 1)
     return float(np.sum(np.log1p(more / np.arange(1.0, fewer + 1))))
 
 
 def log_multinomials(shares: IntArray) -> FloatArray:
-    """Log of the number of ways to order the cases of each composition, (ways,)."""
+    """Log multinomial coefficient of each composition, (ways,)."""
     factorials = np.array([math.lgamma(n + 1) for n in range(int(shares[0].sum()) + 1)])
     orders: FloatArray = factorials[-1] - factorials[shares].sum(axis=1)
     return orders
@@ -69,36 +69,36 @@ def log_multinomials(shares: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SumPart:
-    """A component as its block sees it."""
+    """A component of a block."""
 
     count: int  # w, its cases
-    cells: IntArray  # (K, P) by how much a cell raises a place: 1, or more where tables are tied
+    cells: IntArray  # (K, P) what a cell adds to a place: more than 1 only in tied tables
     log_weights: FloatArray  # (K,) what known tables say of each cell
 
     @cached_property
     def touched(self) -> BoolArray:
-        """Which places it may raise, (P,)."""
+        """Which places some cell raises, (P,)."""
         return np.asarray(self.cells.any(axis=0))
 
     @cached_property
     def differences(self) -> IntArray:
-        """How its cells differ from the first, (K − 1, P)."""
+        """Differences of its cells from the first, (K − 1, P)."""
         rows: IntArray = self.cells[1:] - self.cells[0]
         return rows
 
     @cached_property
     def ways(self) -> int:
-        """Number of ways to complete it."""
+        """Number of completions."""
         return ways(self.count, len(self.cells))
 
     @cached_property
     def log_ways(self) -> float:
-        """Log of that number."""
+        """Log of the number of completions."""
         return log_ways(self.count, len(self.cells))
 
     def completions(self) -> tuple[IntArray, FloatArray]:
-        """Counts that every way to complete it adds, (ways, P), and the log orders of each."""
-        if self.count == 1:  # there may be very many cells
+        """Counts that every completion adds, (ways, P), and the log weight of each."""
+        if self.count == 1:  # avoids an identity matrix of very many cells
             return self.cells, self.log_weights
         shares = compositions(self.count, len(self.cells))
         return shares @ self.cells, log_multinomials(shares) + shares @ self.log_weights
@@ -112,7 +112,7 @@ class SumBlock:
     tables: FloatArray  # (P, most + 1) log factor of the evidence at each count of a place
 
     def most(self, parts: Sequence[SumPart]) -> IntArray:
-        """Largest count that some of its components can give each place, (P,)."""
+        """Largest count of each place by some components, (P,)."""
         counts = np.zeros(len(self.tables), dtype=np.int64)
         for part in parts:
             counts += part.count * part.cells.max(axis=0)
@@ -121,18 +121,18 @@ class SumBlock:
 
 @dataclass(frozen=True, eq=False)
 class Raised:
-    """The places that a component raises by a different count in different cells. E entries."""
+    """The places whose count depends on the cell of a component. E entries."""
 
     cell: IntArray  # (E,)
     place: IntArray  # (E,)
-    count: IntArray  # (E,) by how much a case in that cell raises it
-    log_weights: FloatArray  # (K,) what known tables say of each cell
+    count: IntArray  # (E,) what a case in that cell adds to it
+    log_weights: FloatArray  # (K,) log probability of each cell in known tables
 
 
 class CountPlaces:
-    """Everything that the evidence is a product over: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij).
+    """The factors of the evidence: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij).
 
-    Tables that are tied have the same places; known numbers have none, but weigh cells.
+    Tied tables share places. Known tables have none; they weigh cells.
     """
 
     def __init__(self, problem: Problem, choices: Sequence[JointStates]) -> None:
@@ -141,22 +141,24 @@ class CountPlaces:
         self.own = layout.learned & (layout.slots == np.arange(layout.size))
         self.sign = np.repeat([1.0, -1.0], [layout.size, layout.configurations])
         self.alpha, self.fixed = self._at_places(alpha), self._at_places(seen)
-        self.constant_weight = float(xlogy(seen, self._given).sum())  # of what cannot vary
+        self.constant_weight = float(
+            xlogy(seen, self._given).sum()
+        )  # log weight of fixed known cells
         self.varying = [self._raised(choice) for choice in choices]
 
     @cached_property
     def _given(self) -> FloatArray:
-        """(size,) known numbers, 1 elsewhere."""
+        """(size,) known probabilities, 1 elsewhere."""
         given = self.layout.given
         return np.ones(self.layout.size) if given is None else np.where(np.isnan(given), 1.0, given)
 
     def _at_places(self, x: FloatArray) -> FloatArray:
-        """What each place has of statistics or exponents: those of tied tables together."""
-        own = np.where(self.own, self.layout.pooled(x), 0.0)
-        return np.concatenate([own, self.layout.sum_k(own)])
+        """Statistics or exponents of each place, with tied tables pooled."""
+        pooled = np.where(self.own, self.layout.pooled(x), 0.0)
+        return np.concatenate([pooled, self.layout.sum_k(pooled)])
 
     def _raised(self, choice: JointStates) -> Raised:
-        """Say where a component raises places; what all its cells raise is counted at once."""
+        """Places whose count depends on the cell; adds counts common to all cells to `fixed`."""
         layout, cells = self.layout, choice.cells
         with np.errstate(divide="ignore"):
             log_weights = np.log(self._given[cells]).sum(axis=1)
@@ -165,7 +167,7 @@ class CountPlaces:
         slots, learned = layout.slots[cells], layout.learned[cells]
         places = np.column_stack([slots, layout.size + layout.ij[slots]])
         cell, column = np.nonzero(np.column_stack([learned, learned]))
-        # Entries by place, then by cell: those of one place are neighbours.
+        # Entries sorted by place, then by cell.
         keys, count = np.unique(places[cell, column] * len(cells) + cell, return_counts=True)
         place, cell = np.divmod(keys, max(1, len(cells)))
         which, first, often = np.unique(place, return_index=True, return_counts=True)
@@ -180,13 +182,13 @@ class CountPlaces:
 
     @property
     def constant(self) -> float:
-        """Log evidence of what every completion has."""
+        """Log evidence of the counts common to all completions."""
         used = self.fixed > 0.0
         rising = log_rising(self.alpha[used], self.fixed[used])
         return self.constant_weight + float(np.sum(self.sign[used] * rising))
 
     def connected(self) -> Iterator[IntArray]:
-        """Components that places connect; those that vary nowhere are in no group."""
+        """Yield groups of components connected by places; components without any are left out."""
         lengths = [len(raised.place) for raised in self.varying]
         component = np.repeat(np.arange(len(lengths)), lengths)
         if not len(component):
@@ -201,17 +203,17 @@ class CountPlaces:
             yield members[label == group]
 
     def extent(self, members: IntArray) -> int:
-        """Numbers in the larger table of a block, before it is made."""
+        """Size of the larger table of a block, before it is allocated."""
         places = np.unique(np.concatenate([self.varying[i].place for i in members]))
         cells: int = sum(len(self.varying[i].log_weights) for i in members)
         return max(cells, self._most(members) + 1) * len(places)
 
     def _most(self, members: IntArray) -> int:
-        """Largest count that some components can give a place."""
+        """Upper bound on the count of a place by some components."""
         return sum(self.choices[i].count * int(self.varying[i].count.max()) for i in members)
 
     def block(self, members: IntArray) -> SumBlock:
-        """Write a block out; places that always have the same count become one."""
+        """Build a block; places with equal counts in all completions are merged."""
         varying = [self.varying[i] for i in members]
         used = np.unique(np.concatenate([raised.place for raised in varying]))
         counts = [self.choices[i].count for i in members]

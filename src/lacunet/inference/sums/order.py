@@ -1,10 +1,10 @@
-"""In which order to add components, so that few count vectors are held at a time.
+"""Choose an order of components that keeps the number of count vectors small.
 
-As soon as no component that is left touches a place, its factor is multiplied in and the place is
-forgotten ("closed"), if that makes fewer vectors. How many there will be is known well enough
-beforehand. They are sums of whole multiples, 0 to w, of a few directions v, and so lie in a box of
-their largest counts, and in a zonotope, which has Σ_S Π w · gcd(minors of S) points over its
-independent sets S of directions: at most det(I + Σ w v vᵀ), by Cauchy and Binet.
+A place is *closed* when no later component touches it, if that leaves fewer vectors: its factor is
+multiplied in, and its count is dropped. The number of vectors can be bounded in advance. They are
+sums of integer multiples, 0 to w, of a few directions v, so they lie in a box of their largest
+counts and in a zonotope. The zonotope has Σ_S Π w · gcd(minors of S) points over independent sets S
+of directions: at most det(I + Σ w v vᵀ), by Cauchy and Binet.
 """
 
 import math
@@ -18,8 +18,8 @@ from lacunet.inference.sums.packing import differences, independent, symmetric_s
 from lacunet.inference.symmetry import log_orders
 from lacunet.runtime.arrays import BoolArray, IntArray
 
-WAYS_AT_ONCE = 256  # ways to complete a component, beyond which its cases are taken in halves
-LARGEST_LOG = 700.0  # of a float
+WAYS_AT_ONCE = 256  # completions of a component above which its cases are halved
+LARGEST_LOG = 700.0  # log of a large finite float
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class Order:
     parts: tuple[SumPart, ...]
     closing: tuple[bool, ...]  # whether places are closed after each
     states: IntArray | None  # see `packing.symmetric_states`
-    steps: float  # additions to a count vector: at most, or about, where states are symmetric
+    steps: float  # additions to count vectors: an upper bound, or an estimate for symmetric states
 
 
 def order_parts(block: SumBlock, room: Callable[[int], int]) -> Order | None:
-    """Choose what to add last, then what before it, and so on: what leaves the fewest vectors.
+    """Choose greedily, from the last component to the first, to leave the fewest vectors.
 
-    None, if there may have to be more vectors than there is `room` for: room(W) of W integers.
+    None if the vectors may not fit: `room`(W) is the largest number of vectors of W integers.
     """
     states = symmetric_states(block)
     most_vectors = room(1 if states is None else len(states))
@@ -59,20 +59,20 @@ def order_parts(block: SumBlock, room: Callable[[int], int]) -> Order | None:
         steps += vectors * left[i].ways
         closing.append(close)
         order.append(left.pop(i))
-    # What was found for a component is whether to close before it.
+    # `closing` says whether to close before each component.
     after_each = (*reversed(closing[:-1]), False)
     return Order(tuple(reversed(order)), after_each, states, steps)
 
 
 def planning_work(block: SumBlock) -> float:
-    """Multiplications that it takes to choose one component: a determinant without each."""
+    """Multiplications to choose one component: a determinant without each."""
     directions = sum(len(part.cells) - 1 for part in block.parts)
     places = int(np.count_nonzero(block.most(block.parts)))
     return float(len(block.parts) * directions * places**2)
 
 
 def _portions(part: SumPart) -> list[SumPart]:
-    """Take many cases in two halves: fewer ways to complete each, and the same in the end."""
+    """Halve components with many completions; the sum over both halves is the same."""
     if part.count == 1 or len(part.cells) == 2 or part.ways <= WAYS_AT_ONCE:
         return [part]
     half = part.count // 2
@@ -82,10 +82,9 @@ def _portions(part: SumPart) -> list[SumPart]:
 def _vectors(
     block: SumBlock, parts: Sequence[SumPart], later: BoolArray, enough: float
 ) -> tuple[float, bool]:
-    """Bound the vectors that some components leave, and say whether to close places for that.
+    """Bound the count vectors of some components; also whether closing places gives the bound.
 
-    `later` are the places that other components touch. More than `enough` is too many, however
-    many there are.
+    `later` are the places that other components touch. Bounds above `enough` need not be tight.
     """
     if not parts:
         return 1.0, False
@@ -100,12 +99,12 @@ def _vectors(
 
 
 def _points(rows: IntArray, counts: IntArray, most: IntArray, enough: float) -> float:
-    """Bound the points of a zonotope, its directions being rows; stop beyond `enough`."""
+    """Bound the points of a zonotope with directions `rows`; stop beyond `enough`."""
     box, chosen = 1.0, []
     for place in independent(rows, most):
         chosen.append(place)
         box *= float(most[place] + 1)
-        # The determinant grows with every place, too. It takes longer, so look now and then only.
+        # The determinant also grows with every place, but is slow: check it every eighth time.
         if box > enough and len(chosen) % 8 == 0:
             points = _points_of(rows[:, chosen], counts)
             if points > enough:
@@ -124,11 +123,10 @@ def _points_of(rows: IntArray, counts: IntArray) -> float:
 
 
 def _symmetric_vectors(parts: Sequence[SumPart], states: IntArray) -> float:
-    """Estimate the vectors of K states that can be renumbered.
+    """Estimate the count vectors of K exchangeable states.
 
-    K − 1 states are free. Each takes from what the others leave: of all combinations about one in
-    (K − 1)! for every independent place is possible (triangles, not squares); and nearly all have
-    K! copies that are one.
+    K − 1 states are free. Each is limited by the others, so about one in (K − 1)! combinations is
+    possible for every independent place. Nearly all vectors have K! copies, which are merged.
     """
     if not parts:
         return 1.0

@@ -1,9 +1,9 @@
 """Count vectors packed into few integers, so that they can be added and compared.
 
-Different completions leave the same counts: the sum over completions is one over count vectors,
-with the number of ways to each. Only independent places are kept, as digits in mixed radix; the
-others follow from them. Where the states of a hidden variable can be renumbered at will, each state
-has an integer of its own, and vectors that differ by a renumbering are one.
+Different completions have equal counts, so the sum over completions is a sum over count vectors with
+multiplicities. Only linearly independent places are stored, as digits in mixed radix; the others
+follow. If the states of a hidden variable are exchangeable, each state has a separate integer, and
+vectors that differ by a permutation are merged.
 """
 
 import math
@@ -18,27 +18,27 @@ from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
 WORD = 1 << 62  # values that one integer may take
-INDEPENDENT = 1e-9  # what is left of a unit vector, from which on it is a new direction
+INDEPENDENT = 1e-9  # residual norm above which a unit vector is a new direction
 
 
 class Digits(NamedTuple):
-    """Where the digits of a packed count vector are. D digits, P places."""
+    """Layout of the digits of a packed count vector. D digits, P places."""
 
     word: IntArray  # (D,) which of the integers
     step: IntArray  # (D,) what one case adds to it
     radix: IntArray  # (D,) number of values
-    matrix: FloatArray  # (P, D) counts of the places are
+    matrix: FloatArray  # (P, D) counts of the places are:
     start: FloatArray  # (P,) start + matrix · digits
 
 
 @dataclass(frozen=True, eq=False)
 class CountPacking:
-    """How the count vectors of some components become W integers."""
+    """Packing of the count vectors of some components into W integers."""
 
     digits: Digits
     places: IntArray  # (D,) the places that are digits
     words: int  # W
-    symmetric: bool  # whether the integers may be sorted
+    symmetric: bool  # whether the integers are exchangeable
 
     def pack(self, counts: IntArray) -> IntArray:
         """Pack the counts of all places, (…, P), into integers, (…, W)."""
@@ -49,36 +49,36 @@ class CountPacking:
 
 
 def independent(rows: IntArray, most: IntArray) -> Iterator[int]:
-    """Columns that all others depend on, those with the smallest largest count first.
+    """Yield a column basis, greedily by the smallest maximal count.
 
-    Any such choice has the same number of columns; the greedy one has the fewest combinations.
+    All bases have the same size; the greedy one has the fewest combinations.
     """
     directions = np.empty((min(rows.shape), len(rows)))
-    found = 0
+    rank = 0
     for column in np.argsort(most, kind="stable").tolist():
-        if found == len(directions):
+        if rank == len(directions):
             return
         x = rows[:, column].astype(np.float64)
         length = np.linalg.norm(x)
         if length == 0:
             continue
         x /= length
-        for _ in range(2):  # once more, for what rounding left of it
-            x -= (directions[:found] @ x) @ directions[:found]
+        for _ in range(2):  # repeated once against rounding
+            x -= (directions[:rank] @ x) @ directions[:rank]
         left = np.linalg.norm(x)
         if left > INDEPENDENT:
-            directions[found] = x / left
-            found += 1
+            directions[rank] = x / left
+            rank += 1
             yield column
 
 
 def differences(parts: Sequence[SumPart]) -> IntArray:
-    """How the cells of each component differ from its first, (Σ K − 1, P)."""
+    """Differences of the cells of each component from its first, (Σ K − 1, P)."""
     return np.concatenate([part.differences for part in parts])
 
 
 def pack_counts(block: SumBlock, parts: Sequence[SumPart], kept: BoolArray) -> CountPacking:
-    """Plan to pack the counts that some components leave in the places that are kept."""
+    """Packing of the counts of some components in the places `kept`."""
     most, places = block.most(parts), np.flatnonzero(kept)
     if not parts:
         none, zeros = np.zeros(0, dtype=np.int64), np.zeros(len(kept))
@@ -100,7 +100,7 @@ def pack_counts(block: SumBlock, parts: Sequence[SumPart], kept: BoolArray) -> C
 def pack_by_state(
     block: SumBlock, parts: Sequence[SumPart], states: IntArray
 ) -> CountPacking | None:
-    """Plan to pack the places of each state into an integer; None, if one of them is too small."""
+    """Packing of the places of each state into one integer; None if one is too small."""
     if not parts:
         return None
     most = block.most(parts)[states[0]]
@@ -125,10 +125,10 @@ def pack_by_state(
 
 
 def symmetric_states(block: SumBlock) -> IntArray | None:
-    """Places of each state of one hidden variable, (K, P/K), if it can be renumbered at will.
+    """Places of each state of one hidden variable, (K, P/K), if states are exchangeable.
 
-    That is so where every component has the same K cells, cell k of each alone raises the places of
-    state k, and the same places with the same tables are there for every state.
+    They are if every component has the same K cells, only cell k raises the places of state k, and
+    all states have the same places with the same tables.
     """
     if len({len(part.cells) for part in block.parts}) > 1:
         return None
@@ -151,7 +151,7 @@ def symmetric_states(block: SumBlock) -> IntArray | None:
 
 
 def _words(radix: IntArray) -> tuple[IntArray, IntArray]:
-    """Put digits into as few integers as hold them: which, and what one adds to it."""
+    """Assign digits to as few integers as hold them: the integer and the step of each digit."""
     word, step = np.zeros_like(radix), np.ones_like(radix)
     which, size = 0, 1
     for d, r in enumerate(radix.tolist()):
@@ -163,50 +163,50 @@ def _words(radix: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _express(rows: IntArray, chosen: IntArray) -> FloatArray:
-    """Write all columns as combinations of the chosen ones, (columns, chosen)."""
+    """Coefficients of all columns in the basis of the chosen ones, (columns, chosen)."""
     basis = rows[:, chosen].astype(np.float64)
-    found = np.linalg.lstsq(basis, rows.astype(np.float64))[0]
-    if not np.allclose(basis @ found, rows, atol=1e-6):
+    coefficients = np.linalg.lstsq(basis, rows.astype(np.float64))[0]
+    if not np.allclose(basis @ coefficients, rows, atol=1e-6):
         raise ArithmeticError("the columns do not depend on the chosen ones")
-    return np.asarray(found.T, dtype=np.float64)
+    return np.asarray(coefficients.T, dtype=np.float64)
 
 
-# Kernels of the sum over completions; in their tests a dictionary stands in their place.
+# Kernels of the sum over completions; the tests check them against a dictionary.
 
 
 class Vectors(NamedTuple):
     """A table of count vectors."""
 
-    keys: IntArray  # (M, W) packed, each once, in lexicographic order
-    log_ways: FloatArray  # (M,) log of the number of ways to each
+    keys: IntArray  # (M, W) packed, distinct, in lexicographic order
+    log_ways: FloatArray  # (M,) log of the weighted number of completions of each
 
 
 class Anew(NamedTuple):
-    """How count vectors are to be packed from now on, and room for them."""
+    """A new packing of count vectors, and a buffer for them."""
 
-    word: IntArray  # (D,) which of the integers a digit is in
-    step: IntArray  # (D,) what one case adds to it
-    place: IntArray  # (D,) the place that it counts
+    word: IntArray  # (D,) the integer of each digit
+    step: IntArray  # (D,) what one case adds to the integer
+    place: IntArray  # (D,) the place of each digit
     keys: IntArray  # (M, W)
 
 
 class Last(NamedTuple):
-    """The ways to complete the last component; places that it does not raise stay as they are."""
+    """The completions of the last component; it leaves other places unchanged."""
 
     raised: IntArray  # places
-    moves: IntArray  # (ways, raised) what each way adds to them
-    log_moves: FloatArray  # (ways,) log of the orders of its cases
+    moves: IntArray  # (ways, raised) what each completion adds to them
+    log_moves: FloatArray  # (ways,) log weight of each completion
 
 
 @kernel
 def log_sum(x: float, y: float) -> float:
-    """Log of exp x + exp y."""
+    """Log(exp x + exp y)."""
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
 @kernel
 def compare(a: IntArray, i: int, b: IntArray, j: int) -> int:
-    """Negative, zero or positive: row i of a comes before row j of b, is the same, comes after."""
+    """Compare row i of a with row j of b: −1, 0 or 1 in lexicographic order."""
     for w in range(a.shape[1]):
         if a[i, w] != b[j, w]:
             return -1 if a[i, w] < b[j, w] else 1
@@ -217,7 +217,7 @@ def compare(a: IntArray, i: int, b: IntArray, j: int) -> int:
 def merge_tables(
     keys: IntArray, log_ways: FloatArray, other_keys: IntArray, other_ways: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Merge two tables into one; the ways to equal vectors add up."""
+    """Merge two sorted tables; add the weights of equal vectors."""
     m, n, words = len(keys), len(other_keys), keys.shape[1]
     merged, total = np.empty((m + n, words), dtype=np.int64), np.empty(m + n)
     i = j = found = 0
@@ -239,7 +239,7 @@ def merge_tables(
 
 @kernel
 def merge_neighbours(keys: IntArray, log_ways: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Make sorted vectors a table, in place: equal ones become one."""
+    """Merge equal neighbours of sorted vectors, in place."""
     found = 0
     for i in range(len(keys)):
         if found > 0 and compare(keys, found - 1, keys, i) == 0:
@@ -254,7 +254,7 @@ def merge_neighbours(keys: IntArray, log_ways: FloatArray) -> tuple[IntArray, Fl
 
 @kernel
 def unpack(digits: Digits, key: IntArray, counts: IntArray) -> None:
-    """Write the counts of all places that a packed vector stands for."""
+    """Unpack a vector into the counts of all places."""
     places, length = digits.matrix.shape
     for p in range(places):
         n = digits.start[p]
@@ -268,7 +268,7 @@ def unpack(digits: Digits, key: IntArray, counts: IntArray) -> None:
 def close_places(
     digits: Digits, vectors: Vectors, tables: FloatArray, closing: IntArray, anew: Anew
 ) -> None:
-    """Multiply the factors of some places in, and pack what is left anew (equal vectors stay)."""
+    """Multiply in the factors of some places, and repack the rest without merging."""
     keys, log_ways = vectors
     word, step, place, new_keys = anew
     counts = np.empty(digits.matrix.shape[0], dtype=np.int64)
@@ -285,7 +285,7 @@ def close_places(
 def sum_last(
     digits: Digits, vectors: Vectors, tables: FloatArray, others: IntArray, last: Last
 ) -> float:
-    """Log Σ over count vectors and ways to complete the last component of Π over places."""
+    """Log Σ over count vectors and completions of the last component of Π over places."""
     keys, log_ways = vectors
     raised, moves, log_moves = last
     counts = np.empty(digits.matrix.shape[0], dtype=np.int64)
