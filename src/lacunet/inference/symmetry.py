@@ -66,10 +66,8 @@ def _rows(problem: Problem, seen: Sequence[int]) -> list[tuple[int, ...]]:
     shown = np.unique(np.concatenate(each), axis=0)
     states: set[tuple[int, ...]] = set()
     for row in shown.tolist():
-        choices = [
-            range(problem.layout.cards[v]) if x < 0 else (x,)
-            for v, x in zip(seen, row, strict=True)
-        ]
+        cards = [problem.layout.cards[v] for v in seen]
+        choices = [range(r) if x < 0 else (x,) for r, x in zip(cards, row, strict=True)]
         if len(states) <= MOST_CONTEXTS:
             states.update(itertools.islice(itertools.product(*choices), MOST_CONTEXTS + 1))
     return sorted(states)

@@ -65,15 +65,13 @@ class KernelShape:
 
 
 def shape_for(packed: PackedRows, most_shared: int, *, tangent: bool) -> KernelShape | None:
-    """Choose the launch configuration; None if the posteriors of a few rows would not fit."""
+    """Choose the launch configuration; None if a few posteriors would not fit."""
     K, (patterns, parts), groups = packed.cells, packed.parts.shape, len(packed.bytes)
     tiles, most = -(-len(packed.shown) // TILE), max(1, MOST_TILES // -(-K // 8))
     table = 8 * (1 + tangent) * patterns * _padded(K)
     for warps in WARPS:
         rows, each = 32 * warps, min(most, -(-tiles // warps))
-        scratch = (
-            16 * K * (rows + 2) + groups * 3 * rows
-        )  # the layout of the kernel's shared memory
+        scratch = 16 * K * (rows + 2) + groups * 3 * rows  # as the kernel lays out its memory
         if scratch <= most_shared:
             inside, passes = scratch + table <= most_shared, -(-tiles // (warps * each))
             size = scratch + table * inside

@@ -80,9 +80,9 @@ def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
         for place, i in enumerate(group):
             field, mask = fields[i], (1 << bits[i]) - 1
             packed[g] |= ((field.values + field.holes).astype(np.uint8) << shift).astype(np.uint8)
-            own = ((values >> shift) & mask) - field.holes
-            there = (own >= 0) & (own < field.blocks)
-            parts[first[g] : first[g + 1], place][there] = starts[i] + own[there]
+            block = ((values >> shift) & mask) - field.holes
+            present = (block >= 0) & (block < field.blocks)
+            parts[first[g] : first[g + 1], place][present] = starts[i] + block[present]
             blocks = np.arange(field.blocks)
             shown[starts[i] + blocks] = np.stack(
                 np.broadcast_arrays(g, shift, mask, blocks + field.holes), axis=1
@@ -103,11 +103,11 @@ def _groups(bits: Sequence[int], cells: int) -> list[range]:
 def _cut(bits: Sequence[int], width: int) -> list[range]:
     """Group neighbouring fields greedily up to `width` bits; a wider field is alone."""
     cuts, used = [0], 0
-    for i, own in enumerate(bits):
-        if i > cuts[-1] and used + own > width:
+    for i, width_i in enumerate(bits):
+        if i > cuts[-1] and used + width_i > width:
             cuts.append(i)
             used = 0
-        used += own
+        used += width_i
     return [range(a, b) for a, b in pairwise([*cuts, len(bits)])]
 
 
@@ -206,9 +206,9 @@ class DenseRows(RowsThere):
     def _expect(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         xp = self.xp
         posterior, log_z = self._posteriors(x)
-        there = self.counts[:, None]
-        log_lik = xp.where(there > 0, there * log_z, 0.0).sum(axis=0)
-        return self._gathered(posterior * there[:, :, None]), self._here(log_lik)
+        counts = self.counts[:, None]
+        log_lik = xp.where(counts > 0, counts * log_z, 0.0).sum(axis=0)
+        return self._gathered(posterior * counts[:, :, None]), self._here(log_lik)
 
     def _weights(self, x: FloatArray) -> Any:
         """Log weights of all cells, (m, batch, K)."""

@@ -1,29 +1,29 @@
 // Expected counts of rows that share one hidden variable with K states, in float64.
 //
-// A row is a few bytes, one for each group of neighbouring families; a byte is a pattern of the
-// values of its families, and picks a row of a table: the sums of log weights of that pattern.
-// A thread adds up the patterns of one row and makes its posterior. Then a warp multiplies the
-// posteriors of the rows by what the bytes show, zeros and ones that are never written down:
+// A row is a few bytes, one for each group of neighbouring families. A byte is a pattern of the
+// values of its families, and indexes a table of the summed log weights of each pattern.
+// A thread sums the patterns of one row and computes its posterior. Then a warp multiplies the
+// posteriors of the rows by the indicators of the blocks, zeros and ones that are never stored:
 // counts (blocks × K) = shown (blocks × rows) · posterior (rows × K), on the matrix units.
-// Each block of threads keeps its own sums, and they are added in order: no atomics, so the same
-// rows give the same number.
+// Each block of threads keeps separate sums, which are added in order. Without atomics, results
+// are reproducible.
 //
-// Defined from outside: K; WARPS, of a block of threads; TILES, of sixteen blocks of counts each, that
-// a warp keeps; GROUPS, and FIRST, the first pattern of each, with commas between; PARTS, families of a
-// group at most; TANGENT and TABLE_IN_SHARED, 0 or 1.
+// Macros defined by the caller: K; WARPS of a block of threads; TILES of a warp, of sixteen blocks of
+// counts each; GROUPS; FIRST, the first pattern of each group, comma-separated; PARTS, the most
+// families of a group; TANGENT and TABLE_IN_SHARED, 0 or 1.
 
 #define THREADS (32 * WARPS)
 #define ROWS THREADS                // at once: one for each thread
 #define PAIRS ((K + 1) / 2)         // of numbers in a row of the table: read two at a time
-#define UNITS (PAIRS | 1)           // an odd number of them: neighbours stand in other banks
+#define UNITS (PAIRS | 1)           // an odd number of them, to avoid bank conflicts
 #define WIDE ((K + 7) / 8)          // tiles of eight classes
-#define POST (ROWS + 2)             // of posteriors: threads write and warps read without conflict
+#define POST (ROWS + 2)             // of posteriors, padded to avoid bank conflicts
 
 struct Packed {
-  const unsigned char *bytes;  // (GROUPS, rows) rows is a whole number of ROWS
-  const double *weights;       // (rows,) how often each row stands in the data; 0: there is none
+  const unsigned char *bytes;  // (GROUPS, rows) rows is a multiple of ROWS
+  const double *weights;       // (rows,) weight of each row; 0 for padding
   const int *parts;            // (patterns, PARTS) blocks of each pattern; -1: none
-  const int4 *shown;           // (blocks,) of each block: group, shift, mask and value of its byte
+  const int4 *shown;           // (blocks,) for each block: group, shift, mask and value of its byte
   long long rows;
   int patterns;
   int blocks;
@@ -46,7 +46,7 @@ __device__ void sum_parts(const Packed &packed, const double *x, double *table, 
   }
 }
 
-// The same into global memory, where the table is too large for that of a block of threads.
+// `sum_parts` into global memory, for tables that exceed shared memory.
 extern "C" __global__ void sum_table(PACKED, const double *x, double *table) {
   const Packed packed = {WRITTEN};
   const long long batch = blockIdx.y;
@@ -56,7 +56,7 @@ extern "C" __global__ void sum_table(PACKED, const double *x, double *table) {
 
 __constant__ int first_pattern[GROUPS] = {FIRST};
 
-// Add up the patterns of a row.
+// Sum the patterns of a row.
 __device__ __forceinline__ void sum_row(const double *table, const unsigned char *codes,
                                         double (&sum)[2 * PAIRS]) {
 #pragma unroll
@@ -74,7 +74,7 @@ __device__ __forceinline__ void sum_row(const double *table, const unsigned char
   }
 }
 
-// counts (16 × 8) += shown (16 × 16) · posterior (16 × 8), a share of each in every lane.
+// counts (16 × 8) += shown (16 × 16) · posterior (16 × 8), distributed over the lanes.
 __device__ __forceinline__ void multiply(double (&counts)[4], const double (&shown)[8],
                                          const double (&posterior)[4]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, "
@@ -85,7 +85,7 @@ __device__ __forceinline__ void multiply(double (&counts)[4], const double (&sho
         "d"(posterior[3]));
 }
 
-// Begin to copy the bytes of ROWS rows; `wait_for_copies` ends it.
+// Start an asynchronous copy of the bytes of ROWS rows; `wait_for_copies` waits for it.
 __device__ __forceinline__ void copy_codes(const Packed &packed, long long start,
                                            unsigned char *codes) {
   if (start < packed.rows)
@@ -103,11 +103,11 @@ __device__ __forceinline__ void wait_for_copies() {
 }
 
 // partial (batch, gridDim.x, blocks × K + 1): counts, and a log-likelihood after them.
-// Where TANGENT, `along` is a direction of x, and what is counted is the change of the posterior.
+// With TANGENT, `along` is a direction of x, and counts are changes of the posterior.
 //
-// Threads meet once for every ROWS rows. A warp that is done with counting goes on to the posteriors
-// of the next rows while others still count: so there are two rooms for posteriors, and three for
-// bytes, of the rows that are counted, the next and those on their way.
+// Threads synchronise once for every ROWS rows. A warp that has finished counting computes posteriors
+// of the next rows while others still count. So there are two buffers for posteriors, and three for
+// bytes: the rows being counted, the next rows, and the rows being copied.
 extern "C" __global__ void __launch_bounds__(THREADS, K <= 16 ? 2 : 1)
 expect_rows(PACKED, const double *x, const double *along, const double *tables, double *partial) {
   const Packed packed = {WRITTEN};
@@ -134,10 +134,10 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
   const double *table = tables + batch * (1 + TANGENT) * size;
 #endif
 
-  // The blocks of counts of this warp: which byte shows each of them, and at what value.
+  // The blocks of counts of this warp: the byte of each, and its value there.
   const int tile = (blockIdx.y * WARPS + warp) * TILES;
   int at[TILES][2], shift[TILES][2];
-  unsigned int mask[TILES][2], value[TILES][2];  // the same in four bytes: rows are compared by fours
+  unsigned int mask[TILES][2], value[TILES][2];  // repeated in four bytes, to compare four rows at once
   double counts[TILES][WIDE][4];
 #pragma unroll
   for (int t = 0; t < TILES; ++t) {
@@ -196,7 +196,7 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
       const int row = sixteen + 4 * quarter;  // and the three after it
       double posterior[WIDE][4];
 #pragma unroll
-      for (int n = 0; n < WIDE; ++n) {  // a class that is not there is never written out
+      for (int n = 0; n < WIDE; ++n) {  // padding classes are never written out
         const int cell = n * 8 + eighth;
         const double2 *two =
             reinterpret_cast<const double2 *>(post + (cell < K ? cell : 0) * POST + row);
@@ -245,8 +245,8 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
   }
 }
 
-// Add up, in order: out (batch, numbers) from partial (batch, parts, numbers). Eight warps of a
-// block of threads have an eighth of the parts each.
+// Sum parts in order: out (batch, numbers) from partial (batch, parts, numbers). Each of eight warps
+// of a block of threads sums an eighth of the parts.
 extern "C" __global__ void add_up(const double *partial, double *out, int parts, int numbers) {
   __shared__ double sums[8][32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -1,10 +1,9 @@
-"""Moves of a walk over partitions of the cases: single cases, and blocks that split or merge.
+"""Collapsed Gibbs sampling of partitions of the cases into blocks.
 
-A partition weighs Π_blocks Γ(a + n_b)/Γ(a) · L_b, times a weight for its number of blocks, with L_b
-the marginal likelihood of a block's leaves in closed form. What a block holds is a column, so that
-all blocks are weighed side by side; the column after the last block is that of an empty one. A move
-changes counts only: a weight is divided once, at the end of a product. Twins, by plain
-sums over all partitions, are in the tests.
+A partition has weight Π_blocks Γ(a + n_b)/Γ(a) · L_b times a weight of its number of blocks. L_b is the
+closed-form marginal likelihood of a block's leaves. Blocks are columns of a table, so all are
+weighed in parallel; the column after the last block is empty. A move changes counts only, and each
+product of quotients is divided once, at the end. The tests sum over all partitions.
 """
 
 import math
@@ -33,65 +32,65 @@ from lacunet.inference.kernels.number_blocks import (
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel, where_given
 
-RESCALED = 16  # leaves between two looks at the size of a product
+RESCALED = 16  # leaves between two checks of the size of a product
 SMALL, LARGE = 1e-100, 1e100
 
 CASES, SPLITS = 0, 1  # kinds of moves
-TRIES, UP, DOWN = 0, 1, 2  # what is noted of each kind, at each number of blocks
+TRIES, UP, DOWN = 0, 1, 2  # statistics of each kind, at each number of blocks
 
 
 class ShownCells(NamedTuple):
-    """What distinct rows show, as lines of a table of blocks. R rows."""
+    """Observed cells of distinct rows, as lines of the table of blocks. R rows."""
 
-    starts: IntArray  # (R + 1,) where those of a row start
-    cells: IntArray  # lines of the cells that it shows,
-    owners: IntArray  # and of the leaves whose they are
+    starts: IntArray  # (R + 1,) start of each row
+    cells: IntArray  # lines of the observed cells
+    owners: IntArray  # lines of their leaves
 
 
 class Leaves(NamedTuple):
-    """The cases, and the prior of one class. N cases, L leaves that are categories, S cells."""
+    """The cases, and the prior of one class. N cases, L categorical leaves, S cells."""
 
-    row: IntArray  # (N,) the row of each case
+    row: IntArray  # (N,) row of each case
     rows: ShownCells
     first: IntArray  # (L + 1,) the cells of each leaf
     prior: FloatArray  # (S + L,) exponents of the cells, then their sums by leaf
     a: float  # exponent of a class weight
-    log_empty: float  # Σ log ∫ of the leaves of a block without cases
-    numbers: Any  # `NumberLeaves`: the leaves that are numbers; None without any
+    log_empty: float  # Σ log ∫ of the leaves of an empty block
+    numbers: Any  # `NumberLeaves`; None without numeric leaves
 
 
 class BlockCounts(NamedTuple):
-    """What blocks hold; B columns, whole lanes. G leaves that are numbers."""
+    """Statistics of blocks; B columns, padded to lanes. G numeric leaves."""
 
     size: FloatArray  # (B,) cases
-    # (S + L, B) those that show a cell and its exponent, then those that show a leaf and their sum
+    # (S + L, B) cases of a cell plus its exponent, then cases of a leaf plus the sum of exponents
     table: FloatArray
-    numbers: Any  # (B, G, places) what they hold of numbers, see `number_blocks`; or None
+    numbers: Any  # (B, G, places) statistics of numbers, see `number_blocks`; or None
 
 
 class Partition(NamedTuple):
-    """Where a chain stands."""
+    """State of a chain."""
 
     block: IntArray  # (N,) of each case
     used: IntArray  # (1,) number of blocks
-    prior: IntArray  # (1,) which of several priors the blocks hold
-    blocks: BlockCounts  # what they hold, and an empty one after them
-    pair: BlockCounts  # two more, to try a split in
-    x: FloatArray  # (B,) scratch: weights of a case in blocks,
-    less: FloatArray  # in those that it is in, without itself; 0: not known yet,
-    below: FloatArray  # and what they are divided by
+    prior: IntArray  # (1,) index of the prior in the blocks
+    blocks: BlockCounts  # their statistics, and an empty block after them
+    pair: BlockCounts  # scratch: the halves of a split
+    x: FloatArray  # (B,) scratch: weights of a case in blocks
+    less: FloatArray  # (B,) weights in its block without the case; 0 if not computed yet
+    below: FloatArray  # (B,) denominators of the weights
 
 
 class LevelWeights(NamedTuple):
     """Weights for the number of blocks; entry m is for the step from m to m + 1."""
 
-    rise: FloatArray  # weight of m + 1 over that of m; 0: no further
-    reference: FloatArray  # the same for the rates that are noted: above 0
+    rise: FloatArray  # weight of m + 1 over that of m; 0 at the largest number
+    reference: FloatArray  # the same for the recorded rates: above 0
 
 
 @inlined
 def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> None:
-    """Put a case into a block (sign 1), or take it out (−1)."""
+    """Add a case to a block (sign 1), or remove it (−1)."""
     rows = leaves.rows
     blocks.size[b] += sign
     for n in range(rows.starts[row], rows.starts[row + 1]):
@@ -105,16 +104,16 @@ def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> N
 def copy_block(
     source: BlockCounts, b: int | np.intp, target: BlockCounts, c: int | np.intp
 ) -> None:
-    """Copy what a block holds."""
+    """Copy the statistics of a block."""
     target.size[c] = source.size[b]
-    for s in range(source.table.shape[0]):  # compiled sooner than slices
+    for s in range(source.table.shape[0]):  # compiles faster than slices
         target.table[s, c] = source.table[s, b]
     copy_numbers(source.numbers, b, target.numbers, c)
 
 
 @kernel
 def clear_block(leaves: Leaves, blocks: BlockCounts, b: int | np.intp) -> None:
-    """Make a block empty."""
+    """Reset a block to the prior."""
     blocks.size[b] = 0.0
     for s in range(len(leaves.prior)):
         blocks.table[s, b] = leaves.prior[s]
@@ -123,7 +122,7 @@ def clear_block(leaves: Leaves, blocks: BlockCounts, b: int | np.intp) -> None:
 
 @kernel
 def change_prior(old: Leaves, new: Leaves, blocks: BlockCounts, number: int) -> None:
-    """Give the first blocks another prior: counts are whole, so nothing is lost to rounding."""
+    """Replace the prior of the first blocks; counts are integers, so rounding is exact."""
     for b in range(number):
         for s in range(len(old.prior)):
             count = np.rint(blocks.table[s, b] - old.prior[s])
@@ -135,7 +134,7 @@ def change_prior(old: Leaves, new: Leaves, blocks: BlockCounts, number: int) -> 
 def multiply_lines(
     out: FloatArray, b: int, table: FloatArray, lines: IntArray, first: int, last: int
 ) -> None:
-    """Multiply four neighbours, from `b` on, by theirs in some lines of a table."""
+    """Multiply columns b to b + 3 of `out` by those of some lines of a table."""
     width, fours = table.shape[1], last - (last - first) % 4
     for n in range(first, fours, 4):
         i, j, k, m = lines[n], lines[n + 1], lines[n + 2], lines[n + 3]
@@ -170,7 +169,7 @@ def weigh(
 
 @inlined
 def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float) -> float:
-    """What the weight of a case in its block is multiplied by when it is taken out of it."""
+    """Factor of a case's weight in its block, by its categories, if the case is removed."""
     ratio: float = (a + blocks.size[b] - 1.0) / (a + blocks.size[b])
     first, last = rows.starts[row], rows.starts[row + 1]
     while first < last:
@@ -189,10 +188,10 @@ def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float)
 def weigh_with_numbers(
     leaves: NumberLeaves, row: int, at: Partition, number: int, own: int
 ) -> None:
-    """Multiply weights of blocks by what numbers say, up to a common factor.
+    """Multiply weights of blocks by predictive densities of numbers, up to a common factor.
 
-    Of its own block (if any) a case knows two weights: with itself, which may be so large that all
-    others are nothing beside it, and without. Only the latter counts for the factor.
+    A case in block `own` has two weights there: with itself, which may dwarf all others, and
+    without. Only the latter sets the common factor.
     """
     x, less, logs, held = at.x, at.less, at.below, at.blocks.numbers
     weigh_numbers(leaves, row, held, number, x, logs)
@@ -211,14 +210,14 @@ def weigh_with_numbers(
 
 @kernel
 def fill(leaves: Leaves, at: Partition) -> None:
-    """Put every case into the block that it is said to be in."""
+    """Add every case to its block in `at.block`."""
     for case in range(at.block.shape[0]):
         put(leaves, leaves.row[case], at.blocks, at.block[case], 1.0)
 
 
 @kernel
 def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) -> None:
-    """Put cases into blocks one by one, each where those before it say; open `most` at most."""
+    """Allocate cases sequentially by their predictive weights, to at most `most` blocks."""
     for n in range(len(order)):
         case, used = order[n], at.used[0]
         number = min(used + 1, most)
@@ -241,7 +240,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
 
 @kernel
 def close_block(leaves: Leaves, at: Partition, b: int) -> None:
-    """Take away an empty block: the last one gets its number."""
+    """Remove an empty block; the last block takes its number."""
     last = at.used[0] - 1
     if b != last:
         copy_block(at.blocks, last, at.blocks, b)
@@ -254,7 +253,7 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
 
 @inlined
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
-    """Put a case into another block; that after the last opens one, and its own may close."""
+    """Move a case to another block, possibly a new one; close its block if it becomes empty."""
     row, own, used = leaves.row[case], at.block[case], at.used[0]
     put(leaves, row, at.blocks, own, -1.0)
     put(leaves, row, at.blocks, b, 1.0)
@@ -272,9 +271,9 @@ def sweep_cases(
 ) -> None:
     """Draw the block of every case given those of all others.
 
-    Cases of one row stand together, and share weights until one of them moves.
+    Cases of one row are consecutive, and share weights until one of them moves.
     """
-    # Names for arrays: looked up for every case they would cost more than what is done with it.
+    # Local names, because looking up fields for every case dominates the time.
     block, sizes, table, x, less = at.block, at.blocks.size, at.blocks.table, at.x, at.less
     below, row_of, rows, a = at.below, leaves.row, leaves.rows, leaves.a
     weighed = -1
@@ -291,7 +290,7 @@ def sweep_cases(
         if less[own] == 0.0:
             less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
             less[own] *= numbers_taken_out(leaves.numbers, weighed, at.blocks.numbers, own)
-        # Alone, its own block is an empty one without it, as is the one after the last.
+        # Without its only case a block is empty, like the one after the last.
         alone = sizes[own] == 1.0
         others = used - 1 if alone else used
         old = 0.0 if alone else less[own]
@@ -311,7 +310,7 @@ def sweep_cases(
             while b < used and (b == own or u >= x[b]):
                 u -= 0.0 if b == own else x[b]
                 b += 1
-            # Rounding must not open a block where there is no way up.
+            # Rounding must not open a block at the largest number.
             new = b if b < used or levels.rise[others] > 0.0 else own
         if new != own and not (alone and new == used):
             move_to(leaves, at, case, new)

@@ -1,12 +1,12 @@
-"""Draws of hidden cells, where an E step takes expectations, and particle updates case by case.
+"""Gibbs draws of hidden cells, and sequential updates of particles.
 
 Draws work on several chains at once, one per row of their arrays. A random generator belongs to one
 group of chains and is never used by two threads.
 
-A particle (Kong, Liu & Wong 1994) has the counts of the cases so far, so its parameters are
-Dirichlet. A case touches every family at most once, so its probability given the particle, with the
-parameters integrated out, is its probability at their means. A particle is weighed by that, then
-draws the hidden values of the case and counts them: exponents A_ijk and their sums A_ij.
+A particle (Kong, Liu & Wong 1994) stores the counts of the cases so far, so its parameters are
+Dirichlet. A case touches every family at most once. So its predictive probability, with parameters
+integrated out, is its probability at their means. An update multiplies the weight by it, then draws
+the hidden values of the case and adds them to the exponents A_ijk and their sums A_ij.
 """
 
 import math
@@ -26,9 +26,9 @@ from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, TreeWeights
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
-SMALL = 1e-100  # products are scaled up again before they leave the range of a float
-OFTEN = 8  # families between two looks at that
-FEW = 4  # draws per cell up to which they are made one by one; beyond, by binomials
+SMALL = 1e-100  # products below are rescaled, to prevent underflow
+OFTEN = 8  # families between two checks for underflow
+FEW = 4  # draws per cell up to which they are drawn one by one; beyond, by binomials
 
 
 @kernel
@@ -39,7 +39,7 @@ def draw_cell(weights: FloatArray, total: float, cells: int, rng: Any) -> int:
     while cell < cells - 1 and u >= weights[cell]:
         u -= weights[cell]
         cell += 1
-    while cell > 0 and weights[cell] == 0.0:  # rounding must never draw what is impossible
+    while cell > 0 and weights[cell] == 0.0:  # rounding must not draw an impossible cell
         cell -= 1
     return cell
 
@@ -48,7 +48,7 @@ def draw_cell(weights: FloatArray, total: float, cells: int, rng: Any) -> int:
 def draw_cells(
     weights: FloatArray, total: float, cells: int, draws: int, rng: Any, out: IntArray
 ) -> None:
-    """Draw many times: out[cell] is how often (a multinomial, by conditional binomials)."""
+    """Draw multinomial counts into out[cell], by conditional binomials if draws are many."""
     out[:cells] = 0
     if draws <= FEW * cells:
         for _ in range(draws):
@@ -74,7 +74,7 @@ def draw_cells(
 def draw_rows(
     table: FloatArray, index: IndexArray, counts: FloatArray, cells: int, rng: Any, out: FloatArray
 ) -> None:
-    """Draw the hidden cell of every case of every row, and count it at the row's patterns."""
+    """Draw the hidden cell of every case of every row, and count it in the row's patterns."""
     width = table.shape[1]
     buffer = np.empty((ROWS_AT_ONCE, width))
     top, total = np.empty(ROWS_AT_ONCE), np.empty(ROWS_AT_ONCE)
@@ -104,7 +104,7 @@ def draw_rows(
 def draw_patterns(
     plan: PatternArrays, counts: FloatArray, log_weights: FloatArray, rng: Any, N: FloatArray
 ) -> None:
-    """Add drawn counts of one plan to N; log weights and N have a row for each chain."""
+    """Add drawn counts of a pattern plan to N; log weights and N have a row for each chain."""
     for chain in range(log_weights.shape[0]):
         table = sum_table(plan, log_weights[chain], -np.inf)
         drawn = np.zeros(table.shape)
@@ -167,7 +167,7 @@ def draw_trees(
 def count_tree(
     a: TreeArrays, kind: int, row: int, cell_of: IntArray, often: float, out: FloatArray
 ) -> None:
-    """Count the families of drawn cells."""
+    """Add `often` cases to the families of drawn cells."""
     first = a.kind_cliques[kind]
     for q in range(first, a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
@@ -177,7 +177,7 @@ def count_tree(
 
 @kernel
 def draw_number_cells(counts: FloatArray, cells: int, rng: Any, posterior: FloatArray) -> None:
-    """Draw the hidden cell of every case: posteriors, (m, W), become numbers of cases."""
+    """Draw the hidden cell of every case: replace posteriors, (m, W), by counts."""
     often = np.empty(cells, dtype=np.int64)
     for i in range(counts.shape[0]):
         total = 0.0
@@ -190,7 +190,7 @@ def draw_number_cells(counts: FloatArray, cells: int, rng: Any, posterior: Float
 
 
 class ParticleState(NamedTuple):
-    """Particles: what each knows of the parameters, as exponents, and what it weighs."""
+    """Particles: Dirichlet exponents of the parameters, and weights."""
 
     A: FloatArray  # (particles, size) α + counts so far
     A_ij: FloatArray  # (particles, configurations) their sums
@@ -214,7 +214,7 @@ def effective(log_weights: FloatArray) -> float:
 
 @kernel
 def rescaled(w: FloatArray) -> float:
-    """Scale weights up if they are small; return the log of what was taken out."""
+    """Rescale weights if they are small; return the log of the factor removed."""
     top = 0.0
     for c in range(w.shape[0]):
         top = max(top, w[c])
@@ -229,7 +229,7 @@ def rescaled(w: FloatArray) -> float:
 def take_in_rows(
     plan: PatternArrays, cases: IntArray, swarm: ParticleState, least: float, rng: Any
 ) -> int:
-    """Take in rows of one plan until fewer than `least` particles count; return how many."""
+    """Update by rows of a pattern plan until fewer than `least` particles are effective."""
     A, A_ij, ij = swarm.A, swarm.A_ij, swarm.ij
     w = np.empty(plan.cells)
     groups = plan.of_row.shape[1]
@@ -265,7 +265,7 @@ def take_in_rows(
 def load_means(
     a: TreeArrays, kind: int, row: int, p: int, swarm: ParticleState, out: TreeWeights
 ) -> None:
-    """Fill in the mean parameters of a particle that an instance touches, and no others."""
+    """Write the mean parameters of a particle at the positions that an instance touches."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
             offset = a.offsets[row + a.slot_family[s]]
@@ -284,7 +284,7 @@ def take_in_trees(
     scratch: TreeScratch,
     rng: Any,
 ) -> int:
-    """Do the same for cases that are instances of clique trees."""
+    """Update by instances of clique trees until fewer than `least` particles are effective."""
     means = TreeWeights(np.empty(swarm.A.shape[1]), np.empty(swarm.A.shape[1]))
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     for n in range(cases.shape[0]):

@@ -1,9 +1,9 @@
-"""Four numbers at once, inside kernels.
+"""SIMD operations on four neighbouring numbers, for use inside kernels.
 
-The inner loops of an E step add short vectors, one number per hidden state, that stand anywhere in
-a table. In plain loops the compiler must check each time whether the two vectors overlap, which for
-4 or 10 states costs more than the sums. These operations load four neighbours, combine, and store.
-Positions are those in the flattened arrays. Tables are padded to a multiple of `LANES` columns.
+The inner loops of an E step add short vectors, one number per hidden state, at arbitrary positions
+of a table. In plain loops the compiler checks each time whether two vectors overlap, which costs
+more than the sums of 4 or 10 states. These operations load four neighbours, combine, and store.
+Positions index the flattened arrays. Tables are padded to a multiple of `LANES` columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ def _broadcast(builder: Any, number: Any) -> Any:
 
 
 def _storing(combine: Callable[..., Any]) -> Callable[..., Any]:
-    """Code that replaces (array, position), its first two arguments, by combine(old, others)."""
+    """Code generator of array[position] = combine(old, others); the first two arguments."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target = _pointer(context, builder, signature.args[0], args[0], args[1])
@@ -63,9 +63,9 @@ def _with_lanes(operation: Callable[..., Any]) -> Any:
 
 
 def _with_four(operation: Callable[..., Any]) -> Any:
-    """The same with x at four positions i, j, k, m: one load and store of out.
+    """The same with x at four positions i, j, k, m, and one load and store of out.
 
-    Pairs first: an operation that waits for none can begin at once.
+    Pairs are combined first, for instruction-level parallelism.
     """
 
     def combine(b: Any, old: Any, one: Any, two: Any, three: Any, four: Any) -> Any:
@@ -97,15 +97,14 @@ shift_lanes = _with_number(lambda b, x, number: b.fadd(x, number))
 scale_lanes = _with_number(lambda b, x, number: b.fmul(x, number))
 
 
-# Polynomials: products of tall matrices with one of a few columns. A library spends its time on
-# copies and on vectors that are too short for it; here four rows, or four columns, are added up
-# side by side in registers.
+# Polynomials: products of a tall matrix and one of few columns. BLAS is slow here, because it
+# copies and its vectors are too short. These keep sums of four rows or columns in registers.
 
 AT_ONCE = 4
 
 
 def _fused(builder: Any, x: Any, y: Any, z: Any) -> Any:
-    """X · y + z in one operation, where the machine has it."""
+    """Fused multiply-add X · y + z, if the machine has it."""
     product = builder.fmul(x, y, flags=("contract",))
     return builder.fadd(product, z, flags=("contract",))
 
@@ -116,13 +115,13 @@ def _shape(context: Any, builder: Any, kind: Any, array: Any) -> Any:
 
 
 def _number(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:
-    """One number, in all lanes."""
+    """Load a number into all lanes."""
     data = context.make_array(kind)(context, builder, array).data
     return _broadcast(builder, builder.load(builder.gep(data, [position])))
 
 
 def _sums(builder: Any, targets: Sequence[Any]) -> list[Any]:
-    """Sums that begin with what stands at their targets."""
+    """Accumulators that start with the values at their targets."""
     sums = [cgutils.alloca_once(builder, _VECTOR) for _ in targets]
     for place, target in zip(sums, targets, strict=True):
         builder.store(builder.load(target, align=8), place)
@@ -130,7 +129,7 @@ def _sums(builder: Any, targets: Sequence[Any]) -> list[Any]:
 
 
 def _weigh_code(count: int) -> Callable[..., Any]:
-    """Code that adds b x + c x² over the columns of `count` rows, four cells at a time."""
+    """Code generator of sums of b x + c x² over the columns of `count` rows, four cells each."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (out, row, x, x_row, powers, cell), kinds = args, signature.args
@@ -182,7 +181,7 @@ weigh_four_rows, weigh_row = _weigh(AT_ONCE), _weigh(1)
 
 
 def _collect_code(count: int) -> Callable[..., Any]:
-    """Code that adds x and x² of all rows, times what they have at four cells, by column."""
+    """Code generator of sums over rows of x and x² times four cell weights, by column."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (out, column, x, cells, cell), kinds = args, signature.args

@@ -1,12 +1,9 @@
-"""Merge clusters two by two, always the pair whose merging pays most: the loops that take the time.
+"""Greedy agglomerative clustering by marginal likelihood, and hashing of keys and lists.
 
-A cluster is a vector of counts, one for each *place* at which rows are counted. What a cluster is
-worth is a sum over places of a number that depends on the count there alone: it stands in a table,
-so many positions after the first of that place. For the BD score (CH96 eq. 5) these numbers are
-logarithms of gamma functions. Of measurements a cluster has sums and sums of squares; what it is
-worth is their marginal likelihood under a normal distribution whose mean and variance are unknown.
-
-Number what is equal: keys, and lists of numbers, by hashing.
+A cluster has a count at each *place*. Its score is a sum over places of table entries, indexed by
+the count; for the BD score (CH96 eq. 5) these are log gamma functions. For measurements a cluster
+has sums and sums of squares. Their score is the marginal likelihood under a normal distribution
+with unknown mean and variance.
 """
 
 import math
@@ -19,35 +16,35 @@ from lacunet.runtime.jit import kernel
 
 
 class SparseRows(NamedTuple):
-    """What m rows have at P places, as far as it is not 0."""
+    """Sparse matrix of m rows and P places."""
 
-    first: IndexArray  # (m + 1,) where each row begins, and the end
+    first: IndexArray  # (m + 1,) start of each row, and the end
     place: IndexArray
     value: FloatArray | IndexArray
 
 
 class Counted(NamedTuple):
-    """What m clusters have at P places."""
+    """Counts of m clusters at P places, and their score table."""
 
     counts: IndexArray  # (m, P)
-    first: IndexArray  # (P,) where the numbers of each place start
-    table: FloatArray  # what counts are worth
+    first: IndexArray  # (P,) start of each place in `table`
+    table: FloatArray  # scores of counts
 
 
 class MeasuredClusters(NamedTuple):
-    """What m clusters have of D measurements."""
+    """Statistics of m clusters for D measurements."""
 
     cases: IndexArray  # (m, D)
     sums: FloatArray  # (m, D)
     squares: FloatArray  # (m, D)
-    prior: FloatArray  # (D, 4) what is added to sums, cases of the mean, squares, and the shape
-    table: FloatArray  # (D, most + 1) what cases are worth but for the variance
+    prior: FloatArray  # (D, 4) added to sums, cases of the mean, squares; and the shape
+    table: FloatArray  # (D, most + 1) scores of cases, without the variance term
 
 
 @kernel
 def worth(positions: IndexArray, more: IndexArray, table: FloatArray) -> float:
-    """Worth of a cluster whose counts stand at `positions`, with `more` counts: Σ over places."""
-    w0 = w1 = w2 = w3 = 0.0  # four sums at a time: an addition need not wait for the one before
+    """Score Σ_p table[positions[p] + more[p]] of a cluster."""
+    w0 = w1 = w2 = w3 = 0.0  # four independent sums, for instruction-level parallelism
     whole = more.shape[0] // 4 * 4
     for p in range(0, whole, 4):
         w0 += table[positions[p] + more[p]]
@@ -61,7 +58,7 @@ def worth(positions: IndexArray, more: IndexArray, table: FloatArray) -> float:
 
 @kernel
 def worth_of_sums(measured: MeasuredClusters, i: int, more: int | np.intp) -> float:
-    """Worth of the measurements of cluster i, or of i and `more` together if that is not −1."""
+    """Score of the measurements of cluster i, merged with cluster `more` unless that is −1."""
     value = 0.0
     for d in range(measured.cases.shape[1]):
         n, total, squares = measured.cases[i, d], measured.sums[i, d], measured.squares[i, d]
@@ -78,7 +75,7 @@ def worth_of_sums(measured: MeasuredClusters, i: int, more: int | np.intp) -> fl
 
 @kernel
 def add_gains_of_sums(measured: MeasuredClusters, gains: FloatArray) -> None:
-    """Add what merging two clusters gains by their measurements, (m, m)."""
+    """Add the gains in score of merging two clusters by their measurements, (m, m)."""
     m = gains.shape[0]
     own = np.array([worth_of_sums(measured, i, np.intp(-1)) for i in range(m)])
     for i in range(m):
@@ -90,7 +87,7 @@ def add_gains_of_sums(measured: MeasuredClusters, gains: FloatArray) -> None:
 
 @kernel
 def add_up(rows: SparseRows, cluster: IntArray, sums: FloatArray | IndexArray) -> None:
-    """Add what rows have to that of their clusters, (clusters, P)."""
+    """Sum rows by cluster, (clusters, P)."""
     first, place, value = rows
     for i in range(cluster.shape[0]):
         for n in range(first[i], first[i + 1]):
@@ -99,7 +96,7 @@ def add_up(rows: SparseRows, cluster: IntArray, sums: FloatArray | IndexArray) -
 
 @kernel
 def gains_of_counts(counted: Counted, gains: FloatArray) -> None:
-    """Write what merging two clusters gains by their counts, (m, m)."""
+    """Write the gains in score of merging two clusters by their counts, (m, m)."""
     counts, first, table = counted
     m = counts.shape[0]
     own = np.array([worth(first, counts[i], table) for i in range(m)])
@@ -111,7 +108,7 @@ def gains_of_counts(counted: Counted, gains: FloatArray) -> None:
 
 @kernel
 def find_partner(i: int, gains: FloatArray, alive: BoolArray, partner: IntArray) -> None:
-    """Find the living cluster with which cluster i gains most; −1 where it is the last."""
+    """Find the best partner of cluster i among those alive; −1 if there is none."""
     partner[i] = -1
     for j in range(gains.shape[1]):
         if alive[j] and j != i and (partner[i] < 0 or gains[i, j] > gains[i, partner[i]]):
@@ -122,10 +119,10 @@ def find_partner(i: int, gains: FloatArray, alive: BoolArray, partner: IntArray)
 def merge_greedily(
     counted: Counted, measured: MeasuredClusters, gains: FloatArray, keep: int, label: IntArray
 ) -> None:
-    """Merge m clusters until `keep` are left; `label` says into which.
+    """Merge m clusters until `keep` are left; `label` is the cluster of each.
 
-    `gains`, (m, m), is what the merging of two adds to their worth. Each cluster remembers its
-    best partner, so that a merge costs one row of gains. All that is given is used up.
+    `gains`, (m, m), are the gains in score of merging pairs. Each cluster caches its best partner,
+    so a merge updates one row of gains. All arguments are overwritten.
     """
     counts, first, table = counted
     m = counts.shape[0]
@@ -143,7 +140,7 @@ def merge_greedily(
                 a = i
         b = partner[a]
         alive[b] = False
-        # Number by number, here and elsewhere: sums of arrays take a second to compile.
+        # Explicit loops, because array expressions take a second to compile.
         for p in range(counts.shape[1]):
             counts[a, p] += counts[b, p]
         for d in range(measured.cases.shape[1]):
@@ -165,13 +162,13 @@ def merge_greedily(
         find_partner(a, gains, alive, partner)
 
 
-MIX = np.int64(0x2545F4914F6CDD1D)  # an odd number that scatters keys over a hash table
+MIX = np.int64(0x2545F4914F6CDD1D)  # an odd multiplier for hashing
 EMPTY = np.int64(-1)
 
 
 @kernel
 def slots_for(number: int) -> int:
-    """How large a hash table for so many keys is: a power of two, at least half of it empty."""
+    """Size of a hash table for `number` keys: a power of two, at least half of it empty."""
     slots = 16
     while slots < 2 * number:
         slots *= 2
@@ -180,7 +177,7 @@ def slots_for(number: int) -> int:
 
 @kernel
 def renumber(keys: IntArray) -> int:
-    """Replace keys by 0, 1, … in the order in which they first occur; give their number."""
+    """Replace keys by 0, 1, … in order of first occurrence; return the number of distinct keys."""
     slots = slots_for(keys.shape[0])
     held = np.full(slots, EMPTY)
     number = np.empty(slots, dtype=np.int64)
@@ -199,7 +196,7 @@ def renumber(keys: IntArray) -> int:
 
 @kernel
 def rank(keys: IntArray) -> IntArray:
-    """Replace keys by their places among the distinct ones, in order; give where each is first."""
+    """Replace keys by their ranks among distinct keys; return the first occurrence of each."""
     given = keys.copy()
     found = renumber(keys)
     first, next_one = np.empty(found, dtype=np.int64), 0
@@ -217,10 +214,10 @@ def rank(keys: IntArray) -> IntArray:
 
 @kernel
 def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]:
-    """Number ragged lists, equal ones alike, as they first occur; give also where each is first."""
+    """Number distinct ragged lists in order of first occurrence; also return the first of each."""
     lists = starts.shape[0] - 1
     slots = slots_for(lists)
-    held = np.full(slots, EMPTY)  # the first list of those in a slot
+    held = np.full(slots, EMPTY)  # the first list in each slot
     number, first = np.empty(lists, dtype=np.int64), np.empty(lists, dtype=np.int64)
     found = 0
     for d in range(lists):
@@ -247,7 +244,7 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
 
 @kernel
 def with_room(array: IntArray, size: int) -> IntArray:
-    """Give an array that has room for `size`: itself, or a copy with room to spare."""
+    """Return the array if it holds `size` items, else a copy with twice that capacity."""
     if array.shape[0] >= size:
         return array
     larger = np.empty(2 * size, dtype=array.dtype)

@@ -1,10 +1,9 @@
-"""What blocks of cases hold of leaves that are numbers, and how they predict the next case.
+"""Posterior predictive densities of numeric leaves in blocks of cases.
 
-With its parameters integrated out, a leaf predicts a case by a quotient of two integrals: a Student
-t distribution (Gaussian leaves), a negative binomial (counts), a beta-binomial (scores). A block
-has hyperparameters plus statistics of each leaf, and beside them whatever of the quotient does not
-depend on the case: it changes only when a case comes or goes. Counts are whole, so every log Γ that
-can occur is looked up.
+With parameters integrated out, the predictive density of a leaf is a quotient of two integrals: a
+Student t (Gaussian leaves), negative binomial (counts) or beta-binomial (scores). A block stores
+hyperparameters plus statistics of each leaf, and the terms of the quotient that do not depend on
+the case, which change only with the block. Counts are integers, so log Γ is looked up in tables.
 """
 
 import math
@@ -16,25 +15,25 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel, where_given
 
 STUDENT, NEGATIVE_BINOMIAL, BETA_BINOMIAL = 0, 1, 2  # kinds of leaves
-PLACES = 4  # of statistics, at most,
-KNOWN = 4  # and numbers that follow from them
-LONGEST = 460.0  # nats: odds of e to that are still a number when multiplied by others
+PLACES = 4  # statistics of a leaf, at most
+KNOWN = 4  # numbers derived from them
+LONGEST = 460.0  # nats: products of odds up to e^LONGEST stay finite
 
 
 class NumberLeaves(NamedTuple):
-    """What rows show of numbers, and the prior of one class. R rows, G leaves, E cells."""
+    """Numeric cells of rows, and the prior of one class. R rows, G leaves, E cells."""
 
-    starts: IntArray  # (R + 1,) where those of a row start
-    leaf: IntArray  # (E,) which leaf a cell is of
-    T: FloatArray  # (E, PLACES) its statistics
+    starts: IntArray  # (R + 1,) start of each row
+    leaf: IntArray  # (E,) leaf of each cell
+    T: FloatArray  # (E, PLACES) statistics of each cell
     kind: IntArray  # (G,) of each leaf
-    prior: FloatArray  # (G, PLACES + KNOWN) what a block without cases has
-    gamma_at: IntArray  # (G, 3) where the log Γ of each leaf start, of up to three arguments
-    log_gamma: FloatArray  # log Γ(argument + n)/Γ(argument), or + n/2 of variances, n = 0, 1, …
+    prior: FloatArray  # (G, PLACES + KNOWN) values of an empty block
+    gamma_at: IntArray  # (G, 3) start of each leaf in `log_gamma`, for up to three arguments
+    log_gamma: FloatArray  # log Γ(argument + n)/Γ(argument), or + n/2 for variances, n = 0, 1, …
 
 
 class NumberPriors(NamedTuple):
-    """What `NumberLeaves` has of one prior, for S of them."""
+    """The prior fields of `NumberLeaves`, for S priors."""
 
     prior: FloatArray  # (S, G, PLACES + KNOWN)
     gamma_at: IntArray  # (S, G, 3)
@@ -42,7 +41,7 @@ class NumberPriors(NamedTuple):
 
 @where_given(otherwise=None)
 def numbers_under(leaves: NumberLeaves, priors: NumberPriors, s: int) -> Any:
-    """The leaves with one of the priors."""
+    """The leaves under prior s."""
     return NumberLeaves(
         leaves.starts,
         leaves.leaf,
@@ -56,7 +55,7 @@ def numbers_under(leaves: NumberLeaves, priors: NumberPriors, s: int) -> Any:
 
 @inlined
 def log_gamma(leaves: NumberLeaves, g: int, which: int, count: float) -> float:
-    """Look up log Γ of one of a leaf's arguments, so many cases or points above the prior."""
+    """Look up log Γ of an argument of a leaf, `count` above its prior value."""
     value: float = leaves.log_gamma[leaves.gamma_at[g, which] + int(count + 0.5)]
     return value
 
@@ -65,7 +64,7 @@ def log_gamma(leaves: NumberLeaves, g: int, which: int, count: float) -> float:
 def log_integral(
     leaves: NumberLeaves, g: int, first: float, second: float, third: float, fourth: float
 ) -> float:
-    """Log ∫ exp(hyper · η) given the places of a leaf, up to a constant of the leaf."""
+    """Log ∫ exp(hyper · η) for the hyperparameters of a leaf, up to a constant."""
     if leaves.kind[g] == STUDENT:  # (κ m, κ, κ m² + 2 b, 2 a + 1)
         shape, scale = (fourth - 1.0) / 2.0, (third - first * first / second) / 2.0
         value = log_gamma(leaves, g, 0, fourth - leaves.prior[g, 3])
@@ -81,7 +80,7 @@ def log_integral(
 
 @kernel
 def work_out(leaves: NumberLeaves, held: FloatArray, b: int, g: int) -> None:
-    """Write what follows from the places of a leaf in a block behind them."""
+    """Update the derived numbers of a leaf in a block."""
     first, second = held[b, g, 0], held[b, g, 1]
     if leaves.kind[g] == STUDENT:
         mean, n = first / second, held[b, g, 3] - leaves.prior[g, 3]
@@ -100,7 +99,7 @@ def work_out(leaves: NumberLeaves, held: FloatArray, b: int, g: int) -> None:
 
 @inlined
 def log_predictive(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
-    """Log probability of a cell given a block that it is not in, up to a factor of the cell."""
+    """Log predictive probability of a cell given a block without it, up to a constant."""
     g, x = leaves.leaf[e], leaves.T[e, 0]
     if leaves.kind[g] == STUDENT:
         away = x - held[b, g, 4]
@@ -116,9 +115,9 @@ def log_predictive(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> fl
 
 @inlined
 def log_predictive_without(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
-    """The same given a block that it is in, less itself."""
+    """Log predictive probability of a cell given the rest of its block."""
     g, T, value = leaves.leaf[e], leaves.T, 0.0
-    for less in range(2):  # one place where integrals are taken: each is compiled by itself
+    for less in range(2):  # one call site, because each is inlined and compiled
         value += (1.0 - 2.0 * less) * log_integral(
             leaves,
             g,
@@ -132,7 +131,7 @@ def log_predictive_without(leaves: NumberLeaves, e: int, held: FloatArray, b: in
 
 @where_given(otherwise=None)
 def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: float) -> None:
-    """Put a case into a block (sign 1), or take it out (−1)."""
+    """Add a case to a block (sign 1), or remove it (−1)."""
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
         g = leaves.leaf[e]
         for place in range(PLACES):
@@ -142,7 +141,7 @@ def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: 
 
 @where_given(otherwise=None)
 def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int | np.intp) -> None:
-    """Make a block empty."""
+    """Reset a block to the prior."""
     for g in range(held.shape[1]):
         for place in range(PLACES + KNOWN):
             held[b, g, place] = leaves.prior[g, place]
@@ -152,7 +151,7 @@ def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int | np.intp) -> N
 def copy_numbers(
     source: FloatArray, b: int | np.intp, target: FloatArray, c: int | np.intp
 ) -> None:
-    """Copy what a block holds."""
+    """Copy the statistics of a block."""
     for g in range(source.shape[1]):
         for place in range(PLACES + KNOWN):
             target[c, g, place] = source[b, g, place]
@@ -160,7 +159,7 @@ def copy_numbers(
 
 @where_given(otherwise=None)
 def change_prior_of_numbers(old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int) -> None:
-    """Give a block another prior."""
+    """Replace the prior of a block."""
     for g in range(held.shape[1]):
         for place in range(PLACES):
             held[b, g, place] += new.prior[g, place] - old.prior[g, place]
@@ -171,9 +170,9 @@ def change_prior_of_numbers(old: NumberLeaves, new: NumberLeaves, held: FloatArr
 def log_number_blocks(
     old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int, c: int
 ) -> float:
-    """Log integrals of all leaves of a block, or of two blocks together (b ≠ c).
+    """Log integrals of all leaves of a block, or of two merged blocks (b ≠ c).
 
-    Blocks hold the old prior; the integrals are those under the new one.
+    Blocks store the old prior; the integrals are under the new one.
     """
     total, both = 0.0, 0.0 if b == c else 1.0
     for g in range(old.kind.shape[0]):
@@ -191,7 +190,7 @@ def log_number_blocks(
 
 @kernel
 def log_row(leaves: NumberLeaves, row: int, held: FloatArray, b: int, inside: bool) -> float:
-    """Log probability of a row's numbers given a block, less itself if it is inside."""
+    """Log predictive probability of a row's numbers given a block, without itself if inside."""
     total = 0.0
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
         if inside:
@@ -205,7 +204,7 @@ def log_row(leaves: NumberLeaves, row: int, held: FloatArray, b: int, inside: bo
 def weigh_numbers(
     leaves: NumberLeaves, row: int, held: FloatArray, number: int, x: FloatArray, logs: FloatArray
 ) -> None:
-    """Write logs of weights of blocks, times the predictive probability of a row's numbers."""
+    """Log of weights x of blocks times the predictive probability of a row's numbers."""
     for b in range(number):
         logs[b] = math.log(x[b])
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
@@ -215,7 +214,7 @@ def weigh_numbers(
 
 @where_given(otherwise=1.0)
 def number_odds(leaves: NumberLeaves, row: int, held: FloatArray, side: int) -> float:
-    """Odds of the second of two halves for a case that is in the given one, or in none (−1)."""
+    """Odds of half 1 to half 0 by the numbers of a case, now in half `side` (−1: in none)."""
     apart = 0.0
     for b in range(2):
         apart += (2.0 * b - 1.0) * log_row(leaves, row, held, b, side == b)
@@ -224,7 +223,7 @@ def number_odds(leaves: NumberLeaves, row: int, held: FloatArray, side: int) -> 
 
 @where_given(otherwise=1.0)
 def numbers_taken_out(leaves: NumberLeaves, row: int, held: FloatArray, b: int) -> float:
-    """What numbers multiply the weight of a case in its block by when it is taken out of it."""
+    """Factor of a case's weight in its block, by its numbers, if the case is removed."""
     apart = 0.0
     for less in range(2):
         apart += (2.0 * less - 1.0) * log_row(leaves, row, held, b, less == 1)

@@ -1,4 +1,4 @@
-"""Rows that show numbers beside patterns: their log weights are polynomials of the numbers."""
+"""E-step kernels for rows of patterns and numbers: log weights are quadratic in the numbers."""
 
 from typing import Any, NamedTuple
 
@@ -28,23 +28,23 @@ FEWEST_ROWS = 16
 
 
 class NumberRows(NamedTuple):
-    """What rows show. m rows, D columns of numbers, G groups of patterns."""
+    """Data of rows. m rows, D columns of numbers, G groups of patterns."""
 
-    x: FloatArray  # (m, D) numbers, 0 where one is missing
-    marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
+    x: FloatArray  # (m, D) numbers, 0 where missing
+    marks: Any  # (m, D) bytes: 1 where observed; (0, D) if none is missing
     of_row: IndexArray  # (m, G) the patterns of each row
-    besides: FloatArray  # (m, W) what else is added to log weights; (0, W) where nothing is
+    besides: FloatArray  # (m, W) further terms of the log weights; (0, W) without any
 
 
 class NumberWeights(NamedTuple):
-    """Log weights, or whatever stands at their places. W cells, padded, and P patterns."""
+    """Log weights, or sums of the same shapes. W cells, padded, and P patterns."""
 
     table: FloatArray  # (P, W) of the patterns
     powers: FloatArray  # (3, D, W) of 1, x and x² of each number
 
 
 class NumberRoom(NamedTuple):
-    """Room for a block of n rows."""
+    """Buffers for a block of n rows."""
 
     marks: FloatArray  # (n, D)
     cells: FloatArray  # (n, W)
@@ -54,7 +54,7 @@ class NumberRoom(NamedTuple):
 
 @kernel
 def make_room(rows: NumberRows, width: int) -> NumberRoom:
-    """Room for the blocks of some rows."""
+    """Allocate buffers for blocks of rows."""
     columns = rows.x.shape[1]
     n = min(max(FEWEST_ROWS, NUMBERS_AT_ONCE // max(1, columns)), rows.x.shape[0])
     return NumberRoom(
@@ -75,7 +75,7 @@ def add_numbers(x: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def block_of(rows: NumberRows, first: int, room: NumberRoom) -> NumberRows:
-    """Some rows from `first` on, their marks written into the room."""
+    """The block of rows from `first` on; writes its marks to the buffers."""
     last = min(first + room.cells.shape[0], rows.x.shape[0])
     some = rows.marks[first:last]
     given, marks = some.reshape(-1), room.marks.reshape(-1)
@@ -86,7 +86,7 @@ def block_of(rows: NumberRows, first: int, room: NumberRoom) -> NumberRows:
 
 @kernel
 def weigh(block: NumberRows, weights: NumberWeights, room: NumberRoom, out: FloatArray) -> None:
-    """Log weights of the cells of each row of a block, whose marks are in the room, (n, W)."""
+    """Log weights of the cells of each row of a block, (n, W), whose marks are in `room`."""
     n = out.shape[0]
     part = room.part[:n]
     sum_patterns(weights.table, block.of_row, out)
@@ -107,7 +107,7 @@ def weigh(block: NumberRows, weights: NumberWeights, room: NumberRoom, out: Floa
 
 @kernel
 def gather(block: NumberRows, cells: FloatArray, room: NumberRoom, out: NumberWeights) -> None:
-    """Add what each row of a block has at its cells, (n, W), to its patterns and powers."""
+    """Add the cell weights, (n, W), of each row of a block to its patterns and powers."""
     n = cells.shape[0]
     spread_rows(cells, block.of_row, out.table)
     if block.x.shape[1] == 0:
@@ -128,7 +128,7 @@ def gather(block: NumberRows, cells: FloatArray, room: NumberRoom, out: NumberWe
 def expect_numbers(
     rows: NumberRows, counts: FloatArray, weights: NumberWeights, out: NumberWeights
 ) -> float:
-    """Add each row's posterior, times its count, to its patterns and powers; log-likelihood."""
+    """Add expected counts of all rows to patterns and powers; return the log-likelihood."""
     width = weights.table.shape[1]
     room = make_room(rows, width)
     step = room.cells.shape[0]
@@ -166,7 +166,7 @@ def number_posteriors(
 
 @kernel
 def gather_numbers(rows: NumberRows, cells: FloatArray, out: NumberWeights) -> None:
-    """Add what rows have at their cells, (m, W), to their patterns and powers."""
+    """Add the cell weights, (m, W), of rows to their patterns and powers."""
     room = make_room(rows, cells.shape[1])
     for first in range(0, cells.shape[0], room.cells.shape[0]):
         block = block_of(rows, first, room)
@@ -181,7 +181,7 @@ def move_cells(
     along: NumberWeights,
     out: FloatArray,
 ) -> None:
-    """How what is expected of cells, (m, W), moves along a direction (see `tangent_rows`)."""
+    """Change of the expected cells, (m, W), along a direction (see `tangent_rows`)."""
     room = make_room(rows, along.table.shape[1])
     for first in range(0, counts.shape[0], room.cells.shape[0]):
         block = block_of(rows, first, room)

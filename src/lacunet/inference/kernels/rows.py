@@ -1,9 +1,9 @@
-"""Components with one hidden variable. `tests/twins.py` says the same in plain NumPy.
+"""E-step kernels for components with one hidden variable; `tests/twins.py` is plain NumPy.
 
-A plan (see `plans.patterns`) writes the log weight of each hidden cell of a row as a sum of a few
-pattern vectors, and each pattern as a sum of blocks of log θ. So every kernel is one of: sum blocks
-into patterns, run over rows, spread patterns back to blocks. All tables are (number, W), where W is
-the number of cells padded to a multiple of four; padding cells weigh −inf (see `inference.lanes`).
+The log weights of the hidden cells of a row are a sum of a few pattern vectors, and each pattern is
+a sum of blocks of log θ (see `plans.patterns`). So kernels sum blocks into patterns, loop over
+rows, or spread patterns back to blocks. All tables are (number, W), with W the number of cells
+padded to a multiple of four; padding cells have log weight −inf (see `kernels.lanes`).
 """
 
 import math
@@ -22,7 +22,7 @@ from lacunet.inference.kernels.lanes import (
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
-ROWS_AT_ONCE = 64  # rows whose cells are exponentiated together: long loops, still inside L1
+ROWS_AT_ONCE = 64  # rows exponentiated together: long loops that fit into L1
 
 # exp(x) = 2^k · exp(r) with r = x − k log 2, |r| ≤ ½ log 2. Adding and taking away 1.5 · 2^52
 # rounds to the nearest integer and leaves k in the low bits; log 2 in two parts keeps r exact.
@@ -30,11 +30,11 @@ LOG2_E = 1.4426950408889634
 LOG_2_HIGH = 6.93147180369123816490e-01
 LOG_2_LOW = 1.90821492927058770002e-10
 ROUNDER = 6755399441055744.0
-LOWEST = -708.0  # below this exp(x) is no normal double any more; it counts as zero
+LOWEST = -708.0  # below, exp(x) is not a normal double, and is set to 0
 
 
 class PatternArrays(NamedTuple):
-    """A pattern plan as kernels read it. B blocks, P patterns, E entries, m rows, G groups."""
+    """Arrays of a pattern plan. B blocks, P patterns, E entries, m rows, G groups."""
 
     positions: IntArray  # (B,) where each block starts in a flat vector
     starts: IndexArray  # (P + 1,) where the entries of each pattern start
@@ -48,8 +48,8 @@ class PatternArrays(NamedTuple):
 def exp_inplace(x: FloatArray, bits: IntArray) -> None:
     """Replace x by exp(x), for x ≤ 0, to about 1e-15 relative; exp(−inf) = 0.
 
-    Written so that the compiler turns it into vector instructions: 4 × faster than one library call
-    per number, and the exponentials are half of an E step otherwise.
+    The compiler vectorises these loops: 4 × faster than a library call per number. With library
+    calls, exponentials are half of an E step.
     """
     scale = bits.view(np.float64)
     n = x.shape[0]
@@ -83,7 +83,7 @@ def exp_inplace(x: FloatArray, bits: IntArray) -> None:
 def gather_blocks(
     x: FloatArray, positions: IntArray, cells: int, padding: float, out: FloatArray
 ) -> None:
-    """Put blocks of a flat vector into a padded table: out[b, c] = x[positions[b] + c]."""
+    """Gather blocks of a flat vector into a padded table: out[b, c] = x[positions[b] + c]."""
     for b in range(positions.shape[0]):
         for c in range(cells):
             out[b, c] = x[positions[b] + c]
@@ -93,7 +93,7 @@ def gather_blocks(
 
 @kernel
 def scatter_blocks(blocks: FloatArray, positions: IntArray, cells: int, out: FloatArray) -> None:
-    """Add a padded table to its places in a flat vector: out[positions[b] + c] += blocks[b, c]."""
+    """Scatter-add a padded table to a flat vector: out[positions[b] + c] += blocks[b, c]."""
     for b in range(positions.shape[0]):
         for c in range(cells):
             out[positions[b] + c] += blocks[b, c]
@@ -160,13 +160,13 @@ def spread_rows(rows: FloatArray, index: IndexArray, out: FloatArray) -> None:
 
 @kernel
 def exp_rows(x: FloatArray, bits: IntArray, top: FloatArray, total: FloatArray) -> None:
-    """Replace each row of log weights by exp(x − top), and give the sums of the rows.
+    """Replace each row of log weights by exp(x − top), and write the row maxima and sums.
 
     An impossible row (every cell −inf) becomes all zeros, with top = −inf and total = 0.
     """
     m, width = x.shape
     for i in range(m):
-        a, b, c, d = x[i, 0], x[i, 1], x[i, 2], x[i, 3]  # four at a time: no waiting for the last
+        a, b, c, d = x[i, 0], x[i, 1], x[i, 2], x[i, 3]  # four independent maxima
         for k in range(LANES, width, LANES):
             a, b = max(a, x[i, k]), max(b, x[i, k + 1])
             c, d = max(c, x[i, k + 2]), max(d, x[i, k + 3])
@@ -185,7 +185,7 @@ def exp_rows(x: FloatArray, bits: IntArray, top: FloatArray, total: FloatArray) 
 
 @kernel
 def to_posteriors(r: FloatArray, top: FloatArray, total: FloatArray) -> None:
-    """Make posteriors of what `exp_rows` leaves, and log-likelihoods of `top`."""
+    """Turn the output of `exp_rows` into posteriors, and `top` into log-likelihoods."""
     for i in range(r.shape[0]):
         top[i] += math.log(total[i])
         for c in range(r.shape[1]):
@@ -196,7 +196,7 @@ def to_posteriors(r: FloatArray, top: FloatArray, total: FloatArray) -> None:
 def to_expected(
     r: FloatArray, top: FloatArray, total: FloatArray, counts: FloatArray, log_lik: float
 ) -> float:
-    """Make posteriors times counts of what `exp_rows` leaves; add to the log-likelihood."""
+    """Turn the output of `exp_rows` into expected counts; return the summed log-likelihood."""
     width = r.shape[1]
     for i in range(r.shape[0]):
         weight = counts[i]
@@ -254,7 +254,7 @@ def sum_table(plan: PatternArrays, x: FloatArray, padding: float) -> FloatArray:
 
 @kernel
 def spread_table(plan: PatternArrays, table: FloatArray, out: FloatArray) -> None:
-    """Add what was gathered by pattern to the positions of a flat vector."""
+    """Add sums by pattern to the positions of a flat vector."""
     blocks = np.zeros((plan.positions.shape[0], plan.width))
     spread_patterns(plan.starts, plan.entries, table, blocks)
     scatter_blocks(blocks, plan.positions, plan.cells, out)
@@ -264,7 +264,7 @@ def spread_table(plan: PatternArrays, table: FloatArray, out: FloatArray) -> Non
 def expect_all(
     plan: PatternArrays, counts: FloatArray, log_weights: FloatArray, out: FloatArray
 ) -> float:
-    """Do a whole E step at once: where rows are few, every call of its own would show."""
+    """Run a whole E step in one call, to save overhead when rows are few."""
     table = sum_table(plan, log_weights, -np.inf)
     expected = np.zeros(table.shape)
     log_lik: float = expect_rows(table, plan.of_row, counts, expected)
@@ -274,10 +274,7 @@ def expect_all(
 
 @kernel
 def center_change(posterior: FloatArray, counts: FloatArray, change: FloatArray) -> None:
-    """Replace changes t of the log weights of rows by those of their expected cells.
-
-    For each row and cell r_c (t_c − Σ r t), times the count of the row.
-    """
+    """Replace changes t of log weights by changes of expected counts, n r_c (t_c − Σ r t)."""
     for i in range(change.shape[0]):
         mean = 0.0
         for c in range(change.shape[1]):
@@ -290,7 +287,7 @@ def center_change(posterior: FloatArray, counts: FloatArray, change: FloatArray)
 def tangent_rows(
     table: FloatArray, direction: FloatArray, index: IndexArray, counts: FloatArray, out: FloatArray
 ) -> None:
-    """Changes of the expected counts of patterns when their log weights move along a direction."""
+    """Derivative of the expected counts of patterns along a direction of their log weights."""
     width = table.shape[1]
     posterior = np.empty((ROWS_AT_ONCE, width))
     change = np.empty((ROWS_AT_ONCE, width))
@@ -306,7 +303,7 @@ def tangent_rows(
 
 @kernel
 def put_posteriors(plan: PatternArrays, posterior: FloatArray, first: int, out: FloatArray) -> None:
-    """E[N] of each row by itself at positions from `first` on: out (m, positions)."""
+    """E[N] of each row at positions from `first` on: out (m, positions)."""
     for i in range(plan.of_row.shape[0]):
         for g in range(plan.of_row.shape[1]):
             p = plan.of_row[i, g]
@@ -334,10 +331,10 @@ def mark_blocks(
 def two_loop(
     moves: FloatArray, changes: FloatArray, held: int, curvature: FloatArray, q: FloatArray
 ) -> None:
-    """Multiply q by the inverse curvature that pairs of moves and slope changes imply (L-BFGS).
+    """L-BFGS two-loop recursion: multiply q by the inverse curvature of steps and changes.
 
-    Pair number n stands in row n modulo the number of rows. A coordinate without curvature (a state
-    of probability 0) does not move.
+    Pair n is in row n modulo the number of rows. Coordinates without curvature (states of
+    probability 0) do not move.
     """
     places = moves.shape[0]
     oldest = max(0, held - places)

@@ -1,9 +1,9 @@
-"""Blocks that split or merge: a proposal for many cases at once (Jain & Neal 2004, Dahl 2003).
+"""Split-merge moves of blocks (Jain & Neal 2004, Dahl 2003), and walks over partitions.
 
-Two cases are the anchors of a split. The others of their block are dealt out one by one, moved
-about for a few scans among the two halves, and drawn once more: only that last scan is the
-proposal, so its probability is a product. A merge needs the probability of the way back: the same
-scans, the last of them made to end in the two blocks that there are.
+Two cases are the anchors of a split. The other cases of the block are allocated sequentially to two
+halves, and reallocated in a few restricted Gibbs scans. Only the last scan is the proposal, so its
+probability is a product. A merge needs the reverse probability: the same scans, with the last one
+forced to end in the two current blocks.
 """
 
 import math
@@ -35,17 +35,17 @@ from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scal
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel
 
-SCANS = 2  # before the last
-LARGEST_ODDS = 1e200  # odds; a product of them and of what is larger than SMALL is still a number
-HOPELESS = -50.0  # log of a probability: no chain is long enough to see it happen
+SCANS = 2  # before the proposal scan
+LARGEST_ODDS = 1e200  # products of such odds with factors above SMALL stay finite
+HOPELESS = -50.0  # log of an acceptance probability that is negligible in any chain
 
 
 class Halves(NamedTuple):
-    """The cases of a block that may split, or of two that may merge."""
+    """The cases of a block to split, or of two blocks to merge."""
 
     cases: IntArray  # (n,) the anchors first
-    side: IntArray  # (n,) 0 or 1: that of each
-    blocks: BlockCounts  # what each side holds
+    side: IntArray  # (n,) half of each, 0 or 1
+    blocks: BlockCounts  # statistics of each half
 
 
 @kernel
@@ -56,7 +56,7 @@ def log_block(leaves: Leaves, blocks: BlockCounts, b: int) -> float:
 
 @kernel
 def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> float:
-    """The same with another prior than the blocks hold."""
+    """Log weight of a block under a prior other than the stored one."""
     total = log_rising_scalar(other.a, blocks.size[b]) - other.log_empty
     cells = other.first[-1]
     for s in range(len(other.prior)):
@@ -67,7 +67,7 @@ def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> 
 
 @kernel
 def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
-    """Cases of one or two blocks in random order, an anchor from each first."""
+    """Cases of one or two blocks in random order, with an anchor from each first."""
     n = int(at.blocks.size[b] + (at.blocks.size[c] if b != c else 0.0))
     found = np.empty(n, dtype=np.int64)
     k = 0
@@ -78,7 +78,7 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
     for k in range(n - 1, 0, -1):  # shuffled
         j = int(rng.random() * (k + 1))
         found[k], found[j] = found[j], found[k]
-    if b != c:  # the first of each block in a random order is any of them
+    if b != c:  # the first of each block in random order is uniform
         for place, own in ((0, b), (1, c)):
             k = place
             while at.block[found[k]] != own:
@@ -89,14 +89,14 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
 
 @inlined
 def odds_of_side(leaves: Leaves, row: int, halves: BlockCounts, side: int) -> float:
-    """Odds of the second half for a case that is in the given one, or in none (−1)."""
+    """Odds of half 1 to half 0 for a case, now in half `side` (−1: in none)."""
     rows, a = leaves.rows, leaves.a
     out_of_zero, out_of_one = 1.0 if side == 0 else 0.0, 1.0 if side == 1 else 0.0
     odds: float = (a + halves.size[1] - out_of_one) / (a + halves.size[0] - out_of_zero)
     first, last = rows.starts[row], rows.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
-        # Four products side by side: each would wait for itself.
+        # Four independent products, for instruction-level parallelism.
         hits_0, shown_0, hits_1, shown_1 = 1.0, 1.0, 1.0, 1.0
         for n in range(first, stop):
             cell, owner = rows.cells[n], rows.owners[n]
@@ -112,7 +112,7 @@ def odds_of_side(leaves: Leaves, row: int, halves: BlockCounts, side: int) -> fl
 
 @inlined
 def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
-    """Give every case a side, one by one."""
+    """Allocate cases to the halves sequentially."""
     for n in range(len(halves.cases)):
         row = leaves.row[halves.cases[n]]
         if n < 2:
@@ -125,9 +125,9 @@ def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
 
 @kernel
 def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -> float:
-    """Draw the sides again, or end where the partition is if its `second` block is given (not −1).
+    """Restricted Gibbs scan, or a forced one to the current blocks if `second` is given (not −1).
 
-    Return the log probability of what was done.
+    Returns the log probability of the scan.
     """
     side, cases, pair = halves.side, halves.cases, halves.blocks
     log_q, q = 0.0, 1.0
@@ -139,7 +139,7 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
         else:
             new = 1 if rng.random() * (1.0 + odds) < odds else 0
         q /= 1.0 + (odds if new == 0 else 1.0 / odds)
-        if q < SMALL:  # one logarithm for many cases
+        if q < SMALL:  # a logarithm for many cases
             log_q, q = log_q + math.log(q), 1.0
         if new != old:
             side[n] = new
@@ -150,10 +150,10 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
 
 @kernel
 def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng: Any) -> float:
-    """Prepare a split of b (if b = c), or the way back from a merge of b and c.
+    """Prepare a split of b (if b = c), or the reverse of a merge of b and c.
 
-    Return the log ratio of target and proposals for the split, without weights for the number of
-    blocks. The anchors count in order: of n(n − 1) in a block, or of two blocks among all.
+    Returns the log acceptance ratio of the split, without weights of the number of blocks. Anchors
+    are ordered pairs: n(n − 1) in a block, or pairs of blocks.
     """
     clear_block(leaves, halves.blocks, np.intp(0))
     clear_block(leaves, halves.blocks, np.intp(1))
@@ -166,9 +166,9 @@ def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng:
 
 @kernel
 def log_gain(leaves: Leaves, blocks: BlockCounts, b: int, c: int, number: int) -> float:
-    """Log ratio of two blocks, of so many, to the one that they make together.
+    """Log ratio of the weights of two of `number` blocks to their merged block.
 
-    With it the ways to choose anchors there and back: what a split weighs but for its proposal.
+    It includes the forward and reverse choice of anchors, but not the proposal of the split.
     """
     n0, n1 = blocks.size[b], blocks.size[c]
     whole = n0 + n1
@@ -187,7 +187,7 @@ def log_gain(leaves: Leaves, blocks: BlockCounts, b: int, c: int, number: int) -
 def try_split(
     leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
 ) -> None:
-    """Try to split a random block."""
+    """Propose to split a random block."""
     used = at.used[0]
     b = int(rng.random() * used)
     if at.blocks.size[b] < 2.0 or levels.rise[used] == 0.0:
@@ -210,13 +210,13 @@ def try_split(
 def try_merge(
     leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
 ) -> None:
-    """Try to merge two random blocks."""
+    """Propose to merge two random blocks."""
     used = at.used[0]
     if used < 2:
         return
     b = int(rng.random() * used)
     c = (b + 1 + int(rng.random() * (used - 1))) % used
-    # The way back is no likelier than one: what cannot be accepted even then needs no scans.
+    # The reverse probability is at most 1, so hopeless merges are rejected without scans.
     least = -log_gain(leaves, at.blocks, b, c, used)
     weights = max(-math.log(levels.reference[used - 1]), -math.log(levels.rise[used - 1]))
     if least + weights < HOPELESS:
@@ -237,7 +237,7 @@ def try_merge(
 def split_or_merge(
     leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
 ) -> None:
-    """Try one of the two, each as likely."""
+    """Propose a split or a merge with equal probability."""
     note[at.used[0], TRIES] += 1.0
     if rng.random() < 0.5:
         try_split(leaves, at, levels, note, rng)
@@ -245,22 +245,22 @@ def split_or_merge(
         try_merge(leaves, at, levels, note, rng)
 
 
-# A walk over partitions of the cases, sweep after sweep, and among several priors.
+# A Markov chain over partitions of the cases and several priors.
 
-STEEPEST = 300.0  # nats: the largest step of weights between neighbouring numbers of blocks
-TRIED = 2  # splits or merges tried in each sweep: about as much work as the sweep
+STEEPEST = 300.0  # nats: largest difference of log weights of neighbouring numbers of blocks
+TRIED = 2  # split-merge proposals per sweep: about as much work as the sweep
 
 
 class Notes(NamedTuple):
-    """What a walk sees at each number of blocks. B numbers, from 0 up; S priors."""
+    """Statistics of a chain at each number of blocks. B numbers, from 0 up; S priors."""
 
-    rates: FloatArray  # (kinds of moves, B, 3) tries, and rates of steps up and down, added up
-    energy: FloatArray  # (B, 3) sweeps, and log weights of partitions: their sum, that of squares
-    priors: FloatArray  # (B, S) probabilities of the priors given partitions, added up
+    rates: FloatArray  # (kinds of moves, B, 3) sums of tries, and of rates of steps up and down
+    energy: FloatArray  # (B, 3) sweeps, and sums of log weights of partitions and of their squares
+    priors: FloatArray  # (B, S) sums of probabilities of the priors given partitions
 
 
 class Priors(NamedTuple):
-    """Priors of one class: what `Leaves` has of one, for S of them."""
+    """The prior fields of `Leaves`, for S priors."""
 
     prior: FloatArray  # (S, cells + leaves) exponents
     a: FloatArray  # (S,) exponent of a class weight
@@ -270,7 +270,7 @@ class Priors(NamedTuple):
 
 @kernel
 def steeper(ratio: float, more: float) -> float:
-    """Multiply a ratio by e to some nats; none stays none, and no other is lost."""
+    """Multiply a ratio by e^more within the range of floats; 0 stays 0."""
     if ratio == 0.0 or more == 0.0:
         return ratio
     return math.exp(min(max(math.log(ratio) + more, -STEEPEST), STEEPEST))
@@ -278,7 +278,7 @@ def steeper(ratio: float, more: float) -> float:
 
 @kernel
 def under(leaves: Leaves, priors: Priors, s: int) -> Leaves:
-    """The cases with one of the priors."""
+    """The leaves under prior s."""
     return Leaves(
         leaves.row,
         leaves.rows,
@@ -294,7 +294,7 @@ def under(leaves: Leaves, priors: Priors, s: int) -> Leaves:
 def weigh_priors(
     leaves: Leaves, priors: Priors, at: Partition, log_weights: FloatArray, p: FloatArray
 ) -> float:
-    """Write p(s|z) of every prior, (S,); return the log of what they were divided by."""
+    """Write p(s|z) of every prior, (S,); return the log normaliser."""
     used, top = at.used[0], -math.inf
     own = under(leaves, priors, at.prior[0])
     for s in range(len(p)):
@@ -314,7 +314,7 @@ def weigh_priors(
 
 @kernel
 def draw_prior(leaves: Leaves, priors: Priors, at: Partition, p: FloatArray, rng: Any) -> None:
-    """Draw the prior that a chain goes on with."""
+    """Draw the next prior of the chain from p."""
     if len(p) == 1:
         return
     u, s = rng.random(), 0
@@ -338,7 +338,7 @@ def walk(
     notes: Notes,
     rng: Any,
 ) -> None:
-    """Walk, and note what is seen; `log_weights`, (S, B), are those of priors, log c."""
+    """Run the chain and add to `notes`; `log_weights`, (S, B), are those of priors, log c."""
     numbers, p = len(levels.rise), np.empty(len(log_weights))
     here = LevelWeights(np.empty(numbers), np.empty(numbers))
     for _ in range(sweeps):

@@ -1,8 +1,8 @@
-"""Covariances of the counts of components that are clique trees. Twin: plain enumeration.
+"""Covariances of the counts of clique trees.
 
-Column p of a covariance is the derivative of the expected counts along log θ_p. It is known at once
-in the clique that holds p. A table further out is its conditional given a separator, which does not
-change, times that separator: so the change spreads outwards from there, a separator at a time.
+Column p of a covariance is the derivative of the expected counts along log θ_p. In a clique that
+holds p it has a closed form. Any other table is a constant conditional given a separator times that
+separator, so the change propagates outwards, one separator at a time.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from lacunet.runtime.jit import kernel
 
 
 class Targets(NamedTuple):
-    """For each position the free coordinates that move it, and which way: a ragged list."""
+    """For each position, the free coordinates that move it and their signs: a ragged list."""
 
     starts: IntArray  # (size + 1,)
     columns: IntArray  # of A
@@ -23,20 +23,20 @@ class Targets(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Derivatives along one position, and room for them."""
+    """Derivatives along one position."""
 
-    tables: FloatArray  # of the tables of all cliques
-    separators: FloatArray  # of those of all separators, over these
-    done: BoolArray  # (cliques of a kind,) which tables are known
+    tables: FloatArray  # of the clique tables
+    separators: FloatArray  # of the separators, relative to their posteriors
+    done: BoolArray  # (cliques of a kind,) which tables are done
     positions: FloatArray  # (size,) of expected counts
-    coordinates: FloatArray  # (d,) the same in free coordinates
+    coordinates: FloatArray  # (d,) of expected counts, in free coordinates
 
 
 class TouchedPositions(NamedTuple):
-    """Positions and coordinates that an instance touches: lists, and marks of what is in them."""
+    """Positions and coordinates that an instance touches: lists, and marks of their members."""
 
     positions: IntArray  # (size,)
-    holders: IntArray  # (size, 2) of each of these, a clique that holds it, and its slot there
+    holders: IntArray  # (size, 2) a clique and a slot of each position
     position_marks: BoolArray  # (size,)
     coordinates: IntArray  # (d,)
     coordinate_marks: BoolArray  # (d,)
@@ -46,7 +46,7 @@ class TouchedPositions(NamedTuple):
 def list_touched(
     a: TreeArrays, kind: int, row: int, targets: Targets, touched: TouchedPositions
 ) -> tuple[int, int]:
-    """List the positions that an instance touches, and the coordinates that move them: how many."""
+    """List the touched positions and the coordinates that move them; return both numbers."""
     found, moved = 0, 0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
@@ -70,7 +70,7 @@ def list_touched(
 
 @kernel
 def sum_separators(a: TreeArrays, kind: int, scratch: TreeScratch) -> None:
-    """Put the posterior tables of separators into `scratch.shared`."""
+    """Write the posterior tables of separators to `scratch.shared`."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1):
         shared = scratch.shared[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
         shared[:] = 0.0
@@ -80,7 +80,7 @@ def sum_separators(a: TreeArrays, kind: int, scratch: TreeScratch) -> None:
 
 @kernel
 def cross(a: TreeArrays, q: int, upwards: bool, scratch: TreeScratch, change: Change) -> None:
-    """Carry a change over the separator between a clique and its parent, one way or the other."""
+    """Propagate a change over the separator between a clique and its parent."""
     p = a.parent[q]
     near, far = (q, p) if upwards else (p, q)
     near_map, far_map = (a.up[q], a.down[q]) if upwards else (a.down[q], a.up[q])
@@ -101,7 +101,7 @@ def cross(a: TreeArrays, q: int, upwards: bool, scratch: TreeScratch, change: Ch
 def spread_change(
     a: TreeArrays, kind: int, origin: int, scratch: TreeScratch, change: Change
 ) -> None:
-    """Carry the change of one clique to all others: up to the root, then down from there."""
+    """Propagate the change of one clique to all others: up to the root, then down."""
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     change.done[: last - first + 1] = False
     change.done[origin - first] = True
@@ -119,7 +119,7 @@ def spread_change(
 def change_of_counts(
     a: TreeArrays, where: tuple[int, int, int, int], p: int, scratch: TreeScratch, change: Change
 ) -> None:
-    """Add the derivative of an instance's counts along log θ_p, which a slot of a clique holds."""
+    """Add the derivative of an instance's counts along log θ_p, given a slot that holds p."""
     kind, row, origin, slot = where
     offset, start = a.offsets[row + a.slot_family[slot]], a.slot_map[slot]
     share = 0.0
@@ -147,9 +147,9 @@ def subtract_column(
     change: Change,
     A: FloatArray,
 ) -> None:
-    """Subtract the change along a position from A, for touched positions and coordinates.
+    """Subtract the change along a position from A, at touched positions and coordinates.
 
-    `weighted` is the weight of the instance, and 1/θ.
+    `weighted` is the weight of the instance and 1/θ.
     """
     (weight, inverse_theta), (positions, coordinates) = weighted, touched
     for o in positions:

@@ -1,9 +1,9 @@
-"""Message passing in clique trees, over all instances of all kinds. Twin: `tests/twins.py`.
+"""Message passing in clique trees, over all instances of all kinds.
 
-Every message is normalised, and the logs of the totals are added up: nothing underflows, however
-long a chain is; where too many digits are lost all the same, logs are used throughout. The kernels
-take real or complex log θ; with an imaginary part i·h·u the expected counts come back with their
-exact derivative along u in the imaginary part (the complex-step method): E step and tangent.
+Every message is normalised and the logs of totals are summed, so long chains do not underflow. If
+digits may still be lost, logs are used throughout. Log θ may be complex: with an imaginary part
+i·h·u, the imaginary part of the expected counts is their exact derivative along u (complex-step
+method). `tests/twins.py` is a plain implementation.
 """
 
 from typing import Any, NamedTuple
@@ -13,9 +13,9 @@ import numpy as np
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
-FEW = 8  # families of a clique whose probabilities can be multiplied: with more, logs are added
+FEW = 8  # families of a clique up to which probabilities are multiplied; with more, logs are summed
 LEAST = 1e-250  # totals below may have lost digits
-STEP = 1e-40  # of log θ: derivatives by the complex step lose no digits, however small it is
+STEP = 1e-40  # of log θ: a complex step has no cancellation, so it can be tiny
 
 
 class TreeArrays(NamedTuple):
@@ -23,29 +23,29 @@ class TreeArrays(NamedTuple):
 
     kind_cliques: IntArray  # (T + 1,) cliques of each kind; leaves first, the root last
     kind_instances: IntArray  # (T + 1,) instances of each kind
-    kind_offsets: IntArray  # (T,) where its instances' rows start in `offsets`
+    kind_offsets: IntArray  # (T,) start of the instances' rows in `offsets`
     kind_width: IntArray  # (T,) families of each kind: the length of those rows
     offsets: IntArray  # concatenated (instances, families) positions from observed values
     counts: FloatArray  # (I,) weight of each instance
     cells: IntArray  # (Q,) joint states
-    first: IntArray  # (Q,) where the clique's cells start among those of its kind
-    parent: IntArray  # (Q,) clique that it sends its message to; -1 for a root
-    separator: IntArray  # (Q,) joint states that it shares with its parent
-    separator_first: IntArray  # (Q,) where they start among those of its kind
+    first: IntArray  # (Q,) start of the clique's cells in its kind
+    parent: IntArray  # (Q,) clique that receives its message; -1 for a root
+    separator: IntArray  # (Q,) joint states of the separator to its parent
+    separator_first: IntArray  # (Q,) start of these in its kind
     up: IntArray  # (Q,) start of its map: own cells → separator
     down: IntArray  # (Q,) start of its map: parent's cells → separator
     slots: IntArray  # (Q + 1,) slots of each clique
     slot_family: IntArray  # (S,) column of its family in an instance's row
     slot_map: IntArray  # (S,) start of its map: clique's cells → positions from the offset
-    maps: IndexArray  # all maps, each distinct one once
+    maps: IndexArray  # all distinct maps
 
 
 class TreeScratch(NamedTuple):
-    """Room for the tables and the messages of the largest kind of component."""
+    """Buffers for the tables and messages of the largest kind of component."""
 
     work: Any
     sent: Any  # messages towards the root
-    shared: Any  # what cliques that share a separator say of it
+    shared: Any  # normalised messages, or posteriors of separators
 
 
 class TreeWeights(NamedTuple):
@@ -57,7 +57,7 @@ class TreeWeights(NamedTuple):
 
 @kernel
 def sum_logs(a: TreeArrays, q: int, row: int, log_theta: Any, w: Any) -> None:
-    """Put Σ log θ of a clique's own families into its table."""
+    """Write Σ log θ of a clique's assigned families to its table."""
     w[:] = 0.0
     for s in range(a.slots[q], a.slots[q + 1]):
         offset, start = a.offsets[row + a.slot_family[s]], a.slot_map[s]
@@ -67,7 +67,7 @@ def sum_logs(a: TreeArrays, q: int, row: int, log_theta: Any, w: Any) -> None:
 
 @kernel
 def load_clique(a: TreeArrays, q: int, row: int, log_theta: Any, work: Any) -> float:
-    """Put exp(Σ log θ) of a clique's own families into `work`; return the log taken out."""
+    """Write exp(Σ log θ) of a clique's families to `work`; return the log of the scale removed."""
     cells = a.cells[q]
     w = work[a.first[q] : a.first[q] + cells]
     sum_logs(a, q, row, log_theta, w)
@@ -83,7 +83,7 @@ def load_clique(a: TreeArrays, q: int, row: int, log_theta: Any, work: Any) -> f
 
 @kernel
 def load_products(a: TreeArrays, kind: int, row: int, weights: TreeWeights, work: Any) -> float:
-    """Load all cliques; those of few families by products of θ, which may underflow."""
+    """Load all cliques; cliques of few families by products of θ, which may underflow."""
     log_scale = 0.0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         if a.slots[q + 1] - a.slots[q] > FEW:
@@ -101,10 +101,10 @@ def load_products(a: TreeArrays, kind: int, row: int, weights: TreeWeights, work
 
 @kernel
 def send_up(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
-    """Multiply a clique's parent by its message; return the log of what it sums to.
+    """Multiply a clique's parent by its normalised message; return the log of the message's sum.
 
-    What is multiplied sums to one, so that little is lost, however long a chain is; the message as
-    it is stays in `sent`. −inf where it is nothing, or so little that digits may have been lost.
+    The message before normalisation stays in `sent`. Returns −inf if the sum is so small that
+    digits may be lost.
     """
     first, last = a.separator_first[q], a.separator_first[q] + a.separator[q]
     sent, shared = scratch.sent[first:last], scratch.shared[first:last]
@@ -124,9 +124,9 @@ def send_up(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
 
 @kernel
 def send_down(a: TreeArrays, q: int, scratch: TreeScratch) -> bool:
-    """Turn a clique into its posterior table, given its parent's; say whether floats reach so far.
+    """Turn a clique into its posterior table, given its parent's; return False on overflow.
 
-    The posterior of a separator, over what was sent through it, may be more than a float.
+    The posterior of a separator divided by its message may overflow.
     """
     first, last = a.separator_first[q], a.separator_first[q] + a.separator[q]
     sent, shared = scratch.sent[first:last], scratch.shared[first:last]
@@ -148,8 +148,8 @@ def send_down(a: TreeArrays, q: int, scratch: TreeScratch) -> bool:
 def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
     """Turn loaded cliques into posterior tables; return the log of their joint total.
 
-    Collect towards the root, then distribute back. −inf and zeros where an instance is impossible,
-    or nearly so that floats cannot tell.
+    Collect towards the root, then distribute back. −inf and zeros if an instance is impossible, or
+    if floats cannot distinguish it from one.
     """
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     end = a.first[last] + a.cells[last]
@@ -173,7 +173,7 @@ def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
 
 @kernel
 def log_sum_by(x: Any, maps: IndexArray, start: int | np.intp, out: Any, top: FloatArray) -> None:
-    """Log Σ exp of the entries that a map sends to each place: out (places,)."""
+    """Log Σ exp of entries grouped by a map: out (groups,)."""
     top[: out.shape[0]] = -np.inf
     for c in range(x.shape[0]):
         s = maps[start + c]
@@ -191,10 +191,10 @@ def log_sum_by(x: Any, maps: IndexArray, start: int | np.intp, out: Any, top: Fl
 def posterior_by_logs(
     a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: TreeScratch
 ) -> Any:
-    """The same as loading and passing messages, in logs throughout: slow, and nothing underflows.
+    """Load cliques and pass messages in logs throughout: slow, without underflow.
 
-    Weights inside one clique may be further apart than a float reaches, and a zero elsewhere may
-    forbid all but the smallest: only logs tell that from an impossible instance.
+    Weights in one clique may differ by more than the range of a float, and zeros elsewhere may
+    exclude all but the smallest. Only logs distinguish this from an impossible instance.
     """
     work, messages = scratch.work, scratch.sent
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
@@ -232,9 +232,9 @@ def posterior_by_logs(
 def posterior_tables(
     a: TreeArrays, kind: int, row: int, weights: TreeWeights, scratch: TreeScratch
 ) -> Any:
-    """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood.
+    """Write an instance's posterior clique tables to `scratch.work`; return its log-likelihood.
 
-    By products of θ, and in logs throughout where floats do not reach.
+    Uses products of θ, or logs throughout after underflow or overflow.
     """
     log_scale = load_products(a, kind, row, weights, scratch.work)
     log_z = pass_messages(a, kind, scratch) + log_scale
@@ -245,7 +245,7 @@ def posterior_tables(
 
 @kernel
 def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any, out: Any) -> None:
-    """Add posterior tables, times a weight, to the positions of their families."""
+    """Add posterior tables times a weight to the positions of their families."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
             offset = a.offsets[row + a.slot_family[s]]
@@ -282,7 +282,7 @@ def put_posteriors(
     log_z: Any,
     out: FloatArray,
 ) -> None:
-    """Log-likelihood of each instance, and its E[N] at positions from `first` on, by itself."""
+    """Log-likelihood and E[N] of each instance, at positions from `first` on."""
     weights = TreeWeights(log_theta, np.exp(log_theta))
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):

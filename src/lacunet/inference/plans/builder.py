@@ -1,4 +1,4 @@
-"""Incomplete data as a bag of distinct local components and their counts."""
+"""Reduce incomplete data to distinct local components and their counts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from lacunet.inference.plans.decompose import (
     ragged,
     totals,
 )
-from lacunet.inference.plans.joint_numbers import BlockRows, hole_groups
+from lacunet.inference.plans.joint_numbers import BlockRows, group_by_pattern
 from lacunet.inference.plans.numbers import NumberColumn, number_plan
 from lacunet.inference.plans.patterns import Slot, pattern_plan
 from lacunet.inference.plans.plan import ComponentRows, Components, EStep
@@ -29,15 +29,15 @@ from lacunet.models.network import Network
 from lacunet.models.surgery import members, statistics_of
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
-# Which variables are seen by their statistics, not by their values: a rule of the data alone.
+# Variables stored by their statistics instead of their values; the data alone decide.
 
-MANY = 256  # different values, above which a number is seen by its statistics
+MANY = 256  # distinct values above which a number is stored by its statistics
 
 
 def compact_cells(network: Network) -> Cells:
-    """Cells for learning: numbers with many values by their statistics, below classes alone.
+    """Cells for learning: in latent class models, numbers with many values by their statistics.
 
-    In other networks, other parents and other hidden variables need a cell for each value.
+    Other networks need a cell for each value.
     """
     classes = find_classes(network)
     joint = [v.name for v in network.variables if v.family.stands_at is not None]
@@ -61,26 +61,25 @@ def compact_cells(network: Network) -> Cells:
 
 @dataclass(frozen=True)
 class Collector:
-    """The block of a family, where configurations of its variables are counted."""
+    """The block of a family in a flat vector of counts."""
 
     family: int
     first: int  # its first position in a flat vector
-    strides: dict[int, int]  # how far neighbouring states of each of its variables are apart
+    strides: dict[int, int]  # stride of the states of each variable
 
 
 class SeenRows(NamedTuple):
-    """What rows show of a collector. An entry for each row, or several: those of statistics."""
+    """Counts that rows add to a collector: an entry for each row, or for each statistic."""
 
     rows: IntArray  # (e,)
     positions: IntArray  # (e,) of a flat vector
-    worth: FloatArray  # (e,) cases that a row adds there
+    worth: FloatArray  # (e,) what a row adds there
 
 
 class Builder:
     """Turns coded rows into components.
 
-    Without `cells` every value has its own. With `keep_rows`, plans know which rows their
-    components come from.
+    By default every value has a cell. With `keep_rows`, plans keep the rows of their components.
     """
 
     def __init__(
@@ -103,24 +102,24 @@ class Builder:
         self.codes |= dict.fromkeys(known, zeros)
         self.hidden = [i for i in network.hidden if i not in known]
         self.patterns, self.pattern_of_row = hole_patterns(codes)
-        own = [f for f in range(len(network.variables)) if members(self.network, f)]
-        self.collectors = [self._family(f) for f in own]
+        families = [f for f in range(len(network.variables)) if members(self.network, f)]
+        self.collectors = [self._family(f) for f in families]
 
     @cached_property
     def parts(self) -> Parts:
-        """How each pattern of holes falls apart."""
+        """The components of each missing-data pattern."""
         unobserved = np.zeros((len(self.patterns), len(self.network.variables)), dtype=np.bool_)
         unobserved[:, list(self.network.observed)] = self.patterns
         unobserved[:, self.hidden] = True
         return decompose(self.network, unobserved)
 
     def build(self) -> Components:
-        """Count what was seen whole, merge equal components, and plan them."""
+        """Count fully observed families, merge equal components, and plan their E steps."""
         return Components(self._seen(), tuple(self._plans()), self.cells)
 
     def _plans(self) -> Iterator[EStep]:
         for v, rows, slots in self._single_variables():
-            all_rows = len(rows) == len(self.counts)  # and need no copy
+            all_rows = len(rows) == len(self.counts)  # no copy needed
             cells, counts = self.layout.cards[v], self.counts if all_rows else self.counts[rows]
             numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
             if not (self.keep_rows or numbers):
@@ -143,14 +142,14 @@ class Builder:
 
     @cached_property
     def _single(self) -> BoolArray:
-        """(C,) which components are one variable that is contiguous everywhere."""
+        """(C,) which components are one variable that is the last axis of all its families."""
         contiguous = np.ones(len(self.network.variables), dtype=np.bool_)
         for c in self.collectors:
             contiguous[[v for v, stride in c.strides.items() if stride != 1]] = False
         return np.asarray((self.parts.size == 1) & contiguous[self.parts.seed])
 
     def _seen(self) -> FloatArray:
-        """Count every collector whose variables were all seen."""
+        """Counts of all fully observed families."""
         size = self.layout.size
         N = np.zeros(size)
         for c in self.collectors:
@@ -159,7 +158,7 @@ class Builder:
         return N
 
     def seen_whole(self, c: Collector) -> SeenRows:
-        """What rows show that show all of a collector."""
+        """Counts of a family in the rows that show it completely."""
         if not all(v in self.codes for v in c.strides):
             nothing = np.zeros(0, dtype=np.int64)
             return SeenRows(nothing, nothing, np.zeros(0))
@@ -169,7 +168,7 @@ class Builder:
         rows = np.flatnonzero(whole)
         if c.family not in self.cells.dense:
             return SeenRows(rows, self._offsets(c, rows), np.ones(len(rows)))
-        # A number by its statistics: a case is worth T(x) at each place.
+        # A number stored by its statistics adds T(x).
         shown = {j: self.codes[j][rows] for j in members(self.network, c.family)}
         T = statistics_of(self.network, c.family, shown)
         places = np.arange(T.shape[1]) * c.strides[c.family]
@@ -177,7 +176,7 @@ class Builder:
         return SeenRows(np.repeat(rows, len(places)), at.reshape(-1), T.reshape(-1))
 
     def _offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
-        """Where the observed values of some rows point to in a collector."""
+        """Positions in a collector of the observed values of some rows."""
         offset = np.full(len(rows), c.first, dtype=np.int64)
         for v, stride in c.strides.items():
             if v not in besides:
@@ -185,41 +184,41 @@ class Builder:
         return offset
 
     def _numbers(self, i: int, rows: IntArray) -> NumberColumn:
-        """What rows show of a number by its statistics."""
+        """The values of a number that is stored by its statistics."""
         powers = self.network.variables[i].family.powers
-        assert powers is not None  # or its cells would be its values
+        assert powers is not None  # else it would be stored by its values
         return NumberColumn(*self._values(i, rows), int(self.layout.offsets[i]), powers)
 
     def _values(self, i: int, rows: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Numbers as their family sees them, 0 where one is missing; whether it is there."""
+        """Values in the unit of the family, 0 where missing, and whether each is observed."""
         codes = self.codes[i][rows]
         return np.where(codes >= 0, self.network.variables[i].values_of(codes), 0.0), codes >= 0
 
     def _leads(self, i: int) -> bool:
-        """Whether the parameters of a joint distribution stand at this variable."""
+        """Whether this variable holds the parameters of a joint distribution."""
         v = self.network.variables[i]
         return v.family.stands_at == v.name
 
     def _block(self, i: int, rows: IntArray) -> BlockRows:
-        """What rows show of the variables whose parameters stand at this one."""
+        """The rows of the block whose parameters this variable holds."""
         layout, variables = self.layout, tuple(members(self.network, i))
-        found = [self._values(j, rows) for j in variables]
-        x, present = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        values = [self._values(j, rows) for j in variables]
+        x, present = (np.stack(parts, axis=1) for parts in zip(*values, strict=True))
         classes = layout.cards[layout.families[i][0]]
         first, width = int(layout.offsets[i]), layout.widths[i]
-        return BlockRows(variables, first, classes, width, hole_groups(x, present))
+        return BlockRows(variables, first, classes, width, group_by_pattern(x, present))
 
     @cached_property
     def _half_shown(self) -> bool:
-        """Whether some row shows a part of what has a joint distribution, but not all of it."""
-        found = False
+        """Whether some row shows a block in part."""
+        partly = False
         for i in filter(self._leads, self.network.observed):
             shown = np.stack([self.codes[j] >= 0 for j in members(self.network, i)])
-            found |= bool((shown.any(axis=0) & ~shown.all(axis=0)).any())
-        return found
+            partly |= bool((shown.any(axis=0) & ~shown.all(axis=0)).any())
+        return partly
 
     def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
-        """Each variable that is a component by itself and contiguous: its rows, their slots."""
+        """Yield the rows and slots of each variable that is a contiguous component."""
         parts = self.parts
         for v in np.unique(parts.seed[self._single]).tolist():
             has = np.zeros(len(parts.barren), dtype=bool)
@@ -233,17 +232,17 @@ class Builder:
             yield v, rows, [s for s in slots if s is not None]
 
     def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:
-        """Look at a family around v in some rows; None if no row has it."""
+        """Configurations of a family around v in some rows; None if no row has it."""
         barren = np.asarray(self.parts.barren[:, members(self.network, c.family)].all(axis=1))
         absent = barren[self.pattern_of_row[rows]]
-        if absent.all():  # its other variables may be hidden, and have no codes
+        if absent.all():  # other variables may be hidden, without codes
             return None
         cells = self.layout.cards[v]
         others = {u: s // cells for u, s in c.strides.items() if u != v}
         blocks = int(np.prod([self.layout.cards[u] for u in others], dtype=np.int64))
         holes = bool(absent.any())
         if len(others) == 1 and len(rows) == len(self.counts):
-            (u,) = others  # a leaf of a latent class model: no copy, its holes are -1 already
+            (u,) = others  # a leaf of a latent class model: its codes, without a copy
             if not holes or (absent == (self.codes[u] < 0)).all():
                 return Slot(c.first, blocks, self.codes[u], holes)
         codes = np.zeros(len(rows), dtype=np.int32)
@@ -253,7 +252,7 @@ class Builder:
         return Slot(c.first, blocks, codes, holes)
 
     def _merged(self, slots: list[Slot], counts: FloatArray) -> tuple[list[Slot], FloatArray]:
-        """Merge rows that are equal in every slot, unless the slots show all of a distinct row."""
+        """Merge rows that are equal in every slot, unless the slots show all columns."""
         shown = {u for s in slots for c in self.collectors if c.first == s.first for u in c.strides}
         if set(self.network.observed) <= shown:
             return slots, counts
@@ -266,7 +265,7 @@ class Builder:
         return merged, totals(index, counts, len(first))
 
     def _tree_plan(self, which: IntArray) -> EStep:
-        """Plan some components, (C',), of any shape."""
+        """Plan components of any shape, given by their indices, (C',)."""
         parts, n = self.parts, len(self.network.variables)
         _, first, kind = np.unique(
             parts.signature[which], axis=0, return_index=True, return_inverse=True
@@ -275,9 +274,9 @@ class Builder:
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         seen_in = which[first[order]]  # a component of each kind
-        holes = parts.pattern[seen_in]
+        pattern = parts.pattern[seen_in]
         graph = graph_of(self.network)
-        kinds = write_kinds(graph, parts.barren[holes], parts.label[holes], parts.seed[seen_in])
+        kinds = write_kinds(graph, parts.barren[pattern], parts.label[pattern], parts.seed[seen_in])
         column = np.full(n, -1, dtype=np.int64)
         column[list(self.network.observed)] = np.arange(self.table.shape[1])
         cards = np.array(self.layout.cards, dtype=np.int64)
@@ -298,7 +297,7 @@ class Builder:
         )
 
     def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> tuple[IntArray, IntArray]:
-        """The rows of each kind, in order, from the pattern and the kind of every component."""
+        """The rows of each kind, in order, given the pattern and the kind of every component."""
         by_pattern = np.argsort(self.pattern_of_row, kind="stable")
         number = np.bincount(self.pattern_of_row, minlength=len(self.patterns))
         begin = np.cumsum(number) - number

@@ -1,4 +1,4 @@
-"""Clique trees over hidden variables, and the components that have them."""
+"""Clique trees over hidden variables, and kinds of components with their instances."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lacunet.runtime.jit import kernel
 class CliqueCut(NamedTuple):
     """Cliques of k members, each before its parent, the root last."""
 
-    within: BoolArray  # (Q, k) which members each has
-    parent: IntArray  # (Q,) the clique that it sends its message to; -1 for the root
+    within: BoolArray  # (Q, k) members of each
+    parent: IntArray  # (Q,) the clique that receives its message; -1 for the root
 
 
 @kernel
 def price(v: int, near: BoolArray, cards: FloatArray) -> tuple[float, float]:
-    """Joint states of the edges that eliminating v would add, and of its clique."""
+    """Total joint states of the fill-in edges of v, and the joint states of its clique."""
     around = np.flatnonzero(near[v])
     absent, size = 0.0, cards[v]
     for i in range(around.shape[0]):
@@ -37,9 +37,9 @@ def price(v: int, near: BoolArray, cards: FloatArray) -> tuple[float, float]:
 
 @kernel
 def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[IntArray, BoolArray]:
-    """Eliminate first what adds the smallest edges (weighted min-fill), some after all others.
+    """Elimination order by weighted min-fill, with some variables after all others.
 
-    Gives their order, (k,), and the clique that each one leaves in, (k, k).
+    Returns the order, (k,), and the clique of each eliminated variable, (k, k).
     """
     k = scopes.shape[1]
     near, left = np.zeros((k, k), dtype=np.bool_), np.ones(k, dtype=np.bool_)
@@ -65,7 +65,7 @@ def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[In
         around = np.flatnonzero(near[v])
         cliques[turn] = near[v]
         cliques[turn, v] = True
-        for w in around:  # what knows two of them gets a new edge between its neighbours
+        for w in around:  # costs change near the new edges
             stale |= near[w]
             stale[w] = True
         for w in around:
@@ -76,13 +76,13 @@ def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[In
 
 @kernel
 def is_within(items: IntArray, clique: BoolArray) -> bool:
-    """Whether all of a list are in a clique."""
+    """Whether a clique contains all items."""
     return bool(clique[items].all())
 
 
 @kernel
 def connect(cliques: BoolArray) -> CliqueCut:
-    """Join cliques by a spanning tree of largest intersections, which is a clique tree (Prim)."""
+    """Join cliques by a maximum spanning tree of intersections (Prim), a clique tree."""
     number = cliques.shape[0]
     root = number - 1
     shared, nearest = np.full(number, np.int64(-1)), np.full(number, root)
@@ -113,7 +113,7 @@ def connect(cliques: BoolArray) -> CliqueCut:
 
 @kernel
 def cut_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) -> CliqueCut:
-    """Cut members so that every scope, (F, k), fits into a clique; few joint states stay whole."""
+    """Clique tree that covers every scope, (F, k); one clique if joint states are few."""
     k = scopes.shape[1]
     if cards.prod() <= enumerated:
         return CliqueCut(np.ones((1, k), dtype=np.bool_), np.full(1, np.int64(-1)))
@@ -127,21 +127,21 @@ def cut_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) ->
     return connect(cliques[kept])
 
 
-ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
-LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused
+ENUMERATED = 16  # joint states up to which a component is one clique, to save messages
+LARGEST = 1 << 26  # joint states of the largest clique allowed
 
 
 class Clique(NamedTuple):
     """Variables whose joint states are enumerated together."""
 
     variables: tuple[int, ...]
-    parent: int  # index of the clique that it sends its message to; -1 for the root
+    parent: int  # index of the clique that receives its message; -1 for the root
 
 
 def clique_tree(
     members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
 ) -> list[Clique]:
-    """Cut members into cliques, each before its parent, the root last; every scope fits in one."""
+    """Clique tree that covers every scope, each clique before its parent, the root last."""
     cut = cut_into_cliques(*_as_arrays(members, scopes, cards), ENUMERATED)
     return [
         Clique(tuple(members[i] for i in np.flatnonzero(within).tolist()), int(parent))
@@ -152,7 +152,7 @@ def clique_tree(
 def check_clique(
     clique: Iterable[int], cards: Mapping[int, int], names: Mapping[int, str], why: str, advice: str
 ) -> None:
-    """Refuse a joint table that would not fit into memory, before it is made."""
+    """Refuse a joint table that would not fit into memory, before allocating it."""
     size = math.prod(cards[v] for v in clique)
     if size > LARGEST:
         variables = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
@@ -168,7 +168,7 @@ def elimination_order(
     cards: Mapping[int, int],
     last: Collection[int] = (),
 ) -> list[tuple[int, frozenset[int]]]:
-    """Members in the order of elimination, some only after all others, each with its clique."""
+    """Members in elimination order, each with its clique; `last` come after all others."""
     late = np.array([v in last for v in members], dtype=np.bool_)
     order, sets = eliminate(*_as_arrays(members, scopes, cards), late)
     return [
@@ -180,24 +180,24 @@ def elimination_order(
 def _as_arrays(
     members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
 ) -> tuple[BoolArray, FloatArray]:
-    """Which members each scope has, (F, k), and their numbers of states."""
+    """Members of each scope, (F, k), and their numbers of states."""
     rows = [[v in scope for v in members] for scope in scopes]
     within = np.array(rows, dtype=np.bool_).reshape(len(rows), len(members))
     return within, np.array([cards[v] for v in members], dtype=np.float64)
 
 
-# Kinds of components, and their instances: rows that agree in all families around one.
+# Kinds of components, and their instances: rows that agree in all families around a component.
 
 LARGEST_KEY = np.iinfo(np.int64).max
 
 
 class Collectors(NamedTuple):
-    """Places where configurations of a few variables are counted: blocks of families, usually."""
+    """Blocks of a flat vector that count the configurations of a family."""
 
     first: IntArray  # (C,) first position of each in a flat vector
-    starts: IntArray  # (C + 1,) its variables in the next two
+    starts: IntArray  # (C + 1,) variables of each in the next two
     variable: IntArray
-    stride: IntArray  # how far neighbouring states of each variable are apart
+    stride: IntArray  # stride of the states of each variable
     cards: IntArray  # (n,) states of every variable
 
 
@@ -207,15 +207,15 @@ class ComponentKinds(NamedTuple):
     member_starts: IntArray  # (T + 1,)
     member: IntArray  # hidden variables, in order
     family_starts: IntArray  # (T + 1,)
-    family: IntArray  # collectors that have a member in them
+    family: IntArray  # collectors with a member
 
 
 class CodedRows(NamedTuple):
-    """Coded rows, and those that have a component of each kind."""
+    """Coded rows, and the rows with a component of each kind."""
 
     codes: CodeArray  # (m, observed variables)
-    column: IntArray  # (n,) of each variable; -1 where it is hidden, or has one state only
-    starts: IntArray  # (T + 1,) the rows of each kind in the next
+    column: IntArray  # (n,) of each variable; -1 if hidden or with one state
+    starts: IntArray  # (T + 1,) rows of each kind in `rows`
     rows: IntArray  # (r,)
 
 
@@ -233,7 +233,7 @@ def families_around(kinds: ComponentKinds, t: int) -> IntArray:
 
 @kernel
 def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: IntArray) -> int:
-    """List the families with a member in them, but those of barren children."""
+    """List the families with a member, except those of barren children."""
     found = 0
     for f in range(inside.shape[0]):
         touched = inside[f]
@@ -249,7 +249,7 @@ def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: I
 def write_kinds(
     graph: RaggedGraph, barren: BoolArray, label: IndexArray, seeds: IntArray
 ) -> ComponentKinds:
-    """The kinds of components with these first members, (T,); other arrays (T, n) as in `Parts`."""
+    """Kinds of components with first members `seeds`, (T,); other arrays (T, n) as in `Parts`."""
     kinds, n = label.shape
     member_starts = np.zeros(kinds + 1, dtype=np.int64)
     family_starts = np.zeros(kinds + 1, dtype=np.int64)
@@ -272,10 +272,10 @@ def write_kinds(
 def merge_rows(
     kinds: ComponentKinds, collectors: Collectors, table: CodedRows
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Merge rows of each kind that agree around it into instances: I of r pairs of kind and row.
+    """Merge r pairs of kind and row that agree around the component into I instances.
 
-    Gives the instance of each pair, (r,), a row that has each instance, (I,), and where those of
-    each kind start, (T + 1,).
+    Returns the instance of each pair, (r,), a row of each instance, (I,), and the first instance
+    of each kind, (T + 1,).
     """
     r = table.rows.shape[0]
     index, first = np.empty(r, dtype=np.int64), np.empty(r, dtype=np.int64)
@@ -289,7 +289,7 @@ def merge_rows(
         around[members_of(kinds, t)] = False
         for v in np.flatnonzero(around):
             card, column = collectors.cards[v], table.column[v]
-            if top > LARGEST_KEY // card:  # would not fit: number what is there
+            if top > LARGEST_KEY // card:  # would overflow: renumber the keys
                 top = rank(keys).shape[0]
             top *= card
             if column >= 0:
@@ -311,9 +311,9 @@ def point_to(
     first: IntArray,
     starts: IntArray,
 ) -> tuple[IntArray, IntArray]:
-    """Positions from the observed values of each instance: rows of families, all as one list.
+    """Offsets of families given the observed values of each instance, flattened.
 
-    Also gives where the rows of each kind begin, (T + 1,).
+    Also returns the start of each kind, (T + 1,).
     """
     width = kinds.family_starts[1:] - kinds.family_starts[:-1]
     begin = np.zeros(width.shape[0] + 1, dtype=np.int64)
@@ -339,7 +339,7 @@ def point_to(
 
 @kernel
 def steps_of(kinds: ComponentKinds, t: int, collectors: Collectors) -> IntArray:
-    """How far the states of each member are apart in each family, (F, k); 0 where it is not in."""
+    """Stride of the states of each member in each family, (F, k); 0 if not in the family."""
     members, families = members_of(kinds, t), families_around(kinds, t)
     steps = np.zeros((families.shape[0], members.shape[0]), dtype=np.int64)
     for f in range(families.shape[0]):

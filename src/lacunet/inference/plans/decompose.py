@@ -1,8 +1,8 @@
 """Decompose rows by their patterns of missing values into components of hidden cells.
 
-Unobserved variables without observed descendants are barren: they change no likelihood and are left
-out. The others fall into components, two of them being connected when they share a family.
-Components with the same members and the same families around them are of one kind.
+Unobserved variables without observed descendants are barren: they change no likelihood and are
+dropped. The others form components: variables that share a family are connected. Components with
+the same members and families are of one kind.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
-# Rows that are equal, and what they weigh together.
+# Distinct rows, and their total weights.
 
 
 def totals(index: IntArray, weights: FloatArray, length: int) -> FloatArray:
@@ -28,7 +28,7 @@ def distinct(
     """First row of each distinct combination of values, in their order, and each row's index."""
     key, top = np.zeros(rows, dtype=np.int64), 1
     for column, r in zip(columns, radix, strict=True):
-        if top > np.iinfo(np.int64).max // r:  # would not fit: renumber what is there
+        if top > np.iinfo(np.int64).max // r:  # would overflow: renumber the keys
             _, key = np.unique(key, return_inverse=True)
             top = int(key.max(initial=0)) + 1
         key = key * r + column
@@ -37,27 +37,27 @@ def distinct(
     return first, index
 
 
-PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
+PACKED_AT_ONCE = 1 << 15  # rows whose missing values are packed into bits at once
 
 
 class Parts(NamedTuple):
-    """How patterns of holes fall apart. P patterns, n variables, C components in all."""
+    """Components of missing-data patterns. P patterns, n variables, C components in all."""
 
     barren: BoolArray  # (P, n) unobserved, without observed descendants
-    label: IndexArray  # (P, n) first member of a variable's component; -1 outside all of them
+    label: IndexArray  # (P, n) first member of each component; -1 outside
     pattern: IntArray  # (C,) the pattern that each component belongs to
     seed: IntArray  # (C,) its first member
     size: IntArray  # (C,) number of members
-    signature: IntArray  # (C, 2) the same for components of one kind, else not (128 random bits)
+    signature: IntArray  # (C, 2) random hash, equal for components of one kind
 
 
 def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
-    """Distinct patterns of holes, (P, n), in the order of their bits, and each row's index."""
+    """Distinct missing-data patterns, (P, n), in bit order, and each row's index."""
     n = codes.shape[1]
-    if codes.size == 0 or codes.min() >= 0:  # complete: nothing need be written for each row
+    if codes.size == 0 or codes.min() >= 0:  # complete: one pattern without an index array
         return np.zeros((1, n), dtype=np.bool_), np.broadcast_to(np.int64(0), len(codes))
     words = np.zeros((len(codes), max(1, -(-n // 64)) * 8), dtype=np.uint8)
-    for first in range(0, len(codes), PACKED_AT_ONCE):  # never a second table of one byte a cell
+    for first in range(0, len(codes), PACKED_AT_ONCE):  # a byte table of all would be large
         rows = slice(first, first + PACKED_AT_ONCE)
         words[rows, : -(-n // 8)] = np.packbits(codes[rows] < 0, axis=1)
     keys = words.view(np.int64)
@@ -103,7 +103,7 @@ def graph_of(network: Network) -> RaggedGraph:
 
 
 def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
-    """Give lists of numbers as one, and where each of them begins."""
+    """Flatten lists of numbers: the start of each, and all items."""
     starts = np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
     return starts, np.array([x for row in lists for x in row], dtype=np.int64)
 
@@ -112,7 +112,7 @@ def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
 def _count_components(
     graph: RaggedGraph, unobserved: BoolArray, barren: BoolArray, label: IndexArray
 ) -> int:
-    """Mark barren variables, label components by their first member, and count them."""
+    """Mark barren variables, label components by their first members, and count components."""
     order, parent_start, parent, child_start, child = graph
     patterns, n = unobserved.shape
     todo = np.empty(n, dtype=np.int64)
@@ -157,7 +157,7 @@ def _describe_components(graph: RaggedGraph, parts: Parts, random: IntArray) -> 
     place, counted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     found = 0
     for p in range(patterns):
-        counted[:] = -1  # the component that a family was last counted for
+        counted[:] = -1  # the last component that counted each family
         for v in range(n):
             if label[p, v] < 0:
                 continue
@@ -172,7 +172,7 @@ def _describe_components(graph: RaggedGraph, parts: Parts, random: IntArray) -> 
             for e in range(child_start[v] - 1, child_start[v + 1]):
                 f = v if e < child_start[v] else child[e]
                 if counted[f] != c and not barren[p, f]:
-                    # Families of a component are counted once, at their first member.
+                    # Each family of a component is counted once.
                     counted[f] = c
                     signature[c, 0] += random[1, f, 0]
                     signature[c, 1] += random[1, f, 1]

@@ -1,7 +1,7 @@
-"""Rows that show blocks of numbers with a joint normal distribution in each class.
+"""E steps for blocks of numbers with a joint normal distribution in each class.
 
-Log weights are sums over the products of a row: its numbers, 1, and all x_a x_b with a ≤ b, the
-squares first. Rows with the same pattern of missing values stand together and share their weights.
+Log weights are linear in the products of a row: its numbers, 1, and all x_a x_b with a ≤ b, the
+squares first. Rows are sorted by missing-data pattern; those of one pattern share their weights.
 """
 
 from collections.abc import Iterator
@@ -27,15 +27,15 @@ ROWS_AT_ONCE = 128
 
 
 class ProductRows(NamedTuple):
-    """Rows that show o numbers each, in the order of their P patterns."""
+    """Rows with o observed numbers each, sorted by their P patterns."""
 
     x: FloatArray  # (n, o)
-    starts: IntArray  # (P + 1,) where the rows of each pattern start
+    starts: IntArray  # (P + 1,) start of each pattern
 
 
 @kernel
 def write_products(x: FloatArray, out: FloatArray) -> None:
-    """Write the products of some rows, (n, o) → (products, n): long loops, over the rows."""
+    """Write the products of some rows, (n, o) → (products, n), with long inner loops over rows."""
     n, numbers = x.shape
     for a in range(numbers):
         for i in range(n):
@@ -56,13 +56,13 @@ def write_products(x: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def room_for(n: int, room: FloatArray) -> FloatArray:
-    """Room for n rows: all that there is, or for the last few an array of their own."""
+    """A buffer for n rows: `room`, or a smaller array for the last rows."""
     return room if n == room.shape[1] else np.empty((room.shape[0], n))
 
 
 @kernel
 def weigh_products(rows: ProductRows, weights: FloatArray, out: FloatArray) -> None:
-    """Log weights of the cells of each row, (n, W), from those of products, (P, W, products)."""
+    """Log weights of the cells of each row, (n, W), from weights of products, (P, W, products)."""
     width = weights.shape[1]
     room = np.empty((weights.shape[2], ROWS_AT_ONCE))
     found = np.empty((width, ROWS_AT_ONCE))
@@ -79,7 +79,7 @@ def weigh_products(rows: ProductRows, weights: FloatArray, out: FloatArray) -> N
 
 @kernel
 def gather_products(rows: ProductRows, cells: FloatArray, out: FloatArray) -> None:
-    """Add up what rows have at their cells, (n, W), by pattern and product, (P, products, W)."""
+    """Sum products times cell weights, (n, W), by pattern and product, (P, products, W)."""
     room = np.empty((out.shape[1], ROWS_AT_ONCE))
     part = np.empty((out.shape[1], out.shape[2]))
     for p in range(rows.starts.shape[0] - 1):
@@ -94,74 +94,74 @@ def gather_products(rows: ProductRows, cells: FloatArray, out: FloatArray) -> No
 
 
 TINY = 1e-20  # of a complex step
-NUMBERS_AT_ONCE = 1 << 22  # of patterns that are completed together
+NUMBERS_AT_ONCE = 1 << 22  # of patterns completed at once
 
 
 class HoleGroup(NamedTuple):
-    """Rows whose patterns of missing values show as many numbers. n rows, P patterns."""
+    """Rows with the same number of observed values in a block. n rows, P patterns."""
 
-    rows: IntArray  # (n,) which rows of the plan they are
+    rows: IntArray  # (n,) row indices of the plan
     shown: ProductRows
     holes: Holes
 
 
 @dataclass(frozen=True, eq=False)
 class BlockRows:
-    """All rows that show something of one block of d numbers."""
+    """All rows with an observed value in a block of d numbers."""
 
     variables: tuple[int, ...]  # (d,) its variables
-    first: int  # position of its first place in a flat vector
+    first: int  # first position in a flat vector
     cells: int  # K, states of the hidden variable
-    width: int  # places of the block
+    width: int  # statistics of the block
     groups: tuple[HoleGroup, ...]
 
     @property
     def d(self) -> int:
-        """Number of its variables."""
+        """Number of variables."""
         return len(self.variables)
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Variables that some row hides while it shows others."""
+        """Variables that are missing in some row that shows others."""
         missing = [group.holes.missing.reshape(-1) for group in self.groups]
         places = np.unique(np.concatenate([*missing, np.zeros(0, dtype=np.int64)]))
         return tuple(self.variables[place] for place in places)
 
     @property
     def positions(self) -> slice:
-        """Where the block stands in a flat vector."""
+        """Positions of the block in a flat vector."""
         return slice(self.first, self.first + self.width * self.cells)
 
     def natural(self, flats: FloatArray, along: FloatArray | None = None) -> Any:
-        """η of every class of every flat vector, (C·K, width), with a complex step `along`."""
-        own = np.concatenate([x[self.positions].reshape(self.width, self.cells).T for x in flats])
-        return own if along is None else own + 1j * TINY * self.natural(along[None])
+        """η of every class of C flat vectors, (C·K, width), plus a complex step `along`."""
+        eta = np.concatenate([x[self.positions].reshape(self.width, self.cells).T for x in flats])
+        return eta if along is None else eta + 1j * TINY * self.natural(along[None])
 
     def only(self, used: IntArray, m: int) -> "BlockRows":
-        """Some of the m rows of the plan."""
+        """Restrict the block to some of the m rows of the plan."""
         x, present = np.zeros((m, self.d)), np.zeros((m, self.d), dtype=np.bool_)
         for group in self.groups:
             numbers = np.repeat(group.holes.shown, np.diff(group.shown.starts), axis=0)
             x[group.rows[:, None], numbers] = group.shown.x
             present[group.rows[:, None], numbers] = True
-        return replace(self, groups=hole_groups(x[used], present[used]))
+        return replace(self, groups=group_by_pattern(x[used], present[used]))
 
     def weigh(self, flats: FloatArray, out: FloatArray, along: FloatArray | None = None) -> None:
-        """Add the log weights of all rows, or their change along a direction, to (m, C, W)."""
+        """Add log weights of all rows, or their change along a direction, to (m, C, W)."""
         (C, W), natural = out.shape[1:], self.natural(flats, along)
         for rows, shown, holes in self.chunks():
-            own = marginal(natural, holes, self.d)
-            own = own if along is None else own.imag / TINY
-            by_cell = np.zeros((len(own), C, W, own.shape[-1]))
-            by_cell[:, :, : self.cells] = own.reshape(len(own), C, self.cells, -1)
-            found = np.zeros((len(rows), C * W))
-            weigh_products(shown, by_cell.reshape(len(own), C * W, -1), found)
-            out[rows] += found.reshape(-1, C, W)
+            weights = marginal(natural, holes, self.d)
+            weights = weights if along is None else weights.imag / TINY
+            by_cell = np.zeros((len(weights), C, W, weights.shape[-1]))
+            by_cell[:, :, : self.cells] = weights.reshape(len(weights), C, self.cells, -1)
+            log_weights = np.zeros((len(rows), C * W))
+            weigh_products(shown, by_cell.reshape(len(weights), C * W, -1), log_weights)
+            out[rows] += log_weights.reshape(-1, C, W)
 
     def gather(
         self, flat: FloatArray, cells: FloatArray, out: FloatArray, along: FloatArray | None = None
     ) -> None:
-        """Add statistics of rows with cells (m, W), or their change along a direction."""
+        """Add statistics of rows with cell weights (m, W), or their change along a direction."""
         natural, total = self.natural(flat[None], along), np.zeros((self.cells, self.width))
         for rows, shown, holes in self.chunks():
             S = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
@@ -172,23 +172,23 @@ class BlockRows:
         out[self.positions] += total.T.reshape(-1)
 
     def draw(self, flats: FloatArray, cells: FloatArray, rng: Any, out: FloatArray) -> None:
-        """Add statistics of so many cases of each row and cell, (m, C, W), missing values drawn."""
+        """Add statistics of (m, C, W) cases by row, chain and cell, with missing values drawn."""
         C, K = cells.shape[1], self.cells
         natural, total = self.natural(flats), np.zeros((C * K, self.width))
         for rows, shown, holes in self.chunks():
-            own = np.ascontiguousarray(cells[rows, :, :K]).reshape(-1, C * K)
+            cases = np.ascontiguousarray(cells[rows, :, :K]).reshape(-1, C * K)
             if holes.missing.shape[1]:
-                total += _drawn(natural, holes, shown, own, rng)
+                total += _drawn(natural, holes, shown, cases, rng)
             else:
                 S = np.zeros((len(holes.shown), products(self.d), C * K))
-                gather_products(shown, own, S)
+                gather_products(shown, cases, S)
                 total += completed(natural, holes, np.swapaxes(S, 1, 2), self.d).sum(axis=0)
-        for flat, own in zip(out, total.reshape(C, K, -1), strict=True):
-            flat[self.positions] += own.T.reshape(-1)
+        for flat, statistics in zip(out, total.reshape(C, K, -1), strict=True):
+            flat[self.positions] += statistics.T.reshape(-1)
 
     def by_row(self, flat: FloatArray, cells: FloatArray, out: FloatArray) -> None:
-        """Add the statistics of each row by itself to its own flat vector, (m, positions)."""
-        own = self.natural(flat[None])
+        """Add the statistics of each row to a flat vector of its own, (m, positions)."""
+        eta = self.natural(flat[None])
         for group in self.groups:
             for p, (start, stop) in enumerate(pairwise(group.shown.starts.tolist())):
                 rows, x = group.rows[start:stop], group.shown.x[start:stop]
@@ -196,21 +196,21 @@ class BlockRows:
                 write_products(x, shown)
                 S = cells[rows, : self.cells, None] * shown.T[:, None, :]
                 each = Holes(*(np.repeat(h[[p]], len(rows), axis=0) for h in group.holes))
-                found = completed(own, each, S, self.d)  # (rows, K, width)
+                found = completed(eta, each, S, self.d)  # (rows, K, width)
                 out[rows, self.positions] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
 
     def missing_numbers(self, flat: FloatArray, cells: FloatArray) -> float:
-        """Add up ½ (d + log |C|) of missing values, for rows that have so much of each cell."""
-        own, total = self.natural(flat[None]), 0.0
+        """Sum ½ (d + log |C|) of missing values over rows with cell weights `cells`."""
+        eta, total = self.natural(flat[None]), 0.0
         for rows, shown, holes in self.chunks():
             if d := holes.missing.shape[1]:
                 cases = np.add.reduceat(cells[rows, : self.cells], shown.starts[:-1])
-                C = conditional(own, holes, self.d).C
+                C = conditional(eta, holes, self.d).C
                 total += float(np.sum(cases * 0.5 * (d + np.linalg.slogdet(C)[1])))
         return total
 
     def chunks(self) -> Iterator[HoleGroup]:
-        """Groups cut into patterns that fit into memory together."""
+        """Cut groups into runs of patterns that fit into memory."""
         step = max(1, NUMBERS_AT_ONCE // (self.d**2 * (self.cells + 4)))
         for group in self.groups:
             for p in range(0, len(group.shown.starts) - 1, step):
@@ -222,8 +222,8 @@ class BlockRows:
                 )
 
 
-def hole_groups(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]:
-    """Order rows by their holes; x are (m, d) numbers, `present` is whether each is there."""
+def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]:
+    """Group rows, (m, d), by missing-data pattern; `present` marks observed values."""
     d, groups = x.shape[1], []
     number = present.sum(axis=1)
     for o in np.unique(number[number > 0]).tolist():
@@ -242,11 +242,11 @@ def hole_groups(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]:
 def _drawn(
     natural: FloatArray, holes: Holes, shown: ProductRows, cells: FloatArray, rng: Any
 ) -> FloatArray:
-    """Statistics of cases of rows (n, classes), what is missing drawn, (classes, width)."""
+    """Statistics of cases, (n, classes), with missing values drawn: (classes, width)."""
     o, d = holes.shown.shape[1], holes.shown.shape[1] + holes.missing.shape[1]
     often = cells.astype(np.int64)
     row, of = np.nonzero(often)
-    order = np.argsort(of, kind="stable")  # cases of one class stand together
+    order = np.argsort(of, kind="stable")  # sorted by class
     times = often[row, of][order]
     row, of = np.repeat(row[order], times), np.repeat(of[order], times)
     pattern = np.repeat(np.arange(len(holes.shown)), np.diff(shown.starts))[row]

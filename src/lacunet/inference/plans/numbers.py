@@ -1,8 +1,8 @@
-"""Components of one hidden variable, and numbers of too many values for a cell each.
+"""E steps with one hidden variable and numbers with too many values for a cell each.
 
-Such a number is seen by its statistics (`model.cells`): blocks of η, one for each place of its
-family, that a row has T(x) times. T is a polynomial of x, so a row's log weights are patterns
-(`plans.patterns`) and products of matrices over the numbers themselves (`kernels.numbers`).
+Such a number is stored by its statistics: the log weight of a row is T(x)·η, with a block of η for
+each component of T. T is a polynomial of x, so log weights are sums of patterns (`plans.patterns`)
+plus matrix products with the powers of the numbers (`kernels.numbers`).
 """
 
 import math
@@ -33,18 +33,18 @@ from lacunet.inference.plans.plan import (
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import Executor
 
-MOST_FEATURES = 4096  # times classes: with more, one direction at a time is faster
+MOST_FEATURES = 4096  # times classes: above, tangents are faster
 BY_VALUE = "algorithms that go case by case need a problem with a cell for each value"
 
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """Which blocks of a flat vector the powers of each number have. E entries."""
+    """Map from the powers of each number to blocks of a flat vector. E entries."""
 
     positions: IntArray  # (E,) where a block of K numbers starts
-    power: IntArray  # (E,) 0, 1 or 2: of what power of a number
-    column: IntArray  # (E,) and of which number
-    factor: FloatArray  # (E,) how often a power has it
+    power: IntArray  # (E,) 0, 1 or 2
+    column: IntArray  # (E,) index of the number
+    factor: FloatArray  # (E,) coefficient of the power
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,20 @@ class NumberPlan(DeviceableEStep):
 
     pace: ClassVar[float] = 0.3
     device_pace: ClassVar[float] = 2e-3
-    patterns: PatternPlan  # of everything but these numbers
-    x: FloatArray  # (m, D) numbers as their families see them; 0 where one is missing
-    marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
+    patterns: PatternPlan  # of the other columns
+    x: FloatArray  # (m, D) numbers in the unit of their families; 0 where missing
+    marks: Any  # (m, D) bytes: 1 where observed; (0, D) if none is missing
     powers: Powers
     blocks: tuple[BlockRows, ...] = ()  # numbers with a joint distribution
 
     @property
     def counts(self) -> FloatArray:  # type: ignore[override]
-        """How often each row stands in the data."""
+        """Weight of each row."""
         return self.patterns.counts
 
     @property
     def rows(self) -> ComponentRows | None:  # type: ignore[override]
-        """Where rows come from."""
+        """The data rows."""
         return self.patterns.rows
 
     @property
@@ -90,28 +90,28 @@ class NumberPlan(DeviceableEStep):
 
     def _shown(self, rows: slice, besides: FloatArray | None = None) -> NumberRows:
         marks = self.marks[rows] if len(self.marks) else self.marks
-        own = np.zeros((0, self.patterns.width)) if besides is None else besides[rows]
-        return NumberRows(self.x[rows], marks, self.patterns.index[rows], own)
+        extra = np.zeros((0, self.patterns.width)) if besides is None else besides[rows]
+        return NumberRows(self.x[rows], marks, self.patterns.index[rows], extra)
 
     def _weights(self, flat: FloatArray, padding: float) -> NumberWeights:
         """Log weights of patterns and powers in a flat vector."""
         table = self.patterns.table(flat, padding)
-        own = self._powers_of(flat)
-        if self.x.shape[1] and not len(self.marks):  # every row has every number: in all patterns
-            table[: self._first] += own[0].sum(axis=0)
-        return NumberWeights(table, own)
+        powers = self._powers_of(flat)
+        if self.x.shape[1] and not len(self.marks):  # complete: constant terms go to all patterns
+            table[: self._first] += powers[0].sum(axis=0)
+        return NumberWeights(table, powers)
 
     def _powers_of(self, flat: FloatArray) -> FloatArray:
         """Log weights of the powers of each number in a flat vector, (3, D, W)."""
         powers, K = self.powers, self.patterns.cells
         blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
-        own = np.zeros((3, self.x.shape[1], self.patterns.width))
-        np.add.at(own[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
-        return own
+        weights = np.zeros((3, self.x.shape[1], self.patterns.width))
+        np.add.at(weights[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
+        return weights
 
     @cached_property
     def _first(self) -> int:
-        """Number of patterns of the first group: every row has one of them."""
+        """Number of patterns of the first group; every row has one of them."""
         return int(self.patterns.index[:, 0].max(initial=-1)) + 1
 
     def _room(self) -> NumberWeights:
@@ -119,13 +119,13 @@ class NumberPlan(DeviceableEStep):
         table = np.zeros((self.patterns.patterns, width))
         return NumberWeights(table, np.zeros((3, self.x.shape[1], width)))
 
-    def _spread(self, found: NumberWeights, out: FloatArray) -> None:
+    def _spread(self, sums: NumberWeights, out: FloatArray) -> None:
         """Add sums by pattern and power to the positions of a flat vector."""
         powers, K = self.powers, self.patterns.cells
         if not len(self.marks):
-            found.powers[0][:] += found.table[: self._first].sum(axis=0)
-        self.patterns.spread(found.table, out)
-        blocks = powers.factor[:, None] * found.powers[powers.power, powers.column, :K]
+            sums.powers[0][:] += sums.table[: self._first].sum(axis=0)
+        self.patterns.spread(sums.table, out)
+        blocks = powers.factor[:, None] * sums.powers[powers.power, powers.column, :K]
         np.add.at(out, powers.positions[:, None] + np.arange(K), blocks)
 
     def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
@@ -139,21 +139,21 @@ class NumberPlan(DeviceableEStep):
         return math.fsum(values)
 
     def _expect_rows(self, weights: NumberWeights, rows: slice) -> tuple[NumberWeights, float]:
-        found = self._room()
-        return found, kernels.expect_numbers(self._shown(rows), self.counts[rows], weights, found)
+        sums = self._room()
+        return sums, kernels.expect_numbers(self._shown(rows), self.counts[rows], weights, sums)
 
     def _gather(
         self, log_weights: FloatArray, cells: FloatArray, out: FloatArray, executor: Executor
     ) -> None:
-        """Add the statistics of rows that have so much of each hidden cell, (m, W)."""
+        """Add the statistics of rows with weights (m, W) of the hidden cells."""
         self._spread(_sum(executor.map(partial(self._gather_rows, cells), self.pieces)), out)
         for block in self.blocks:
             block.gather(log_weights, cells, out)
 
     def _gather_rows(self, cells: FloatArray, rows: slice) -> NumberWeights:
-        found = self._room()
-        kernels.gather_numbers(self._shown(rows), cells[rows], found)
-        return found
+        sums = self._room()
+        kernels.gather_numbers(self._shown(rows), cells[rows], sums)
+        return sums
 
     def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         posterior, _ = self._posteriors(log_weights)
@@ -178,7 +178,7 @@ class NumberPlan(DeviceableEStep):
     ) -> tuple[FloatArray, FloatArray]:
         """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row.
 
-        `besides` are the log weights that blocks add, (m, W), if they are known already.
+        `besides` are the log weights from blocks, (m, W), if already computed.
         """
         if self.blocks and besides is None:
             besides = np.zeros((len(self.x), self.patterns.width))
@@ -195,13 +195,13 @@ class NumberPlan(DeviceableEStep):
         posterior, log_z = self._posteriors(log_weights)
         N = self.patterns.put(posterior, first, last)
         powers, K = self.powers, self.patterns.cells
-        there = self.marks if len(self.marks) else np.ones((len(self.x), self.x.shape[1]))
-        shown = (there, self.x, self.x**2)
+        present = self.marks if len(self.marks) else np.ones((len(self.x), self.x.shape[1]))
+        x_powers = (present, self.x, self.x**2)
         inside = (powers.positions >= first) & (powers.positions + K <= last)
         for e in np.flatnonzero(inside):
-            own = powers.factor[e] * shown[powers.power[e]][:, powers.column[e]]
+            feature = powers.factor[e] * x_powers[powers.power[e]][:, powers.column[e]]
             at = powers.positions[e] - first
-            N[:, at : at + K] += own[:, None] * posterior[:, :K]
+            N[:, at : at + K] += feature[:, None] * posterior[:, :K]
         for block in self.blocks:
             if first <= block.first < last:
                 whole = np.zeros((len(N), len(log_weights)))
@@ -221,8 +221,8 @@ class NumberPlan(DeviceableEStep):
     ) -> FloatArray:
         raise TypeError("θ of numbers is no probability: curvature goes by tangents")
 
-    # Rows as a dense matrix of features: indicators of blocks, and powers of numbers. Where all
-    # numbers are there, their powers 0 are one feature.
+    # Rows as a dense matrix of features: indicators of blocks, and powers of numbers. If no
+    # number is missing, all powers 0 are one feature.
 
     @property
     def features(self) -> int:
@@ -232,26 +232,26 @@ class NumberPlan(DeviceableEStep):
         return len(self.patterns.positions) + powers
 
     def features_of(self, rows: slice) -> FloatArray:
-        """(n, F) of some rows."""
+        """(n, F) features of some rows."""
         x, B = self.x[rows], len(self.patterns.positions)
         blocks = np.zeros((len(x), B))
         mark_blocks(self.patterns.starts, self.patterns.entries, self.patterns.index[rows], blocks)
-        there = self.marks[rows].astype(float) if len(self.marks) else np.ones((len(x), 1))
-        return np.hstack([blocks, there, x, x**2])
+        present = self.marks[rows].astype(float) if len(self.marks) else np.ones((len(x), 1))
+        return np.hstack([blocks, present, x, x**2])
 
     def weights_of_features(self, flat: FloatArray) -> FloatArray:
         """Log weights of each feature in each class, (F, K)."""
-        own = self._powers_of(flat)[:, :, : self.patterns.cells]
-        there = own[0] if len(self.marks) else own[0].sum(axis=0, keepdims=True)
-        return np.vstack([flat[self.patterns.places], there, own[1], own[2]])
+        powers = self._powers_of(flat)[:, :, : self.patterns.cells]
+        present = powers[0] if len(self.marks) else powers[0].sum(axis=0, keepdims=True)
+        return np.vstack([flat[self.patterns.places], present, powers[1], powers[2]])
 
     def spread_features(self, counts: FloatArray, out: FloatArray) -> None:
         """Add sums by feature, (F, K), to the positions of a flat vector."""
         B, D, K = len(self.patterns.positions), self.x.shape[1], self.patterns.cells
         np.add.at(out, self.patterns.places, counts[:B])
-        there, x, squares = np.split(counts[B:], [len(counts) - B - 2 * D, len(counts) - B - D])
-        found = np.stack([np.broadcast_to(there, (D, K)), x, squares])
-        blocks = self.powers.factor[:, None] * found[self.powers.power, self.powers.column]
+        present, x, squares = np.split(counts[B:], [len(counts) - B - 2 * D, len(counts) - B - D])
+        sums = np.stack([np.broadcast_to(present, (D, K)), x, squares])
+        blocks = self.powers.factor[:, None] * sums[self.powers.power, self.powers.column]
         np.add.at(out, self.powers.positions[:, None] + np.arange(K), blocks)
 
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
@@ -287,7 +287,7 @@ class NumberPlan(DeviceableEStep):
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         width = self.patterns.width + sum(block.d**2 for block in self.blocks)
-        step = max(1, NUMBERS_AT_ONCE // max(1, len(self.x) * width))  # chains that fit in memory
+        step = max(1, NUMBERS_AT_ONCE // max(1, len(self.x) * width))  # chains that fit into memory
         for first in range(0, len(log_weights), step):
             some = slice(first, first + step)
             self._draw_chains(log_weights[some], counts, rng, out[some])
@@ -300,10 +300,10 @@ class NumberPlan(DeviceableEStep):
             block.weigh(log_weights, cells)
         for c, (flat, N) in enumerate(zip(log_weights, out, strict=True)):
             besides = np.ascontiguousarray(cells[:, c]) if self.blocks else None
-            own, _ = self._posteriors(flat, besides)
-            draw_number_cells(counts, self.patterns.cells, rng, own)
-            self._spread(self._gather_rows(own, slice(None)), N)
-            cells[:, c] = own
+            posterior, _ = self._posteriors(flat, besides)
+            draw_number_cells(counts, self.patterns.cells, rng, posterior)
+            self._spread(self._gather_rows(posterior, slice(None)), N)
+            cells[:, c] = posterior
         for block in self.blocks:
             block.draw(log_weights, cells, rng, out)
 
@@ -316,10 +316,10 @@ class NumberPlan(DeviceableEStep):
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A column of numbers that is seen by its statistics."""
+    """A column of numbers that is stored by its statistics."""
 
-    x: FloatArray  # (m,) as its family sees them; 0 where one is missing
-    present: BoolArray  # (m,) whether it is there
+    x: FloatArray  # (m,) in the unit of the family; 0 where missing
+    present: BoolArray  # (m,) whether it is observed
     first: int  # position of its first block in a flat vector
     powers: FloatArray  # (width, 3) T(x) as a polynomial
 
@@ -327,7 +327,7 @@ class NumberColumn:
 def number_plan(
     patterns: PatternPlan, columns: Sequence[NumberColumn], blocks: Sequence[BlockRows]
 ) -> NumberPlan:
-    """Join patterns of rows and the numbers of the same rows."""
+    """Combine patterns of rows with the numbers of the same rows."""
     whole = all(column.present.all() for column in columns)
     none = np.zeros((0, len(columns)), dtype=np.uint8)
     marks = none if whole else np.stack([c.present for c in columns], axis=1).astype(np.uint8)
@@ -344,7 +344,7 @@ def number_plan(
 
 
 def _sum(parts: Sequence[NumberWeights]) -> NumberWeights:
-    """Add up, in order."""
+    """Sum of parts, added in order."""
     first, *others = parts
     for part in others:
         first.table[:] += part.table

@@ -1,4 +1,4 @@
-"""Where rows are: in memory, on disk or on workers; E steps over parts add up."""
+"""Placement of rows in memory, on disk or on workers, and E steps over their parts."""
 
 import math
 from collections.abc import Callable
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where rows are held, and where E steps over them run."""
+    """Storage of the rows, and the device of their E steps."""
 
     holder: Holder | None = None  # a disk or workers; None: the memory of this process
     device: Device | None = None  # None: the processor
@@ -43,7 +43,7 @@ class Placement:
         cells: Cells,
         change: Callable[[SomeRows], SomeRows] | None = None,
     ) -> Components:
-        """Decompose rows, after a change, where they are held; from parts only summaries come."""
+        """Decompose rows, after a change, where they are held; parts return only summaries."""
         if self.holder is None:
             return _build(network, cells, change(rows) if change else rows).on(self.device)
         held = self.holder.hold(rows)
@@ -65,59 +65,59 @@ HERE = Placement()
 
 @dataclass(frozen=True, eq=False)
 class PartitionedEStep(EStep):
-    """All components of a table, in parts that are held elsewhere."""
+    """All components of a table, in parts held on disk or on workers."""
 
     held: Held[Components]
-    hidden: tuple[int, ...]  # variables that some part hides
+    hidden: tuple[int, ...]  # variables hidden in some part
     cost: float  # nanoseconds of an E step, one part after the other
     rows: ComponentRows | None = None
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Variables that some part hides."""
+        """Variables hidden in some part."""
         return self.hidden
 
     @property
     def nanoseconds(self) -> float:
-        """How long an E step takes, about, on one core."""
+        """Estimated time of an E step on one core."""
         return self.cost
 
     @property
     def completions(self) -> CompletionSampler:
-        """Refuse: sampling goes from case to case."""
+        """Raise: sampling needs random access to cases."""
         raise _not_here()
 
     def weighted(self, counts: FloatArray) -> EStep:  # noqa: ARG002
-        """Refuse: counts are held with their rows."""
+        """Raise: counts are held with their rows."""
         raise _not_here()
 
     @cached_property
     def counts(self) -> FloatArray:  # type: ignore[override]
-        """How often each component stands in the data, from all parts."""
+        """Weight of each component, from all parts."""
         return np.concatenate(self.by_part(attrgetter("counts")))
 
     def touched(self) -> FloatArray:
-        """How many cells each touches, from all parts."""
+        """Number of cells each component touches, from all parts."""
         return np.concatenate(self.by_part(methodcaller("touched")))
 
     def sizes(self) -> IntArray:
-        """Joint hidden cells of each, from all parts."""
+        """Number of joint hidden states of each component, from all parts."""
         return np.concatenate(self.by_part(methodcaller("sizes")))
 
     def by_part(self, function: Callable[[EStep], T]) -> list[T]:
-        """Apply to the plans of each part, where they are."""
+        """Apply a function to the plans of each part, where they are held."""
         return [one for part in self.held.each(partial(_by_plan, function)) for one in part]
 
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
-        """Run the E step of each part where it is."""
-        found = self.held.each(partial(_expect, log_weights), executor)
-        out += _added([N for N, _ in found])
-        return math.fsum(log_lik for _, log_lik in found)
+        """Run the E step of each part where it is held."""
+        results = self.held.each(partial(_expect, log_weights), executor)
+        out += _added([N for N, _ in results])
+        return math.fsum(log_lik for _, log_lik in results)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """Every direction is sent to all parts."""
+        """Tangent map; each direction is sent to all parts."""
         return lambda direction: _added(
             self.held.each(partial(_tangent, log_weights, direction), executor)
         )
@@ -134,8 +134,8 @@ class PartitionedEStep(EStep):
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
         """Concatenate the posteriors of all parts."""
-        found = self.by_part(methodcaller("posterior", log_weights, first, last))
-        log_z, N = zip(*found, strict=True)
+        posteriors = self.by_part(methodcaller("posterior", log_weights, first, last))
+        log_z, N = zip(*posteriors, strict=True)
         return np.concatenate(log_z), np.concatenate(N)
 
 
@@ -148,7 +148,7 @@ def _not_here() -> OptionError:
 
 
 def _added(parts: Any) -> FloatArray:
-    """Add in order."""
+    """Sum of arrays, added in order."""
     return np.asarray(sum(parts[1:], parts[0].copy()))
 
 

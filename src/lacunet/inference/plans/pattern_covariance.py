@@ -1,9 +1,8 @@
 """The covariance of expected counts, and of the complete-data score, with one hidden variable.
 
-It is the second moment, which couples only features of the same hidden state, less the outer
-product of the means, one large product over the rows. Features of rows without numbers are mostly
-zeros: if few, their pairs fit into the cache, and sums over the pairs of a row are five times as
-fast.
+It is the second moment, which is block-diagonal in the hidden state, minus the outer product of the
+means, one large matrix product over rows. Features of rows without numbers are mostly zeros. If
+features are few, sums over the pairs of each row fit into the cache and are five times as fast.
 """
 
 from collections.abc import Callable
@@ -17,8 +16,8 @@ from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.jit import kernel
 
-CACHED_NUMBERS = 1 << 18  # sums over pairs of blocks that stay in the cache: 2 MiB
-CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
+CACHED_NUMBERS = 1 << 18  # sums over pairs of blocks that fit into the cache: 2 MiB
+CHUNK_NUMBERS = 1 << 22  # numbers in a chunk of rows: 32 MiB
 
 
 @kernel
@@ -55,17 +54,17 @@ def pair_rows(plan: PatternArrays, counts: FloatArray, table: FloatArray, out: F
 
 
 def covariance_of_pairs(plan: PatternArrays, counts: FloatArray, table: FloatArray) -> FloatArray:
-    """Covariance of the counts of blocks, (K·B, K·B), by sums over the pairs of every row."""
+    """Covariance of the counts of blocks, (K·B, K·B), by sums over pairs of each row."""
     blocks, K = len(plan.positions), plan.cells
     sums = np.zeros((blocks, blocks, K, plan.width))
     pair_rows(plan, counts, table, sums)
     sums = sums[..., :K]
     above = np.triu_indices(blocks, 1)
     sums[above] = sums.transpose(1, 0, 3, 2)[above]
-    found = -sums.transpose(2, 0, 3, 1)
+    result = -sums.transpose(2, 0, 3, 1)
     every = np.arange(K)
-    found[every, :, every] += sums.sum(axis=3).transpose(2, 0, 1)
-    return found.reshape(K * blocks, K * blocks)
+    result[every, :, every] += sums.sum(axis=3).transpose(2, 0, 1)
+    return result.reshape(K * blocks, K * blocks)
 
 
 def covariance_of_features(
@@ -76,7 +75,7 @@ def covariance_of_features(
 ) -> FloatArray:
     """Covariance of (n, F) features of rows, given (m, K) posteriors: (K·F, K·F).
 
-    `chain` is a linear map of the last axis: the covariance is that of the mapped features.
+    `chain` maps the last axis linearly: the result is the covariance of the mapped features.
     """
     m, K = posterior.shape
     F = features(slice(0, 0)).shape[1]
@@ -91,8 +90,8 @@ def covariance_of_features(
         of_means = dsyrk(1.0, means.T, beta=1.0, c=of_means, lower=1, overwrite_c=1)
         for c in range(K):
             second[c, :, c] += (x * (p[:, c] * counts[rows])[:, None]).T @ x
-    found = chain(chain(second.reshape(K * F, K * F)).T)
-    return np.asarray(found - of_means - np.tril(of_means, -1).T)
+    mapped = chain(chain(second.reshape(K * F, K * F)).T)
+    return np.asarray(mapped - of_means - np.tril(of_means, -1).T)
 
 
 def less_pattern_covariance(
@@ -103,7 +102,7 @@ def less_pattern_covariance(
     theta: FloatArray,
     coordinates: FreeCoordinates,
 ) -> FloatArray:
-    """Subtract that of the score from A, in free θ; `table` are the log weights of the patterns."""
+    """Subtract the covariance of the score from A, in free θ; `table` as in `pair_rows`."""
     blocks, K = len(plan.positions), plan.cells
     positions = (plan.positions + np.arange(K)[:, None]).reshape(-1)
     place = np.full(len(theta), -1)
@@ -118,7 +117,7 @@ def less_pattern_covariance(
     for_reference = np.where(reference >= 0, inverse[reference], 0.0)
 
     def chain(x: FloatArray) -> FloatArray:
-        """Scores in the free coordinates that move these positions."""
+        """Map scores to free coordinates."""
         return np.asarray(x[..., free] * for_free - x[..., reference] * for_reference)
 
     if blocks * blocks * K * plan.width <= CACHED_NUMBERS:

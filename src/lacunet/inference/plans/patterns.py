@@ -1,9 +1,9 @@
-"""Components of one hidden variable, all over a table: rows as sums of shared patterns.
+"""E steps of components with one hidden variable: rows as sums of shared patterns.
 
-Where all families of a hidden variable with K states keep it as their last axis (always, in latent
-class models), the log weight of its cells is a sum of contiguous blocks of log θ, one for each
-family. Over a few families only few value combinations ("patterns") occur. So families are grouped,
-the blocks of each pattern are summed once per E step, and a row adds one pattern per group.
+If all families of a hidden variable with K states have it as their last axis (always in latent
+class models), its log weights are a sum of contiguous blocks of log θ, one for each family. A few
+families together have few value combinations (*patterns*). So families are grouped, each E step
+sums the blocks of each pattern once, and a row adds one pattern per group.
 """
 
 import math
@@ -32,31 +32,31 @@ from lacunet.inference.plans.plan import (
 from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import Executor
 
-# Which families to put together, and the combinations of values that occur in a group.
+# Grouping of families, and the value combinations that occur in a group.
 
-CACHE_CELLS = 1 << 15  # pattern tables beyond 256 KiB fall out of the second-level cache
+CACHE_CELLS = 1 << 15  # larger pattern tables (256 KiB) exceed the second-level cache
 WIDTHS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)  # candidate bounds on the patterns of one group
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One family around the hidden variable."""
+    """A family around the hidden variable."""
 
     first: int  # position of its first block in a flat vector
     blocks: int  # configurations of the other variables of the family
-    codes: CodeArray  # (m,) the configuration of each row; -1: the row does not have the family
-    holes: bool  # whether some rows do not have it
+    codes: CodeArray  # (m,) the configuration of each row; -1 without the family
+    holes: bool  # whether some rows lack the family
 
 
 def choose_groups(radix: IntArray, rows: int, cells: int) -> list[slice]:
-    """Take the grouping with the least work: patterns of rows, plus blocks of patterns."""
+    """Choose the grouping with the least work: patterns of rows plus blocks of patterns."""
 
     def work(groups: Sequence[slice]) -> float:
         patterns = [min(rows, math.prod(radix[g].tolist())) for g in groups]
         choices = [int(np.sum(radix[g] > 1)) for g in groups]  # a root adds one block to all
         blocks = sum(p * c for p, c in zip(patterns, choices, strict=True))
-        spill = max(1.0, cells * sum(patterns) / CACHE_CELLS)  # slower memory, all the time
-        # A block or a pattern costs about twice a row's pattern: it is summed, spread and cleared.
+        spill = max(1.0, cells * sum(patterns) / CACHE_CELLS)  # slower memory
+        # A block or a pattern costs about twice a row's pattern: sum, spread and clear.
         adds: int = rows * len(groups) + 2 * (blocks + sum(patterns))
         return adds * math.sqrt(math.sqrt(spill))
 
@@ -75,7 +75,7 @@ def _group(radix: IntArray, width: int) -> Iterator[slice]:
 
 
 def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the value combinations that occur in a group of slots, and each row's."""
+    """Value combinations that occur in a group of slots, and each row's index."""
     combinations = math.prod(radix.tolist())
     kind: Any = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
     number: NDArray[Any] = np.zeros(len(slots[0].codes), dtype=kind)  # in mixed radix
@@ -83,7 +83,7 @@ def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, Int
         number *= kind(r)
         number += slot.codes
         number += slot.holes
-    if combinations > 4 * len(number):  # a lookup table would be mostly air: sort instead
+    if combinations > 4 * len(number):  # a lookup table would be mostly empty: sort instead
         seen, index = np.unique(number, return_inverse=True)
     else:
         occurs = np.zeros(combinations, dtype=bool)
@@ -109,7 +109,7 @@ class PatternPlan(DeviceableEStep):
     starts: IndexArray  # (P + 1,) where the entries of each pattern start
     entries: IndexArray  # (E,) the blocks of the patterns
     index: IndexArray  # (m, G) the patterns of each row
-    counts: FloatArray  # (m,) how often each row stands in the data
+    counts: FloatArray  # (m,) weight of each row
     rows: ComponentRows | None
     families: IntArray  # (F + 1,) where the blocks of each family start
     groups: IntArray  # (G + 1,) where the patterns of each group start
@@ -120,7 +120,7 @@ class PatternPlan(DeviceableEStep):
 
     @cached_property
     def patterns(self) -> int:
-        """Number of patterns, over all groups."""
+        """Number of patterns in all groups."""
         return len(self.starts) - 1
 
     @cached_property
@@ -130,14 +130,14 @@ class PatternPlan(DeviceableEStep):
 
     @cached_property
     def arrays(self) -> kernels.PatternArrays:
-        """The arrays that kernels read."""
+        """Arguments of the kernels."""
         return kernels.PatternArrays(
             self.positions, self.starts, self.entries, self.index, self.cells, self.width
         )
 
     def touched(self) -> FloatArray:
         lengths, blocks = np.diff(self.starts), np.zeros(len(self.index))
-        for patterns in self.index.T:  # a group at a time: no second index in memory
+        for patterns in self.index.T:  # a group at a time, to save memory
             blocks += lengths[patterns]
         return blocks * self.cells
 
@@ -150,7 +150,7 @@ class PatternPlan(DeviceableEStep):
 
     @cached_property
     def places(self) -> IntArray:
-        """Where the numbers of each block stand in a flat vector, (B, K)."""
+        """Positions of the numbers of each block in a flat vector, (B, K)."""
         return np.asarray(self.positions[:, None] + np.arange(self.cells))
 
     def hold(self, device: Device) -> RowsThere:
@@ -163,24 +163,24 @@ class PatternPlan(DeviceableEStep):
         out[..., self.places] += counts
 
     def _fields(self) -> Sequence[Field]:
-        """Which block of each family a row has."""
+        """The block of each family, by row."""
         family = np.repeat(np.arange(len(self.families) - 1), np.diff(self.families))[self.entries]
         pattern = np.repeat(np.arange(self.patterns), np.diff(self.starts))
         group = np.searchsorted(self.groups, pattern, side="right") - 1
-        found = []
+        fields = []
         for f, (first, last) in enumerate(pairwise(self.families)):
-            own = family == f
+            in_family = family == f
             values = np.full(self.patterns, -1, dtype=np.int32)
-            values[pattern[own]] = self.entries[own] - first
-            found.append(Field(values[self.index[:, group[own][0]]], int(last - first)))
-        return found
+            values[pattern[in_family]] = self.entries[in_family] - first
+            fields.append(Field(values[self.index[:, group[in_family][0]]], int(last - first)))
+        return fields
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""
         return kernels.sum_table(self.arrays, x, padding)
 
     def spread(self, table: FloatArray, out: FloatArray) -> None:
-        """Add what was gathered by pattern to the positions of a flat vector."""
+        """Add sums by pattern to the positions of a flat vector."""
         kernels.spread_table(self.arrays, table, out)
 
     def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
@@ -192,7 +192,7 @@ class PatternPlan(DeviceableEStep):
         return math.fsum(values)
 
     def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
-        # Posteriors are made anew for each direction: kept, they would be larger than the data.
+        # Posteriors are recomputed for each direction: stored, they would be larger than the data.
         table = self.table(log_weights, padding=-np.inf)
 
         def change(direction: FloatArray) -> FloatArray:
@@ -216,7 +216,7 @@ class PatternPlan(DeviceableEStep):
         return self._by_block(moved)
 
     def _by_block(self, table: FloatArray) -> FloatArray:
-        """Sums of a table of patterns, (P, W), by block: fewer numbers to add up later."""
+        """Sum a table of patterns, (P, W), by block."""
         blocks = np.zeros((len(self.positions), self.width))
         kernels.spread_patterns(self.starts, self.entries, table, blocks)
         return blocks
@@ -267,7 +267,7 @@ def pattern_plan(
     where: ComponentRows | None = None,
 ) -> PatternPlan:
     """Group the slots and list the patterns that occur."""
-    # A hole is one more value.
+    # A missing family is one more value.
     radix = np.array([s.blocks + s.holes for s in slots], dtype=np.int64)
     block_start = np.concatenate([[0], np.cumsum([s.blocks for s in slots])])
     positions = np.concatenate([s.first + cells * np.arange(s.blocks) for s in slots])

@@ -319,7 +319,7 @@ class Components:
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
-        """Add the expected counts of all components to `out`, (cells,); return the log-likelihood."""
+        """Add expected counts of all components to `out`, (cells,); return the log-likelihood."""
         return sum((plan.expect_one(log_weights, out, executor) for plan in self.plans), 0.0)
 
     def missing_numbers(self, log_weights: FloatArray) -> float:

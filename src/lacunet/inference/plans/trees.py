@@ -1,8 +1,8 @@
-"""Components of any shape as clique trees, written as index arrays.
+"""E steps of components of any shape, as clique trees in index arrays.
 
-Structure is data. Each kind of component is a clique tree (mostly of one clique); each clique has
-slots, one for each family that it takes in, with a map from the clique's joint states to positions
-inside the family's block. An instance adds only where the observed values of its families point to.
+Each kind of component is a clique tree (mostly of one clique). Each clique has a slot for each
+assigned family, with a map from the clique's joint states to positions in the family's block. An
+instance of a kind adds only the offsets given by the observed values of its families.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ from lacunet.runtime.jit import kernel
 class MapLists(NamedTuple):
     """Maps from joint states to positions, each as a list of (states, step) by variable."""
 
-    starts: IntArray  # (lists + 1,) where each begins in the next
+    starts: IntArray  # (lists + 1,) start of each list in `items`
     items: IntArray
 
 
 class WrittenTrees(NamedTuple):
-    """The columns of `TreeArrays` about cliques and slots; maps are numbers of lists."""
+    """The columns of `TreeArrays` for cliques and slots; maps are indices of lists."""
 
     kind_cliques: IntArray  # (T + 1,)
-    cliques: IntArray  # (7, Q) cells, first, parent, separator, its first, up, down
+    cliques: IntArray  # (7, Q) cells, first, parent, separator, separator_first, up, down
     slots: IntArray  # (Q + 1,)
     slot_family: IntArray  # (S,)
-    slot_map: IntArray  # (S,) number of its list
+    slot_map: IntArray  # (S,) index of its list
     maps: MapLists
 
 
 @kernel
 def put_map(maps: MapLists, at: int, states: IntArray, steps: IntArray) -> MapLists:
-    """Write the list of a map: a clique's numbers of states, and how far each of them leads."""
+    """Append the list of a map: numbers of states and steps of the members of a clique."""
     first = maps.starts[at]
     items = with_room(maps.items, first + 2 * states.shape[0])
     for i in range(states.shape[0]):
@@ -75,7 +75,7 @@ def put_map(maps: MapLists, at: int, states: IntArray, steps: IntArray) -> MapLi
 
 @kernel
 def homes(scopes: BoolArray, cliques: BoolArray) -> IntArray:
-    """The first clique that contains each scope, (F,)."""
+    """Index of the first clique that contains each scope, (F,)."""
     home = np.zeros(scopes.shape[0], dtype=np.int64)
     for f in range(scopes.shape[0]):
         scope = np.flatnonzero(scopes[f])
@@ -86,7 +86,7 @@ def homes(scopes: BoolArray, cliques: BoolArray) -> IntArray:
 
 @kernel
 def separator_steps(mine: IntArray, over: IntArray, cards: IntArray) -> tuple[IntArray, int]:
-    """Steps of members in the separator of two cliques, the last fastest, and its joint states."""
+    """Strides of members in a separator, the last fastest, and its number of joint states."""
     step, size = np.zeros(cards.shape[0], dtype=np.int64), 1
     for i in range(mine.shape[0] - 1, -1, -1):
         if (over == mine[i]).any():
@@ -99,7 +99,7 @@ def separator_steps(mine: IntArray, over: IntArray, cards: IntArray) -> tuple[In
 def write_trees(
     kinds: ComponentKinds, collectors: Collectors, enumerated: float, largest: float
 ) -> tuple[WrittenTrees, int]:
-    """Cut every kind into cliques and write them; also the first that is too large, or -1."""
+    """Write the clique trees of all kinds; also return the first too large kind, or -1."""
     number, most, families = kinds.member_starts.shape[0] - 1, len(kinds.member), len(kinds.family)
     kind_cliques, slots = np.zeros(number + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
     cliques, of_slots = np.zeros((7, most), dtype=np.int64), np.empty((2, families), dtype=np.int64)
@@ -144,7 +144,7 @@ def write_trees(
 
 @kernel
 def fill_maps(lists: MapLists, chosen: IntArray) -> tuple[IndexArray, IntArray]:
-    """Write the maps Σ state · step over all joint states; also give where each begins."""
+    """Maps Σ state · step over all joint states, and the start of each."""
     starts, items = lists
     begin = np.zeros(chosen.shape[0] + 1, dtype=np.int64)
     for m in range(chosen.shape[0]):
@@ -162,11 +162,11 @@ def fill_maps(lists: MapLists, chosen: IntArray) -> tuple[IndexArray, IntArray]:
 
 
 class ComponentShape(NamedTuple):
-    """A kind of component: the joint states of its members, and where they stand in a family."""
+    """A kind of component: its members, and their strides in each family."""
 
     members: tuple[int, ...]
     cards: tuple[int, ...]  # states of each member
-    strides: IntArray  # (families, members) how far states of each member are apart
+    strides: IntArray  # (families, members) strides of the states
 
 
 def _shape(kinds: ComponentKinds, collectors: Collectors, t: int) -> ComponentShape:
@@ -177,7 +177,7 @@ def _shape(kinds: ComponentKinds, collectors: Collectors, t: int) -> ComponentSh
 
 @dataclass(frozen=True, eq=False)
 class TreePlan(SampledEStep):
-    """All components that are not a single column of hidden cells."""
+    """E steps of components that are not one contiguous variable."""
 
     pace: ClassVar[float] = 14.0
     arrays: trees.TreeArrays
@@ -192,12 +192,12 @@ class TreePlan(SampledEStep):
 
     @cached_property
     def shapes(self) -> list[ComponentShape]:
-        """Of each kind."""
+        """The shape of each kind."""
         kinds = range(len(self.arrays.kind_width))
         return [_shape(self.kinds, self.collectors, t) for t in kinds]
 
     def scratch(self, dtype: type = np.float64) -> trees.TreeScratch:
-        """Room for the tables and the messages of the largest kind of component."""
+        """Buffers for the tables and messages of the largest kind of component."""
         a = self.arrays
         cells, separators = (a.first + a.cells).max(), (a.separator_first + a.separator).max()
         return trees.TreeScratch(*(np.empty(n, dtype) for n in (cells, separators, separators)))
@@ -224,14 +224,14 @@ class TreePlan(SampledEStep):
     def expect_some(
         self, log_weights: Any, some: slice, out: FloatArray | None = None
     ) -> tuple[Any, Any]:
-        """Expected counts and log-likelihood of some components; weights may be complex."""
+        """Expected counts and log-likelihood of a run of components; weights may be complex."""
         N = np.zeros_like(log_weights) if out is None else out
         scratch = self.scratch(log_weights.dtype.type)
         span = (some.start, some.stop)
         return N, trees.expect_trees(self.arrays, log_weights, scratch, N, span)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """Exact by the complex step."""
+        """Tangent map by the complex step, which is exact."""
 
         def change(direction: FloatArray) -> FloatArray:
             stepped = log_weights + 1j * trees.STEP * direction
@@ -287,14 +287,14 @@ def tree_plan(
     *,
     keep_rows: bool = False,
 ) -> TreePlan:
-    """Build the plan of kinds of components, given the rows that have one of each, by weight."""
+    """Build the plan of kinds of components from their weighted rows."""
     enumerated, largest = clique_trees.ENUMERATED, clique_trees.LARGEST
     written, too_large = write_trees(kinds, collectors, enumerated, largest)
     if too_large >= 0:
         _refuse(_shape(kinds, collectors, too_large), names)
     number, chosen = number_lists(*written.maps)
     maps, begin = fill_maps(written.maps, chosen)
-    begin = begin[number]  # of each list; each distinct map stands there once
+    begin = begin[number]  # start of each list; equal maps are stored once
     instance, row_of, starts = merge_rows(kinds, collectors, table)
     offsets, kind_offsets = point_to(kinds, collectors, table, row_of, starts)
     cells, first, parent, separator, separator_first, up, down = written.cliques
@@ -322,7 +322,7 @@ def tree_plan(
 
 
 def _refuse(shape: ComponentShape, names: Sequence[str]) -> None:
-    """Raise the error about its clique that is too large."""
+    """Raise the error for the clique that is too large."""
     cards = dict(zip(shape.members, shape.cards, strict=True))
     scopes = [frozenset(compress(shape.members, row)) for row in shape.strides]
     for clique in clique_trees.clique_tree(shape.members, scopes, cards):
@@ -336,7 +336,7 @@ def _refuse(shape: ComponentShape, names: Sequence[str]) -> None:
 
 
 def _targets(size: int, coordinates: FreeCoordinates) -> tree_covariances.Targets:
-    """List the free coordinates that move each position."""
+    """Free coordinates that move each position, as a ragged list."""
     d = len(coordinates.free)
     position = np.concatenate([coordinates.free, coordinates.reference])
     column = np.concatenate([np.arange(d), np.arange(d)])

@@ -1,9 +1,9 @@
 """Particle updates by cases whose joint states are listed: known or tied tables, and numbers.
 
 Kernels handle categories with separately learned tables. Here a case is an *urn*, the table cells
-of each joint state, and *numbers* with the predictive densities of their families. A case may touch a
-tied table several times: each family then counts for those that follow (Pólya's urn). Known tables
-stay fixed.
+of each joint state, and *numbers* with the predictive densities of their families. A case may touch
+a tied table several times: each family then counts for those that follow (Pólya's urn). Known
+tables stay fixed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -241,10 +241,8 @@ def written(network: Network, cells: IntArray) -> WrittenCase:
 def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArray:
     """Log probability of each joint state (K, F) given hyperparameters, (particles, K)."""
     case = written(network, cells)
-    exponents, sums = WrittenCases(network.layout, lambda _: case).pooled(A)
-    return case.urn.log_predictive(exponents, sums) + sum(
-        one.log_predictive(A) for one in case.numbers
-    )
+    pooled = WrittenCases(network.layout, lambda _: case).pooled(A)
+    return case.urn.log_predictive(*pooled) + sum(one.log_predictive(A) for one in case.numbers)
 
 
 @dataclass(frozen=True, eq=False)

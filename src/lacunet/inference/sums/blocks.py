@@ -73,7 +73,7 @@ class SumPart:
 
     count: int  # w, its cases
     cells: IntArray  # (K, P) what a cell adds to a place: more than 1 only in tied tables
-    log_weights: FloatArray  # (K,) what known tables say of each cell
+    log_weights: FloatArray  # (K,) log probability of each cell in known tables
 
     @cached_property
     def touched(self) -> BoolArray:
@@ -141,9 +141,7 @@ class CountPlaces:
         self.own = layout.learned & (layout.slots == np.arange(layout.size))
         self.sign = np.repeat([1.0, -1.0], [layout.size, layout.configurations])
         self.alpha, self.fixed = self._at_places(alpha), self._at_places(seen)
-        self.constant_weight = float(
-            xlogy(seen, self._given).sum()
-        )  # log weight of fixed known cells
+        self.constant_weight = float(xlogy(seen, self._given).sum())  # of fixed known cells
         self.varying = [self._raised(choice) for choice in choices]
 
     @cached_property

@@ -1,6 +1,6 @@
 """Count vectors packed into few integers, so that they can be added and compared.
 
-Different completions have equal counts, so the sum over completions is a sum over count vectors with
+Different completions have equal counts, so the sum over completions is one over count vectors with
 multiplicities. Only linearly independent places are stored, as digits in mixed radix; the others
 follow. If the states of a hidden variable are exchangeable, each state has a separate integer, and
 vectors that differ by a permutation are merged.
