@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.inference.devices.device import DenseRows, Device, RowsThere
+from lacunet.inference.devices.device import DenseRows, Device, DeviceRows
 
 
 class Twin(Device):
@@ -18,7 +18,7 @@ class Twin(Device):
         return DenseRows(np, rows)
 
 
-class TwinRows(RowsThere):
+class TwinRows(DeviceRows):
     def __init__(self, packed):
         self.packed = packed
 

@@ -13,7 +13,7 @@ from lacunet.errors import ModelError
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
-from lacunet.inference.classes import states_told
+from lacunet.inference.classes import informed_states
 from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.plans.plan import free_coordinates
 from lacunet.inference.queries.answers import row_log_lik
@@ -136,8 +136,8 @@ def test_labels_that_a_known_table_tells_apart_are_not_exchanged():
         case = case_of(classes(**told), rows=50)
         found = symmetries_of(case.problem)
         assert (found.log_count, found.whole) == (pytest.approx(math.log(2)), True)
-    assert states_told(case_of(classes(**alike)).problem) == {}
-    assert states_told(case_of(classes(tied=[["a", "b"]])).problem) == {0: 2}
+    assert informed_states(case_of(classes(**alike)).problem) == {}
+    assert informed_states(case_of(classes(tied=[["a", "b"]])).problem) == {0: 2}
 
 
 def test_states_that_a_tie_holds_are_said_to_have_more_labellings():

@@ -19,7 +19,7 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 
 
-def states_told(problem: Problem) -> dict[int, int]:
+def informed_states(problem: Problem) -> dict[int, int]:
     """Numbers of states of interchangeable, resizable hidden variables that are not barren.
 
     Only their states can be unused.

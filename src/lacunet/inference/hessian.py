@@ -33,7 +33,7 @@ def negative_hessian(
     for columns in _configurations(problem, coordinates):
         references = coordinates.reference[columns[:, 0]]
         A[columns[:, :, None], columns[:, None, :]] += curvature[references][:, None, None]
-    return _less_covariances(A, problem, theta, coordinates)
+    return _subtract_covariances(A, problem, theta, coordinates)
 
 
 def softmax_hessian(
@@ -46,7 +46,7 @@ def softmax_hessian(
     if not problem.layout.untied:
         return _softmax_by_columns(problem, theta, N + problem.alpha, coordinates)
     d = len(coordinates.free)
-    lower = np.tril(_less_covariances(np.zeros((d, d), order="F"), problem, theta, coordinates))
+    lower = np.tril(_subtract_covariances(np.zeros((d, d), order="F"), problem, theta, coordinates))
     A = lower + np.tril(lower, -1).T
     free = theta[coordinates.free]
     ij = problem.layout.ij[coordinates.free]
@@ -96,14 +96,16 @@ def _softmax_by_columns(
 ) -> FloatArray:
     """A in φ of any families; statistics N include the prior's."""
     layout = problem.layout
-    A = -_missing(problem, theta, coordinates)
+    A = -_missing_information(problem, theta, coordinates)
     for column, position in enumerate(coordinates.free):
         curvature = conjugacy.information(theta, N, unit(layout, position), layout)
         A[:, column] += curvature[coordinates.free]
     return A
 
 
-def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) -> FloatArray:
+def _missing_information(
+    problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
     """Missing information in φ, from covariances of all plans or from a tangent per column."""
     layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
     weights = cells.weights(conjugacy.natural(theta, layout))
@@ -144,7 +146,7 @@ def _configurations(problem: Problem, coordinates: FreeCoordinates) -> Iterator[
         yield first[width == w][:, None] + np.arange(w)
 
 
-def _less_covariances(
+def _subtract_covariances(
     A: FloatArray, problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
     """Subtract the covariances of all components, in free θ coordinates; lower triangle only."""

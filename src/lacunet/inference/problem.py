@@ -12,7 +12,7 @@ from lacunet.errors import DataError
 from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder, compact_cells
 from lacunet.inference.plans.decompose import totals
-from lacunet.inference.plans.parted import HERE, Placement
+from lacunet.inference.plans.parted import IN_MEMORY, Placement
 from lacunet.inference.plans.plan import LONG, Components
 from lacunet.inference.queries.query import ByRow, Query, with_auxiliary
 from lacunet.models import conjugacy
@@ -109,7 +109,7 @@ class Problem:
     codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, decomposed
-    place: Placement = HERE  # where the rows are, and where E steps run
+    place: Placement = IN_MEMORY  # where the rows are, and where E steps run
     design: SamplingDesign | None = None  # sampling design of the rows, used by standard errors
 
     @property

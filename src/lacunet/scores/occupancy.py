@@ -28,8 +28,8 @@ from lacunet.inference.classes import (
     FAILURES,
     failure,
     hidden_counts,
+    informed_states,
     prior_of_states,
-    states_told,
     with_sizes,
 )
 from lacunet.inference.plans.plan import EStep
@@ -101,7 +101,7 @@ class UsedStates:
     @cached_property
     def cards(self) -> dict[int, int]:
         """The numbers of states of the variables that may have unused states."""
-        return states_told(self.problem)
+        return informed_states(self.problem)
 
     @cached_property
     def whole(self) -> UsedNumbers:
@@ -210,7 +210,7 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     """
     total, cells = 0.0, problem.components.cells
     weights = cells.weights(log_weights)
-    for h, k in states_told(problem).items():
+    for h, k in informed_states(problem).items():
         block, log_unused = cells.layout.block(h), np.zeros(k)
         by_plan = partial(_log_unused, weights, block.start, cells.layout.k[block], k)
         for plan in problem.components.plans:
@@ -266,7 +266,7 @@ class OccupiedScore(Score):
             return self._closed(problem)
         one, (weights, corrections) = self.inner.here(at), self.mode(at)
         symmetries = symmetries_of(problem)
-        states = "×".join(map(str, states_told(problem).values()))
+        states = "×".join(map(str, informed_states(problem).values()))
         terms = {
             f"{self.inner.name}{f', {states} states' if states else ''}": one.value,
             "log of equal labellings": symmetries.log_count,

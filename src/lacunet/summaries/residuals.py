@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
-from lacunet.inference.plans.decompose import hole_patterns, totals
+from lacunet.inference.plans.decompose import missing_patterns, totals
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.inference.queries.query import marginal
 from lacunet.models import conjugacy
@@ -66,7 +66,7 @@ def goodness_of_fit(
         return None
     columns = [j for j, i in enumerate(network.observed) if i != model.given]
     cards = np.array([len(network.variables[network.observed[j]].states) for j in columns])
-    missing, pattern = hole_patterns(codes[:, columns])
+    missing, pattern = missing_patterns(codes[:, columns])
     context = np.zeros(len(codes), dtype=np.int64)
     if model.given is not None:
         context = codes[:, network.observed.index(model.given)].astype(np.int64)

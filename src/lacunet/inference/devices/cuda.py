@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import DenseFeatures, DenseRows, Device, PackedRows, RowsThere
+from lacunet.inference.devices.device import (
+    DenseFeatures,
+    DenseRows,
+    Device,
+    DeviceRows,
+    PackedRows,
+)
 from lacunet.optional import require
 from lacunet.runtime.arrays import FloatArray
 
@@ -95,11 +101,11 @@ class Cuda(Device):
         self.cupy = cupy
         self.most_shared = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
-    def hold(self, packed: PackedRows) -> RowsThere:
+    def hold(self, packed: PackedRows) -> DeviceRows:
         """Copy packed rows to the device."""
         return CudaRows(self, packed)
 
-    def hold_dense(self, rows: DenseFeatures) -> RowsThere:
+    def hold_dense(self, rows: DenseFeatures) -> DeviceRows:
         """Copy rows to the device as a dense matrix."""
         self.check_room(rows.bytes, f"a table of {len(rows.counts)} distinct rows")
         return DenseRows(self.cupy, rows)
@@ -119,7 +125,7 @@ class Cuda(Device):
             )
 
 
-class CudaRows(RowsThere):
+class CudaRows(DeviceRows):
     """Packed rows in device memory."""
 
     def __init__(self, device: Cuda, packed: PackedRows) -> None:

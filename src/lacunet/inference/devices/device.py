@@ -49,14 +49,14 @@ class Field:
     blocks: int
 
     @cached_property
-    def holes(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether some rows lack the family."""
         return bool((self.values < 0).any())
 
     @property
     def bits(self) -> int:
         """Bits of its values; a missing family is one more value."""
-        return (self.blocks + self.holes - 1).bit_length()
+        return (self.blocks + self.incomplete - 1).bit_length()
 
 
 def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
@@ -79,13 +79,14 @@ def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
         shift, values = 0, np.arange(sizes[g])
         for place, i in enumerate(group):
             field, mask = fields[i], (1 << bits[i]) - 1
-            packed[g] |= ((field.values + field.holes).astype(np.uint8) << shift).astype(np.uint8)
-            block = ((values >> shift) & mask) - field.holes
+            value = (field.values + field.incomplete).astype(np.uint8)
+            packed[g] |= (value << shift).astype(np.uint8)
+            block = ((values >> shift) & mask) - field.incomplete
             present = (block >= 0) & (block < field.blocks)
             parts[first[g] : first[g + 1], place][present] = starts[i] + block[present]
             blocks = np.arange(field.blocks)
             shown[starts[i] + blocks] = np.stack(
-                np.broadcast_arrays(g, shift, mask, blocks + field.holes), axis=1
+                np.broadcast_arrays(g, shift, mask, blocks + field.incomplete), axis=1
             )
             shift += bits[i]
     return PackedRows(cells, packed, first[:-1], parts, shown, counts)
@@ -118,7 +119,7 @@ class DeviceName(StrEnum):
     CUDA = "cuda"
 
 
-class RowsThere(ABC):
+class DeviceRows(ABC):
     """Rows held by a device. x are log weights of their blocks."""
 
     @abstractmethod
@@ -134,11 +135,11 @@ class Device(ABC):
     """An open device. It pickles by name, so that each process opens the device again."""
 
     @abstractmethod
-    def hold(self, packed: PackedRows) -> RowsThere:
+    def hold(self, packed: PackedRows) -> DeviceRows:
         """Copy rows to the device; an `OptionError` with sizes if they do not fit."""
 
     @abstractmethod
-    def hold_dense(self, rows: DenseFeatures) -> RowsThere:
+    def hold_dense(self, rows: DenseFeatures) -> DeviceRows:
         """Copy rows as a dense matrix; an `OptionError` as in `hold`."""
 
 
@@ -174,7 +175,7 @@ class DenseFeatures:
         return 8 * len(self.counts) * (self.features + 3 * self.cells + 1)
 
 
-class DenseRows(RowsThere):
+class DenseRows(DeviceRows):
     """Dense rows in device memory; xp is the array library."""
 
     def __init__(self, xp: Any, rows: DenseFeatures) -> None:
@@ -208,7 +209,7 @@ class DenseRows(RowsThere):
         posterior, log_z = self._posteriors(x)
         counts = self.counts[:, None]
         log_lik = xp.where(counts > 0, counts * log_z, 0.0).sum(axis=0)
-        return self._gathered(posterior * counts[:, :, None]), self._here(log_lik)
+        return self._gathered(posterior * counts[:, :, None]), self._to_host(log_lik)
 
     def _weights(self, x: FloatArray) -> Any:
         """Log weights of all cells, (m, batch, K)."""
@@ -227,8 +228,8 @@ class DenseRows(RowsThere):
 
     def _gathered(self, cells: Any) -> FloatArray:
         """Sum cell weights by feature: (m, batch, K) → (batch, F, K)."""
-        sums = self._here(self.matrix.T @ cells.reshape(len(cells), -1))
+        sums = self._to_host(self.matrix.T @ cells.reshape(len(cells), -1))
         return np.asarray(sums.reshape(len(sums), -1, self.cells).transpose(1, 0, 2))
 
-    def _here(self, x: Any) -> FloatArray:
+    def _to_host(self, x: Any) -> FloatArray:
         return np.asarray(x if isinstance(x, np.ndarray) else self.xp.asnumpy(x))

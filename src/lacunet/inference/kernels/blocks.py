@@ -1,7 +1,7 @@
 """Collapsed Gibbs sampling of partitions of the cases into blocks.
 
-A partition has weight Π_blocks Γ(a + n_b)/Γ(a) · L_b times a weight of its number of blocks. L_b is the
-closed-form marginal likelihood of a block's leaves. Blocks are columns of a table, so all are
+A partition weighs Π_blocks Γ(a + n_b)/Γ(a) · L_b, times a weight of its number of blocks. L_b is
+the closed-form marginal likelihood of a block's leaves. Blocks are columns of a table, so all are
 weighed in parallel; the column after the last block is empty. A move changes counts only, and each
 product of quotients is divided once, at the end. The tests sum over all partitions.
 """

@@ -14,7 +14,7 @@ from lacunet.inference.plans.decompose import (
     decompose,
     distinct,
     graph_of,
-    hole_patterns,
+    missing_patterns,
     ragged,
     totals,
 )
@@ -101,7 +101,7 @@ class Builder:
         zeros = np.broadcast_to(np.zeros(1, codes.dtype), len(counts))
         self.codes |= dict.fromkeys(known, zeros)
         self.hidden = [i for i in network.hidden if i not in known]
-        self.patterns, self.pattern_of_row = hole_patterns(codes)
+        self.patterns, self.pattern_of_row = missing_patterns(codes)
         families = [f for f in range(len(network.variables)) if members(self.network, f)]
         self.collectors = [self._family(f) for f in families]
 
@@ -240,16 +240,16 @@ class Builder:
         cells = self.layout.cards[v]
         others = {u: s // cells for u, s in c.strides.items() if u != v}
         blocks = int(np.prod([self.layout.cards[u] for u in others], dtype=np.int64))
-        holes = bool(absent.any())
+        incomplete = bool(absent.any())
         if len(others) == 1 and len(rows) == len(self.counts):
             (u,) = others  # a leaf of a latent class model: its codes, without a copy
-            if not holes or (absent == (self.codes[u] < 0)).all():
-                return Slot(c.first, blocks, self.codes[u], holes)
+            if not incomplete or (absent == (self.codes[u] < 0)).all():
+                return Slot(c.first, blocks, self.codes[u], incomplete)
         codes = np.zeros(len(rows), dtype=np.int32)
         for u, step in others.items():
             codes += self.codes[u][rows].astype(np.int32) * np.int32(step)
         codes[absent] = -1
-        return Slot(c.first, blocks, codes, holes)
+        return Slot(c.first, blocks, codes, incomplete)
 
     def _merged(self, slots: list[Slot], counts: FloatArray) -> tuple[list[Slot], FloatArray]:
         """Merge rows that are equal in every slot, unless the slots show all columns."""
@@ -257,11 +257,11 @@ class Builder:
         if set(self.network.observed) <= shown:
             return slots, counts
         first, index = distinct(
-            [s.codes.astype(np.int64) + s.holes for s in slots],
-            [s.blocks + s.holes for s in slots],
+            [s.codes.astype(np.int64) + s.incomplete for s in slots],
+            [s.blocks + s.incomplete for s in slots],
             len(counts),
         )
-        merged = [Slot(s.first, s.blocks, s.codes[first], s.holes) for s in slots]
+        merged = [Slot(s.first, s.blocks, s.codes[first], s.incomplete) for s in slots]
         return merged, totals(index, counts, len(first))
 
     def _tree_plan(self, which: IntArray) -> EStep:

@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     signature: IntArray  # (C, 2) random hash, equal for components of one kind
 
 
-def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
+def missing_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
     """Distinct missing-data patterns, (P, n), in bit order, and each row's index."""
     n = codes.shape[1]
     if codes.size == 0 or codes.min() >= 0:  # complete: one pattern without an index array

@@ -97,7 +97,7 @@ TINY = 1e-20  # of a complex step
 NUMBERS_AT_ONCE = 1 << 22  # of patterns completed at once
 
 
-class HoleGroup(NamedTuple):
+class PatternGroup(NamedTuple):
     """Rows with the same number of observed values in a block. n rows, P patterns."""
 
     rows: IntArray  # (n,) row indices of the plan
@@ -113,7 +113,7 @@ class BlockRows:
     first: int  # first position in a flat vector
     cells: int  # K, states of the hidden variable
     width: int  # statistics of the block
-    groups: tuple[HoleGroup, ...]
+    groups: tuple[PatternGroup, ...]
 
     @property
     def d(self) -> int:
@@ -209,7 +209,7 @@ class BlockRows:
                 total += float(np.sum(cases * 0.5 * (d + np.linalg.slogdet(C)[1])))
         return total
 
-    def chunks(self) -> Iterator[HoleGroup]:
+    def chunks(self) -> Iterator[PatternGroup]:
         """Cut groups into runs of patterns that fit into memory."""
         step = max(1, NUMBERS_AT_ONCE // (self.d**2 * (self.cells + 4)))
         for group in self.groups:
@@ -217,12 +217,12 @@ class BlockRows:
                 some = group.shown.starts[p : p + step + 1]
                 rows = slice(int(some[0]), int(some[-1]))
                 shown = ProductRows(group.shown.x[rows], some - some[0])
-                yield HoleGroup(
+                yield PatternGroup(
                     group.rows[rows], shown, Holes(*(h[p : p + step] for h in group.holes))
                 )
 
 
-def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]:
+def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[PatternGroup, ...]:
     """Group rows, (m, d), by missing-data pattern; `present` marks observed values."""
     d, groups = x.shape[1], []
     number = present.sum(axis=1)
@@ -235,7 +235,7 @@ def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[HoleGroup, ...]
         shown = np.nonzero(patterns)[1].reshape(-1, o)
         holes = Holes(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
         own = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
-        groups.append(HoleGroup(rows, ProductRows(own, starts.astype(np.int64)), holes))
+        groups.append(PatternGroup(rows, ProductRows(own, starts.astype(np.int64)), holes))
     return tuple(groups)
 
 

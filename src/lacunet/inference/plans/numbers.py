@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import LEAST, DenseFeatures, Device, RowsThere
+from lacunet.inference.devices.device import LEAST, DenseFeatures, Device, DeviceRows
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.draws import ParticleState, draw_number_cells
 from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
@@ -128,7 +128,7 @@ class NumberPlan(DeviceableEStep):
         blocks = powers.factor[:, None] * sums.powers[powers.power, powers.column, :K]
         np.add.at(out, powers.positions[:, None] + np.arange(K), blocks)
 
-    def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
+    def expect_on_host(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
         if self.blocks:
             posterior, log_z = self._posteriors(log_weights)
             self._gather(log_weights, posterior * self.counts[:, None], out, executor)
@@ -155,7 +155,7 @@ class NumberPlan(DeviceableEStep):
         kernels.gather_numbers(self._shown(rows), cells[rows], sums)
         return sums
 
-    def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
+    def tangent_on_host(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         posterior, _ = self._posteriors(log_weights)
 
         def change(direction: FloatArray) -> FloatArray:
@@ -270,7 +270,7 @@ class NumberPlan(DeviceableEStep):
             )
         return super().on(device)
 
-    def hold(self, device: Device) -> RowsThere:
+    def hold(self, device: Device) -> DeviceRows:
         rows = DenseFeatures(self.features_of, self.features, self.counts, self.patterns.cells)
         return device.hold_dense(rows)
 

@@ -60,7 +60,7 @@ def _build(network: Network, cells: Cells, rows: SomeRows) -> Components:
     return Builder(network, rows.codes, rows.counts, cells=cells).build()
 
 
-HERE = Placement()
+IN_MEMORY = Placement()
 
 
 @dataclass(frozen=True, eq=False)

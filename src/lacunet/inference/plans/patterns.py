@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.inference.devices.device import Device, Field, RowsThere, pack
+from lacunet.inference.devices.device import Device, DeviceRows, Field, pack
 from lacunet.inference.kernels import draws
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.draws import ParticleState
@@ -45,7 +45,7 @@ class Slot:
     first: int  # position of its first block in a flat vector
     blocks: int  # configurations of the other variables of the family
     codes: CodeArray  # (m,) the configuration of each row; -1 without the family
-    holes: bool  # whether some rows lack the family
+    incomplete: bool  # whether some rows lack the family
 
 
 def choose_groups(radix: IntArray, rows: int, cells: int) -> list[slice]:
@@ -82,7 +82,7 @@ def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, Int
     for slot, r in zip(slots, radix, strict=True):
         number *= kind(r)
         number += slot.codes
-        number += slot.holes
+        number += slot.incomplete
     if combinations > 4 * len(number):  # a lookup table would be mostly empty: sort instead
         seen, index = np.unique(number, return_inverse=True)
     else:
@@ -94,7 +94,7 @@ def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, Int
     rest = seen.copy()
     for j in reversed(range(len(radix))):
         rest, values[:, j] = np.divmod(rest, radix[j])
-    return values - np.array([s.holes for s in slots]), index
+    return values - np.array([s.incomplete for s in slots]), index
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class PatternPlan(DeviceableEStep):
         """Positions of the numbers of each block in a flat vector, (B, K)."""
         return np.asarray(self.positions[:, None] + np.arange(self.cells))
 
-    def hold(self, device: Device) -> RowsThere:
+    def hold(self, device: Device) -> DeviceRows:
         return device.hold(pack(self._fields(), self.counts, self.cells))
 
     def to_blocks(self, flat: FloatArray) -> FloatArray:
@@ -183,7 +183,7 @@ class PatternPlan(DeviceableEStep):
         """Add sums by pattern to the positions of a flat vector."""
         kernels.spread_table(self.arrays, table, out)
 
-    def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
+    def expect_on_host(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
         if len(self.pieces) == 1:
             return kernels.expect_all(self.arrays, self.counts, log_weights, out)
         one = partial(self._expect_rows, self.table(log_weights, padding=-np.inf))
@@ -191,7 +191,7 @@ class PatternPlan(DeviceableEStep):
         self._add_blocks(parts, out)
         return math.fsum(values)
 
-    def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
+    def tangent_on_host(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         # Posteriors are recomputed for each direction: stored, they would be larger than the data.
         table = self.table(log_weights, padding=-np.inf)
 
@@ -268,7 +268,7 @@ def pattern_plan(
 ) -> PatternPlan:
     """Group the slots and list the patterns that occur."""
     # A missing family is one more value.
-    radix = np.array([s.blocks + s.holes for s in slots], dtype=np.int64)
+    radix = np.array([s.blocks + s.incomplete for s in slots], dtype=np.int64)
     block_start = np.concatenate([[0], np.cumsum([s.blocks for s in slots])])
     positions = np.concatenate([s.first + cells * np.arange(s.blocks) for s in slots])
     groups = choose_groups(radix, len(counts), cells)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import Device, RowsThere
+from lacunet.inference.devices.device import Device, DeviceRows
 from lacunet.inference.kernels.draws import ParticleState
 from lacunet.models import conjugacy
 from lacunet.models.layout import Cells, Layout
@@ -215,7 +215,7 @@ class DeviceableEStep(SampledEStep):
     device: Device | None = field(default=None, kw_only=True)
 
     @abstractmethod
-    def hold(self, device: Device) -> RowsThere:
+    def hold(self, device: Device) -> DeviceRows:
         """Copy the rows to a device."""
 
     @abstractmethod
@@ -227,21 +227,21 @@ class DeviceableEStep(SampledEStep):
         """Add counts of the blocks, (…, blocks, K), to flat vectors, (…, size)."""
 
     @abstractmethod
-    def expect_here(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
+    def expect_on_host(self, log_weights: FloatArray, out: FloatArray, executor: Executor) -> float:
         """`expect_one` on the processor."""
 
     @abstractmethod
-    def tangent_here(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
+    def tangent_on_host(self, log_weights: FloatArray, executor: Executor) -> LinearMap:
         """`tangent` on the processor."""
 
     @cached_property
-    def there(self) -> RowsThere:
+    def device_rows(self) -> DeviceRows:
         """The rows on the device, from the first E step on."""
         assert self.device is not None
         return self.hold(self.device)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: x for name, x in vars(self).items() if name != "there"}
+        return {name: x for name, x in vars(self).items() if name != "device_rows"}
 
     def on(self, device: Device | None) -> Self:
         """Move E steps to a device; None is the processor."""
@@ -258,7 +258,7 @@ class DeviceableEStep(SampledEStep):
         """Run E steps of all vectors, in one batch on a device."""
         if self.device is None:
             return super().expect(log_weights, out, executor)
-        counts, log_lik = self.there.expect(self.to_blocks(log_weights))
+        counts, log_lik = self.device_rows.expect(self.to_blocks(log_weights))
         self.from_blocks(counts, out)
         return log_lik
 
@@ -267,18 +267,18 @@ class DeviceableEStep(SampledEStep):
     ) -> float:
         """Run one E step."""
         if self.device is None:
-            return self.expect_here(log_weights, out, executor)
+            return self.expect_on_host(log_weights, out, executor)
         return float(self.expect(log_weights[None], out[None])[0])
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """Tangent map; each direction recomputes the posteriors."""
         if self.device is None:
-            return self.tangent_here(log_weights, executor)
+            return self.tangent_on_host(log_weights, executor)
         x = self.to_blocks(log_weights)
 
         def change(direction: FloatArray) -> FloatArray:
             out = np.zeros(len(direction))
-            self.from_blocks(self.there.move(x, self.to_blocks(direction)), out)
+            self.from_blocks(self.device_rows.move(x, self.to_blocks(direction)), out)
             return out
 
         return change

@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.inference.plans.builder import Builder, Collector, compact_cells
-from lacunet.inference.plans.decompose import hole_patterns
+from lacunet.inference.plans.decompose import missing_patterns
 from lacunet.likelihoods.joint_normal import BlockSpread, draw_student
 from lacunet.models import conjugacy
 from lacunet.models.layout import Cells
@@ -130,7 +130,7 @@ def _by_pattern(network: Network, block: list[int], codes: CodeArray) -> Iterato
     """Group rows by their missing-data pattern in a block."""
     columns = [network.observed.index(i) for i in block]
     in_block = codes[:, columns]
-    patterns, which = hole_patterns(in_block)
+    patterns, which = missing_patterns(in_block)
     for k, missing in enumerate(patterns):
         rows, shown = np.flatnonzero(which == k), np.flatnonzero(~missing)
         x = [np.asarray(network.variables[block[a]].values)[in_block[rows, a]] for a in shown]

@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.charts.style import MARKS, Look
 from lacunet.data import Table
-from lacunet.inference.plans.decompose import hole_patterns
+from lacunet.inference.plans.decompose import missing_patterns
 from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page.chart import key
 from lacunet.report.page.render import Cell, LabelledRow, count, listed, percent, share_cell
@@ -108,7 +108,7 @@ def audit(table: Table) -> View:
         return {"words": "No cell is missing.", "columns": ()}
     names = [column.name for column in table.columns]
     full = [names[j] for j in table.shown if j not in set(incomplete)]
-    which, index = hole_patterns(table.codes)
+    which, index = missing_patterns(table.codes)
     cases = np.bincount(index, weights=table.counts, minlength=len(which))
     order = np.argsort(-cases, kind="stable")
     shown = [p for p in order[:PATTERNS].tolist() if cases[p] > 0]
