@@ -1,10 +1,9 @@
-"""Climb to a true maximum: EM while it is fast, then quasi-Newton, then off saddles.
+"""Climb to a maximum: EM while it is fast, then L-BFGS, then escape from saddle points.
 
-The quasi-Newton ascent (L-BFGS) begins with the inverse curvature of complete data: without memory
-a step is EM to first order, and the memory learns what the missing information changes (Jamshidian
-& Jennrich 1997). A step that does not rise enough is replaced by one of EM, so the objective never
-falls. A stationary point is a maximum if the least curvature of g, relative to complete data, is
-positive.
+L-BFGS starts with the inverse curvature of complete data. Without memory a step is EM to first
+order, and the memory corrects for the missing information (Jamshidian & Jennrich 1997). A step that
+gains too little is replaced by an EM step, so the objective never falls. A stationary point is a
+maximum if the least curvature of g, relative to complete data, is positive.
 """
 
 from collections.abc import Callable
@@ -20,23 +19,23 @@ from lacunet.inference.kernels import rows as kernels
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 
-TOLERANCE = 1e-6  # on the largest gradient component, in cases;
-LAST_DIGITS = 1e-14  # of cases and exponents, where that is more: a gradient is a difference
+TOLERANCE = 1e-6  # on the largest gradient component, in cases
+LAST_DIGITS = 1e-14  # the same relative to cases and exponents, because of rounding
 PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
 EM_AT_MOST = 200
-MEMORY = (10, 80)  # fewest and most pairs that the quasi-Newton update remembers,
-MEMORY_NUMBERS = 40_000  # as many as keep its cost below that of an E step
-# A start is given up only when it is so many nats below a better one, and by so many times what its
-# next step promises to gain.
+MEMORY = (10, 80)  # fewest and most pairs of the L-BFGS memory
+MEMORY_NUMBERS = 40_000  # most numbers in it, to keep its cost below that of an E step
+# A start is abandoned if it is so many nats below a better one, and by so many times the gain
+# predicted for its next step.
 HOPELESS = 10.0, 1e4
-ONE_OF_MANY = 0.3, 100.0  # the same, where there are many starts
-SHORTEST = 0.1  # a step that must be cut by more than this goes the wrong way: the memory is stale
-ENOUGH = 1e-4  # a step must gain this part of what its slope promises (Armijo)
+ONE_OF_MANY = 0.3, 100.0  # the same with many starts
+SHORTEST = 0.1  # a step cut to less than this fraction shows that the memory is stale
+ENOUGH = 1e-4  # least gain of a step, relative to its predicted gain (Armijo)
 ROUNDING = 1e-14  # relative noise of a log-likelihood that is a sum over rows
 
 
 class Convergence(StrEnum):
-    """How learning ended, in the words that the user reads."""
+    """How learning ended, as shown to the user."""
 
     CONVERGED = "converged: scaled gradient below tolerance"
     MAX_STEPS = "stopped at the step limit before converging: the top is nearly flat"
@@ -48,7 +47,7 @@ class Convergence(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """Where an ascent ended."""
+    """The end of an ascent."""
 
     point: Point
     steps: int  # E steps
@@ -56,7 +55,7 @@ class Climb:
 
 
 def em_while_fast(objective: Objective, point: Point) -> Climb:
-    """Run EM as long as an iteration still gains what the paper's test asks for."""
+    """Run EM until the convergence test of CH96 holds."""
     steps, fast = 0, True
     while fast and steps < EM_AT_MOST:
         before, point, steps = point, objective.em_step(point), steps + 1
@@ -65,9 +64,9 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
 
 
 def relative_change(before: Point, after: Point, base: float = 0.0) -> float:
-    """Relative change of g between two iterations, the paper's test; infinite where g goes to 0.
+    """Compute the relative change of g between two iterations, as in CH96.
 
-    `base` is what no parameter moves: the unit of a number must not decide when EM is done.
+    `base` is the constant part of g; without it the unit of a number would affect convergence.
     """
     now, smallest = float(after.g), float(np.finfo(float).tiny)
     return abs(now - float(before.g)) / max(abs(now - base), smallest)
@@ -83,7 +82,7 @@ def ascend(
 ) -> Climb:
     """Climb until no component of the gradient exceeds the tolerance.
 
-    Gives up early where `rival`, the g of a better start, is out of reach.
+    Abandon the ascent if `rival`, the g of a better start, is out of reach.
     """
     gap, factor = hopeless
     point, steps = start.point, start.steps
@@ -92,7 +91,7 @@ def ascend(
     gradient = objective.gradient(point)
     slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
     shape = int(np.clip(MEMORY_NUMBERS // len(slope), *MEMORY)), len(slope)
-    moves, changes, held = np.zeros(shape), np.zeros(shape), 0  # the memory, and pairs seen so far
+    moves, changes, held = np.zeros(shape), np.zeros(shape), 0  # the memory, and the number of pairs
     large = objective.problem.cases + float(np.abs(objective.pseudo).max(initial=0.0))
     tolerance = max(TOLERANCE, LAST_DIGITS * large)
     while np.abs(gradient).max(initial=0.0) > tolerance:
@@ -119,24 +118,24 @@ def ascend(
         new_slope = conjugacy.slope(moved.theta, gradient, layout, edge=edge)
         step = conjugacy.log_map(point.theta, moved.theta, layout, edge=edge)
         change = slope - new_slope
-        if step @ change > 0:  # only pairs that show positive curvature
+        if step @ change > 0:  # only pairs with positive curvature
             moves[held % len(moves)], changes[held % len(moves)] = step, change
             held += 1
         point, slope = moved, new_slope
     return Climb(point, steps, Convergence.CONVERGED)
 
 
-SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact
+SMALL = 60  # largest size at which the full matrix is formed: as fast, and exact
 PRECISION = 1e-3
 RESTARTS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """The flattest direction, or the steepest way up from a saddle."""
+    """The direction of least curvature: the flattest, or the steepest ascent from a saddle."""
 
-    least: float  # least eigenvalue of B: 1 = as sharp as complete data, < 0 = saddle
-    direction: FloatArray  # (size,) in φ, along which it is
+    least: float  # least eigenvalue of B: 1 = as for complete data, < 0 = saddle
+    direction: FloatArray  # (size,) its eigenvector, in φ
 
 
 def least_curvature(objective: Objective, point: Point) -> Curvature:
@@ -155,11 +154,11 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
         missing = tangent(conjugacy.push(theta, phi, layout))
         curved = conjugacy.information(theta, N, phi, layout)
         curved -= conjugacy.pull_back(theta, missing, layout)
-        # Directions that change nothing get curvature 1, not 0.
+        # Directions without effect on the distribution get curvature 1, not 0.
         null = conjugacy.null_projection(theta, whole, layout)
         return np.asarray(null[alive] + curved[alive] / root)
 
-    direction, least = np.zeros(layout.size), 1.0  # without a case or a prior nothing is curved
+    direction, least = np.zeros(layout.size), 1.0  # the result without cases and prior
     if 0 < len(alive) <= SMALL:
         B = np.array([times_B(e) for e in np.eye(len(alive))])
         values, vectors = np.linalg.eigh((B + B.T) / 2)
@@ -171,15 +170,15 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
 
 
 def _lanczos(times_B: Callable[[FloatArray], FloatArray], n: int) -> tuple[float, FloatArray]:
-    start = np.random.default_rng(n).standard_normal(n)  # fixed: the same fit, the same answer
+    start = np.random.default_rng(n).standard_normal(n)  # a fixed seed, for reproducible results
     operator = LinearOperator((n, n), matvec=times_B, dtype=np.float64)
     try:
         values, vectors = eigsh(
             operator, k=1, which="SA", v0=start, tol=PRECISION, maxiter=RESTARTS
         )
     except ArpackNoConvergence:
-        # Many directions are about equally flat. A few steps of the power method on 1 − B, whose
-        # largest eigenvalue it is, tell its sign well enough.
+        # Many directions are about equally flat. A few power iterations on 1 − B determine the sign
+        # of the least eigenvalue of B well enough.
         v = start
         for _ in range(RESTARTS):
             v = v / np.linalg.norm(v)
@@ -188,18 +187,18 @@ def _lanczos(times_B: Callable[[FloatArray], FloatArray], n: int) -> tuple[float
     return float(values[0]), np.asarray(vectors[:, 0])
 
 
-SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
-CLEAR = 0.1  # least curvature of a part of the rows that chance alone would not show at a saddle
-ESCAPES = 20  # saddles to leave before giving up
+SADDLE = -1e-4  # least curvature below which a point is a saddle
+CLEAR = 0.1  # least curvature on a part of the rows above which all rows are not needed
+ESCAPES = 20  # most saddles to leave
 
 
 def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
-    """Climb to the maximum that is uphill from a point."""
+    """Climb from a point to a maximum."""
     return leave_saddles(objective, ascend(objective, em_while_fast(objective, point)))
 
 
 def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
-    """Go on uphill from a saddle until the point is a maximum."""
+    """Climb on from saddles until the point is a maximum."""
     for _ in range(ESCAPES):
         curvature = _least(objective, climb.point)
         if curvature.least >= SADDLE:
@@ -211,24 +210,24 @@ def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]
 
 
 def _least(objective: Objective, point: Point) -> Curvature:
-    """The least curvature; where a part of very many rows shows that there is enough, its own."""
+    """Compute the least curvature, on a part of very many rows if that is clearly positive."""
     if (part := objective.problem.part) is not None:
-        there = Objective.build(part, objective.estimate, objective.executor)
-        seen = least_curvature(there, there.at(point.theta))
-        if seen.least > CLEAR:
-            return seen
+        part_objective = Objective.build(part, objective.estimate, objective.executor)
+        on_part = least_curvature(part_objective, part_objective.at(point.theta))
+        if on_part.least > CLEAR:
+            return on_part
     return least_curvature(objective, point)
 
 
 def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:
-    """Search both ways along a direction, ever longer while it rises; None if it never does."""
+    """Search a direction both ways, with doubled steps while g rises; None if it never does."""
     direction = curvature.direction / np.abs(curvature.direction).max()
     layout, highest = objective.problem.layout, point
     for sign in (1.0, -1.0):
         length = 0.25
         while length < 64:
-            there = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
-            if not there.g > highest.g:
+            higher = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
+            if not higher.g > highest.g:
                 break
-            highest, length = there, 2 * length
+            highest, length = higher, 2 * length
     return highest if highest is not point else None

@@ -1,10 +1,9 @@
-"""Warm starts from k ± 1: fits that differ in one hidden variable's states start each other.
+"""Warm starts from k ± 1: fits that differ in the number of states of one hidden variable.
 
-With a state dropped, two merged, one split or an empty one added, a fit is a start for its
-neighbours; recombined with what they found themselves it may be a better one. Fits hand on what
-they found, up the range of numbers of states and down again. With one state more nothing can fit
-worse, because an empty one can be added: a fit that is worse than its neighbour with fewer states
-takes over that one, if it finds nothing better.
+A fit becomes a start for its neighbours by dropping, merging, splitting or adding a state, or by
+recombination with the neighbour's own fit. This is repeated up and down the range of numbers of
+states. One more state cannot fit worse, because it can be empty. So a fit that is worse than its
+neighbour with fewer states is replaced by that neighbour with an empty state.
 """
 
 import time
@@ -34,79 +33,79 @@ from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
 from lacunet.runtime.executor import SERIAL, Executor
 
 SWEEPS = 4  # passes over the range: up, down, up, down
-TRIED = 2  # starts that a neighbour gives
-FALL = 0.1  # nats of log-likelihood; less is what the prior takes for a state without cases
+TRIED = 2  # starts from each neighbour
+FALL = 0.1  # nats of log-likelihood; the prior of an empty state explains smaller losses
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """From a fit to one with more or fewer states of one hidden variable."""
+    """A warm start between fits that differ in the states of one hidden variable."""
 
-    source: int  # place of the fit that gives a start
-    target: int  # place of the one that takes it
-    h: int  # the variable
+    source: int  # index of the fit that the start is made from
+    target: int  # index of the fit to improve
+    h: int  # the hidden variable
 
 
 def learn_from_neighbours(
     fits: Sequence[Fit], executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> list[Fit]:
-    """Let fits to the same data, searched for in the same way, learn from each other.
+    """Improve fits to the same data by warm starts from each other.
 
-    Estimates learn from estimates, and modes of largest mass from such modes.
+    Estimates start estimates, and modes of largest mass start such modes.
     """
-    found = list(fits)
+    improved = list(fits)
     heavy = [i for i, fit in enumerate(fits) if fit.for_scores.rank == HEAVIEST]
     modes = [fits[i].for_scores for i in heavy]
     learnt = _learn_from_each_other(modes, executor, kept)
     for i, before, mode in zip(heavy, modes, learnt, strict=True):
         if mode is not before and before is fits[i]:
-            found[i] = mode
-        elif mode is not before:  # the estimate is the mode of largest mass, should it be higher
+            improved[i] = mode
+        elif mode is not before:  # the mode of largest mass becomes the estimate if it is higher
             better = is_better(mode.point.g, fits[i].point.g)
             top = replace(mode, rank=HIGHEST) if better else fits[i]
-            found[i] = replace(top, heaviest=mode)
-    tops = [i for i, fit in enumerate(found) if fit.rank == HIGHEST]
-    learnt = _learn_from_each_other([found[i] for i in tops], executor, kept)
+            improved[i] = replace(top, heaviest=mode)
+    tops = [i for i, fit in enumerate(improved) if fit.rank == HIGHEST]
+    learnt = _learn_from_each_other([improved[i] for i in tops], executor, kept)
     for i, better_fit in zip(tops, learnt, strict=True):
-        if better_fit is not found[i]:
-            found[i] = replace(better_fit, heaviest=found[i].heaviest)
-    return found
+        if better_fit is not improved[i]:
+            improved[i] = replace(better_fit, heaviest=improved[i].heaviest)
+    return improved
 
 
 def _learn_from_each_other(fits: Sequence[Fit], executor: Executor, kept: Kept) -> list[Fit]:
-    found = list(fits)
+    current = list(fits)
 
     def pack(step: Step, fit: Fit) -> PackedFit | bool:
-        return fit is not found[step.target] and PackedFit.of(fit)
+        return fit is not current[step.target] and PackedFit.of(fit)
 
     def unpack(step: Step, packed: PackedFit | bool) -> Fit:
-        fit = found[step.target]
+        fit = current[step.target]
         return packed.unpack(fit.problem) if isinstance(packed, PackedFit) else fit
 
-    # What is the same stays the same object: by that it is known whether a step was tried.
+    # An unchanged fit stays the same object, so `done` recognises steps already tried.
     packing = Packing(pack, unpack)
-    up = steps_up(found)
+    up = steps_up(current)
     down = [Step(step.target, step.source, step.h) for step in reversed(up)]
-    done: set[tuple[int, Fit, Fit]] = set()  # what was tried need not be again
+    done: set[tuple[int, Fit, Fit]] = set()
     for sweep in range(SWEEPS):
         for step in down if sweep % 2 else up:
-            target = found[step.target]
-            trial = step.target, found[step.source], target
+            target = current[step.target]
+            trial = step.target, current[step.source], target
             if trial not in done and not agree(target.reached, target.finalists):
-                better = partial(_better, found, up, executor)
-                (found[step.target],) = kept.map(better, [step], executor, packing=packing)
-                done |= {trial, (*trial[:2], found[step.target])}
+                better = partial(_better, current, up, executor)
+                (current[step.target],) = kept.map(better, [step], executor, packing=packing)
+                done |= {trial, (*trial[:2], current[step.target])}
     for step in up:
-        not_below = partial(_not_below, found, executor)
-        (found[step.target],) = kept.map(not_below, [step], executor, packing=packing)
-    return found
+        not_below = partial(_not_below, current, executor)
+        (current[step.target],) = kept.map(not_below, [step], executor, packing=packing)
+    return current
 
 
 def steps_up(fits: Sequence[Fit]) -> list[Step]:
-    """From each fit to its neighbours with one more state or the next more, smaller ones first.
+    """List the steps from each fit to those with the next larger number of states, smallest first.
 
-    Of several with as many states, those with the same prior of a state are nearest. Fits by the
-    paper's schedule take no part.
+    Among equal numbers of states, a fit with the same prior of a state is preferred. Fits by the
+    schedule of CH96 are left out.
     """
     learnt = [
         i
@@ -121,18 +120,18 @@ def steps_up(fits: Sequence[Fit]) -> list[Step]:
             small, large = fits[source].problem, fits[target].problem
             h = more_states_of(small.network, large.network)
             if h is not None:
-                own, other = (
+                alpha, other_alpha = (
                     problem.alpha[StateBlocks.build(problem.layout, h).states[0]]
                     for problem in (small, large)
                 )
-                rating = small.layout.cards[h], bool((own == other).all())
+                rating = small.layout.cards[h], bool((alpha == other_alpha).all())
                 rated[h] = max(rated.get(h, (rating, source)), (rating, source))
         nearest |= {(target, h): Step(source, target, h) for h, (_, source) in rated.items()}
     return list(nearest.values())
 
 
 def more_states_of(small: Network, large: Network) -> int | None:
-    """The one hidden variable of which the second network has more states, if all else is alike."""
+    """Find the one hidden variable with more states in `large`, if all else is equal."""
     if small.parents != large.parents or small.hidden != large.hidden:
         return None
     pairs = list(zip(small.variables, large.variables, strict=True))
@@ -146,25 +145,25 @@ def more_states_of(small: Network, large: Network) -> int | None:
 
 
 def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: Step) -> Fit:
-    """Climb from what a neighbour gives; take where it leads, if that is better."""
+    """Climb from starts made from a neighbour; return the better of the result and the old fit."""
     fit, source, rank = fits[step.target], fits[step.source], fits[step.target].rank
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
     old = StateBlocks.build(source.problem.layout, step.h)
     new = StateBlocks.build(fit.problem.layout, step.h)
     wider = len(new.states) > len(old.states)
-    given = [*(_more(source, objective, old, new, rank) if wider else _fewer(source, old, new))]
+    starts = [*(_more(source, objective, old, new, rank) if wider else _fewer(source, old, new))]
     recombiner = Recombiner.build(objective, rank)
     if recombiner.variables:
         both = (recombiner.states(one.problem, one.point) for one in (fit, source))
-        given.append(recombiner.statistics(*both))
-    ends = executor.map(partial(_climbed_a_little, objective), given)
+        starts.append(recombiner.statistics(*both))
+    ends = executor.map(partial(_climbed_a_little, objective), starts)
     values = executor.map(partial(rank, objective), ends)
     value, best = max(zip(values, ends, strict=True), key=lambda end: end[0])
     least = rank(objective, fit.point) + WORTH
     if value <= least:
         return fit
     began = time.perf_counter()
-    best = em_while_fast(objective, best).point  # what is heavy on the way up may be light there
+    best = em_while_fast(objective, best).point  # the mass may decrease on the way to the maximum
     if rank(objective, best) <= least:
         return fit
     further, _ = split_and_merge(objective, best, rank, fit.options.seed)
@@ -177,10 +176,10 @@ def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: S
 def _more(
     source: Fit, objective: Objective, old: StateBlocks, new: StateBlocks, rank: Rank
 ) -> Iterator[FloatArray]:
-    """Split the states that gain most, as many as are wanted; and the next ones."""
-    there = Objective.build(source.problem, source.options.estimate, objective.executor)
-    splitter = Splitter.build(there, old, rank, source.options.seed)
-    splits = sorted(find_splits(there, source.point, [splitter]).values(), key=lambda s: -s.gain)
+    """Split as many states as needed, those that gain most first; then the next ones."""
+    source_objective = Objective.build(source.problem, source.options.estimate, objective.executor)
+    splitter = Splitter.build(source_objective, old, rank, source.options.seed)
+    splits = sorted(find_splits(source_objective, source.point, [splitter]).values(), key=lambda s: -s.gain)
     wide = with_empty(source, old, new)
     free = range(len(old.states), len(new.states))
     for first in range(min(TRIED, max(len(splits), 1))):
@@ -191,7 +190,7 @@ def _more(
 
 
 def _fewer(source: Fit, old: StateBlocks, new: StateBlocks) -> Iterator[FloatArray]:
-    """Free the states that lose least, as many as there are too many; and the next ones."""
+    """Remove as many states as needed, those that lose least first; then the next ones."""
     for first in range(TRIED):
         N, left = source.point.N.copy(), list(range(len(old.states)))
         while len(left) > len(new.states):
@@ -204,13 +203,13 @@ def _fewer(source: Fit, old: StateBlocks, new: StateBlocks) -> Iterator[FloatArr
 
 
 def with_empty(source: Fit, old: StateBlocks, new: StateBlocks) -> FloatArray:
-    """Statistics of a fit with states added that are empty."""
+    """Compute the statistics of a fit with empty states added."""
     states, wanted = len(old.states), len(new.states)
     return old.regroup(source.point.N, new, [[s] if s < states else [] for s in range(wanted)])
 
 
 def _not_below(fits: Sequence[Fit], executor: Executor, step: Step) -> Fit:
-    """Give a fit that explains the data worse than one with fewer states an empty state instead."""
+    """Replace a fit that is worse than one with fewer states by that one with an empty state."""
     source, fit = fits[step.source], fits[step.target]
     if not _falls(source, fit):
         return fit
@@ -232,7 +231,7 @@ def _climbed_a_little(objective: Objective, N: FloatArray) -> Point:
 
 
 def _taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
-    """Climb to the end from what another fit gave, in place of what the own search found."""
+    """Climb to a maximum from a start made from another fit, and make a fit of it."""
     climb, curvature = climb_from(objective, start)
     rank = fit.rank
     doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
@@ -242,7 +241,7 @@ def _taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> F
 
 
 def better_from(fit: Fit, starts: Sequence[FloatArray], executor: Executor = SERIAL) -> Fit:
-    """Climb from given parameters too, and take the maximum that is best."""
+    """Climb from given parameters, and return the best of these fits and the old one."""
     if fit.problem.exact:
         return fit
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
@@ -261,7 +260,7 @@ def climbed_from(
     sources: Sequence[Fit],
     executor: Executor = SERIAL,
 ) -> Fit:
-    """Climb from parameters that other fits gave; it is as sure as the least sure of them."""
+    """Climb from parameters made from other fits; stability is that of the least stable one."""
     began = time.perf_counter()
     objective = Objective.build(problem, options.estimate, executor)
     climb, curvature = climb_from(objective, objective.at(theta))

@@ -1,8 +1,8 @@
-"""Counts of the states of a family, and its log BD: the loops that take the time.
+"""Kernels that count the states of a family and compute its log BD.
 
-Sets of parents are arrays of columns. Configurations of parents are numbers; where there could be
-far more of them than rows, those that occur are numbered anew. Structural zeros leave fewer states
-possible in a row, or rule out cells.
+Sets of parents are arrays of columns. Configurations of parents are numbers; if there could be far
+more of them than rows, only those that occur are numbered. Structural zeros reduce the possible
+states in a row, or exclude cells.
 """
 
 from collections.abc import Sequence
@@ -19,45 +19,45 @@ from lacunet.models.prior import understand_values
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
-AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
-LANES = 4  # tables that neighbouring rows take turns with
+AIR = 4  # most cells per row of a dense table; beyond it, only cells that occur are numbered
+LANES = 4  # partial tables that consecutive rows alternate between
 NO_ZEROS = np.zeros((0, 0), dtype=np.int64)
 
 
 class Columns(NamedTuple):
-    """A table column by column; −1 is a missing value, where the user allows any."""
+    """A table column by column; −1 is a missing value, if the caller allows any."""
 
     codes: CodeArray  # (n, m) states of each variable in each distinct row
     counts: FloatArray  # (m,) weight of each distinct row
     cards: IntArray  # (n,) states of each variable
-    possible: IntArray = NO_ZEROS  # (n, m) how many states zeros leave a child in each row
+    possible: IntArray = NO_ZEROS  # (n, m) number of states of each child that zeros allow
 
 
 class Child(NamedTuple):
-    """The column whose probability is asked for."""
+    """The column of the child of a family."""
 
-    x: CodeArray  # (m,) its states
-    r: int  # how many it has
+    x: CodeArray  # (m,) states
+    r: int  # number of states
     counts: FloatArray  # (m,) weight of each row
-    possible: IntArray  # (m,) how many of its states zeros leave it there; (0,): no zeros
+    possible: IntArray  # (m,) number of states that zeros allow; (0,): no zeros
 
 
 class Prior(NamedTuple):
     """The exponents of a family's Dirichlet distributions."""
 
-    values: FloatArray  # one exponent for all cells, or several that a family is averaged over; or
-    is_size: bool  # equivalent sample sizes that are spread over the cells of a family
+    values: FloatArray  # one value, or several to average over
+    is_size: bool  # whether these are equivalent sample sizes, shared out over the cells
 
 
 def prior_of(alpha: float | str) -> Prior:
-    """Give the exponents that a prior means."""
+    """Parse a prior."""
     values, is_size = understand_values(alpha)
     return Prior(np.array(values), is_size)
 
 
 @kernel
 def refine(j: IntArray, configurations: int, x: CodeArray, r: int, out: IntArray) -> int:
-    """Cut configurations by one more parent, x; give how many numbers there are then."""
+    """Refine configurations by one more parent, x; return the number of configurations."""
     for row in range(j.shape[0]):
         out[row] = j[row] * r + x[row]
     size = configurations * r
@@ -77,11 +77,11 @@ def add_up(key: IntArray, counts: FloatArray, size: int) -> FloatArray:
 def add_up_states(
     key: IntArray, configurations: int, x: CodeArray, r: int, counts: FloatArray
 ) -> FloatArray:
-    """Sum the counts of each state of x with each key: (configurations · r,), states next to it.
+    """Sum the counts of each state of x by key: (configurations · r,), states contiguous.
 
-    Neighbouring rows often have the same key, and then wait for each other's sum: they take turns
-    with several tables, as long as these are small. No place is below 0, and is said to be none:
-    otherwise each would be looked at.
+    Consecutive rows often have the same key, and each addition then waits for the previous one. So
+    they alternate between several tables, if these are small. Unsigned indices skip the check for
+    negative ones.
     """
     m, size = key.shape[0], configurations * r
     whole = m - m % LANES if size * LANES < m else 0
@@ -112,13 +112,13 @@ def log_rising_sum(a: float, N: FloatArray) -> float:
 
 @kernel
 def exponents(cells: float, prior: Prior) -> FloatArray:
-    """Give the exponents of each cell of a table, (values,)."""
+    """Compute the exponent of each cell of a table, (values,)."""
     return prior.values / cells if prior.is_size else prior.values
 
 
 @kernel
 def log_mean(log: FloatArray) -> float:
-    """Give the log of a mean; of one number, that number."""
+    """Compute the log of the mean of exp(log)."""
     if log.shape[0] == 1:
         return float(log[0])
     top = log.max()
@@ -137,7 +137,7 @@ def log_bd_each(
 ) -> FloatArray:
     """Log BD of a child's column given its parents' configurations, by exponent; CH96 eq. 5.
 
-    `cells` is the size of the family's whole table, also of what never occurs.
+    `cells` is the size of the family's full table, with configurations that do not occur.
     """
     each = exponents(cells, prior)
     if configurations * child.r > AIR * j.shape[0]:
@@ -150,7 +150,7 @@ def log_bd_each(
         N = add_up_states(j, configurations, child.x, child.r, child.counts)
         N_j = N.reshape((configurations, child.r)).sum(axis=1)
     values = np.empty(each.shape[0])
-    left = np.empty(configurations, dtype=np.int64)  # states that zeros leave; the same in all rows
+    left = np.empty(configurations, dtype=np.int64)  # states that zeros allow, equal in all rows
     for row in range(j.shape[0] if child.possible.shape[0] > 0 else 0):
         left[j[row]] = child.possible[row]
     for k in range(each.shape[0]):
@@ -167,7 +167,7 @@ def log_bd_each(
 
 @kernel
 def table_size(columns: Columns, v: int, parents: IntArray) -> float:
-    """How many numbers the table of a family has."""
+    """Compute the size of the table of a family."""
     cells = float(columns.cards[v])
     for p in parents:
         cells *= columns.cards[p]
@@ -176,7 +176,7 @@ def table_size(columns: Columns, v: int, parents: IntArray) -> float:
 
 @kernel
 def score_set(columns: Columns, v: int, parents: IntArray, prior: Prior) -> float:
-    """Log BD of a column given a set of others."""
+    """Log BD of a column given a set of parents."""
     j = np.empty(columns.counts.shape[0], dtype=np.int64)
     q = cut_rows(columns, parents, -1, j)
     return log_bd(child_of(columns, v), j, q, table_size(columns, v, parents), prior)
@@ -184,7 +184,7 @@ def score_set(columns: Columns, v: int, parents: IntArray, prior: Prior) -> floa
 
 @kernel
 def draw_index(weights: FloatArray, rng: Any) -> int:
-    """Draw one of several by their weights."""
+    """Draw an index with probability proportional to its weight."""
     left, k = rng.random() * weights.sum(), 0
     while k < weights.shape[0] - 1 and left >= weights[k]:
         left -= weights[k]
@@ -194,7 +194,7 @@ def draw_index(weights: FloatArray, rng: Any) -> int:
 
 @kernel
 def child_of(columns: Columns, v: int) -> Child:
-    """Take a column as the one whose probability is asked for."""
+    """Take a column as the child of a family."""
     x, r, possible = columns.codes[v], columns.cards[v], columns.possible
     left = possible[v] if possible.shape[0] > 0 else np.empty(0, dtype=np.int64)
     return Child(x, r, columns.counts, left)
@@ -202,7 +202,7 @@ def child_of(columns: Columns, v: int) -> Child:
 
 @kernel
 def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) -> int:
-    """Number the configurations of some parents in every row; give how many there are."""
+    """Number the configurations of parents in every row; return the number of configurations."""
     j[:] = 0
     q = 1
     for p in parents:
@@ -211,11 +211,11 @@ def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) ->
     return q
 
 
-ANY = -1  # state of a parent that a zero does not name
+ANY = -1  # a parent that a zero does not restrict
 
 
 class Zeros(NamedTuple):
-    """States that children never have where some of their parents have theirs, by columns."""
+    """Structural zeros: impossible states of children given states of parents."""
 
     child: IntArray  # (zeros,)
     state: IntArray  # (zeros,)
@@ -223,7 +223,7 @@ class Zeros(NamedTuple):
 
 
 def numbered_zeros(columns: Sequence[Column], zeros: Sequence[Zero]) -> Zeros:
-    """Number what zeros name."""
+    """Encode the columns and states of zeros as numbers."""
     variables = {c.name: Variable(c.name, c.states) for c in columns}
     names = list(variables)
     given = np.full((len(zeros), len(names)), ANY, dtype=np.int64)
@@ -237,10 +237,10 @@ def numbered_zeros(columns: Sequence[Column], zeros: Sequence[Zero]) -> Zeros:
 
 
 def possible_states(codes: CodeArray, cards: IntArray, zeros: Zeros) -> IntArray:
-    """How many of its states each child may have in each row, (n, m).
+    """Count the states that zeros allow each child in each row, (n, m).
 
-    The parents that zeros name are parents of the child in every graph, so that it is the same for
-    all rows with the same configuration of the child's parents.
+    The parents in a zero are parents of the child in every graph. So the count is equal in all rows
+    with the same configuration of the child's parents.
     """
     if not len(zeros.child):
         return NO_ZEROS
@@ -256,7 +256,7 @@ def possible_states(codes: CodeArray, cards: IntArray, zeros: Zeros) -> IntArray
 
 @kernel
 def is_ruled_out(zeros: Zeros, v: int, cell: int, place: tuple[IntArray, IntArray]) -> bool:
-    """Whether a zero is about a cell of the table of v; `place`: strides, and cards."""
+    """Whether a zero excludes a cell of the table of v; `place` holds strides and cards."""
     strides, cards = place
     for z in range(zeros.child.shape[0]):
         if zeros.child[z] != v or (cell // strides[v]) % cards[v] != zeros.state[z]:

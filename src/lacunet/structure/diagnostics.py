@@ -1,7 +1,7 @@
-"""Tests of what a graph takes for granted: missingness at random, and no edges between numbers.
+"""Tests of the assumptions of a graph: missing completely at random, no edges between numbers.
 
-Cells may be missing more often beside some value of another column. Numbers have no children, so
-dependence between them is something that no edge can express.
+The rate of missing values may depend on the value of another column. Numbers have no children, so
+no edge can express a dependence between two of them.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from lacunet.inference.kernels.merging import renumber
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
-LEVEL = 0.05  # how often a test speaks, at most, where there is nothing
-MOST_ROWS = 100_000  # that are tested, at equal distances: even weak dependence shows in these
-FEW = 0.01  # of all cells, below which nothing is said of those that are missing
-EXPECTED = 10.0  # cases in each cell of a test, at least: below, states are put together
-GROUPS = 4  # of the values of a number, about equally large
-MOST_NAMED = 3  # pairs that a sentence names
+LEVEL = 0.05  # significance level
+MOST_ROWS = 100_000  # rows tested, at equal distances: enough to show weak dependence
+FEW = 0.01  # share of missing cells below which missingness is not tested
+EXPECTED = 10.0  # expected cases in each cell of a test; states with fewer are pooled
+GROUPS = 4  # groups of the values of a number, about equally large
+MOST_NAMED = 3  # pairs named in a message
 
 
 @dataclass(frozen=True)
 class Missingness:
-    """What is known of which cells are missing."""
+    """Tests whether values are missing completely at random."""
 
-    share: float  # of the cells of categories
-    tests: int = 0  # of whether a column is missing more often beside some value of another
-    p_value: float = 1.0  # of the clearest, corrected for all of them (Bonferroni)
-    column: str = ""  # that is missing more often in some rows, by the clearest test,
-    other: str = ""  # and the column that shows which
+    share: float  # of missing values among the cells of categorical columns
+    tests: int = 0  # tests that the rate of missing values depends on another column
+    p_value: float = 1.0  # the smallest, corrected for the number of tests (Bonferroni)
+    column: str = ""  # the column with missing values in the test with the smallest p-value
+    other: str = ""  # the other column in that test
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """A warning, where a test speaks."""
+        """A warning if the smallest p-value is significant."""
         if self.p_value > LEVEL:
             return ()
         columns = {"column": self.column, "other": self.other}
@@ -56,27 +56,27 @@ class Missingness:
 
 
 def missingness(table: Table) -> Missingness | None:
-    """Test every pair of a column with missing cells and another; None where few are missing."""
+    """Test every column with missing values against every other; None if few values are missing."""
     columns = [v for v, column in enumerate(table.columns) if not column.kind.number]
     share = float(np.mean(table.missing[columns])) if columns else 0.0
     if share < FEW:
         return None
     codes, weight = _some_rows(table)
-    tests, least, found = 0, 1.0, ("", "")
+    tests, least, pair = 0, 1.0, ("", "")
     for u, column in enumerate(table.columns):
         rows = codes[:, u] >= 0
-        own, group = weight[rows], codes[rows, u]
-        if column.kind.number:  # parts with about as many cases each
-            below = np.cumsum(np.bincount(group, own, len(column.states)))
+        weights, group = weight[rows], codes[rows, u]
+        if column.kind.number:  # groups with about as many cases each
+            below = np.cumsum(np.bincount(group, weights, len(column.states)))
             part = np.minimum(GROUPS * below / max(below[-1], 1.0), GROUPS - 1)
             group = part.astype(np.int64)[group]
         for v in columns:
-            p = _p_value(codes[rows, v] < 0, group, own) if v != u else None
+            p = _p_value(codes[rows, v] < 0, group, weights) if v != u else None
             if p is not None:
                 tests += 1
                 if p < least:
-                    least, found = p, (table.columns[v].name, column.name)
-    return Missingness(share, tests, min(1.0, max(tests, 1) * least), *found)
+                    least, pair = p, (table.columns[v].name, column.name)
+    return Missingness(share, tests, min(1.0, max(tests, 1) * least), *pair)
 
 
 def _some_rows(table: Table) -> tuple[IntArray, FloatArray]:
@@ -92,7 +92,7 @@ def _p_value(missing: IntArray, group: IntArray, weight: FloatArray) -> float | 
     small = cases * min(share, 1.0 - share) < EXPECTED
     lost = np.append(lost[~small], lost[small].sum())
     cases = np.append(cases[~small], cases[small].sum())
-    kept = cases * min(share, 1.0 - share) >= EXPECTED  # what was put together may do
+    kept = cases * min(share, 1.0 - share) >= EXPECTED  # the pooled states may have enough
     if kept.sum() < 2:
         return None
     lost, cases = lost[kept], cases[kept]
@@ -103,13 +103,13 @@ def _p_value(missing: IntArray, group: IntArray, weight: FloatArray) -> float | 
 
 @dataclass(frozen=True)
 class NumberPair:
-    """Two numbers that depend on each other, given the parents of both."""
+    """Two columns of numbers that depend on each other, given the parents of both."""
 
     one: str
     other: str
     correlation: float  # of normal scores, within configurations of the parents
-    shape: str  # "monotone", or "spread": how far one is from its middle goes with the other
-    p_value: float  # of all tests that were made together (Bonferroni)
+    shape: str  # "monotone", or "spread": the distance from the median depends on the other
+    p_value: float  # corrected for the number of tests (Bonferroni)
 
     def __str__(self) -> str:
         monotone = self.shape == "monotone"
@@ -119,15 +119,15 @@ class NumberPair:
 
 @dataclass(frozen=True)
 class BetweenNumbers:
-    """What a graph leaves unexplained between its numbers."""
+    """Dependence between numbers that a graph leaves unexplained."""
 
     numbers: int  # columns of numbers
-    pairs: int  # pairs of them that were tested
+    pairs: int  # pairs tested
     unexplained: tuple[NumberPair, ...] = ()  # the strongest first
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """A warning, where dependence shows."""
+        """A warning if any pair depends."""
         if not self.unexplained:
             return ()
         named = [str(pair) for pair in self.unexplained[:MOST_NAMED]]
@@ -146,7 +146,7 @@ class BetweenNumbers:
 
 
 def between_numbers(table: Table, network: Network) -> BetweenNumbers | None:
-    """Test all pairs of numbers of a table, given their parents; None without any pair."""
+    """Test all pairs of columns of numbers, given their parents; None without any pair."""
     columns = np.flatnonzero([column.kind.number for column in table.columns]).tolist()
     if len(columns) < 2:
         return None
@@ -155,27 +155,27 @@ def between_numbers(table: Table, network: Network) -> BetweenNumbers | None:
     for a, b in combinations(columns, 2):
         given = tuple(sorted({*network.parents[a], *network.parents[b]}))
         groups.setdefault(given, []).append((a, b))
-    found = [test for given, some in groups.items() for test in _tested(codes, weight, given, some)]
+    tests = [test for given, some in groups.items() for test in _tested(codes, weight, given, some)]
     pairs = []
-    for (a, b), z, r in found:
+    for (a, b), z, r in tests:
         best = int(np.abs(z).argmax())  # the test with the largest statistic
         one_sided = math.exp(float(log_ndtr(-abs(z[best]))))
-        p = min(1.0, 2.0 * len(SHAPES) * len(found) * one_sided)
+        p = min(1.0, 2.0 * len(SHAPES) * len(tests) * one_sided)
         shape = "monotone" if SHAPES[best] == (0, 0) else "spread"
         names = table.columns[a].name, table.columns[b].name
         pairs.append(NumberPair(*names, float(r[best]), shape, p))
     shown = sorted((p for p in pairs if p.p_value < LEVEL), key=lambda p: -abs(p.correlation))
-    return BetweenNumbers(len(columns), len(found), tuple(shown))
+    return BetweenNumbers(len(columns), len(tests), tuple(shown))
 
 
-# Which scores of two numbers are multiplied: 0, normal scores of ranks; 1, their absolute values.
+# The scores of two numbers that are multiplied: 0, normal scores of ranks; 1, absolute values.
 SHAPES = tuple(product((0, 1), repeat=2))
 
 
 def _tested(
     codes: IntArray, weight: FloatArray, given: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[tuple[int, int], FloatArray, FloatArray]]:
-    """Give z and correlation, (4,) each, of pairs that have the same parents together."""
+    """Compute z and correlation, (4,) each, of pairs with the same union of parents."""
     rows = np.flatnonzero((codes[:, list(given)] >= 0).all(axis=1))
     stratum = np.zeros(len(rows), dtype=np.int64)
     for u in given:
@@ -203,9 +203,9 @@ def _tested(
 def _products(
     codes: IntArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Centred sums of products, of squares of either, and cases, of every pair in one stratum.
+    """Compute centred sums of products and of squares, and cases, of every pair in one stratum.
 
-    Each is (4, c, c); the means are those of the rows that show both columns of a pair.
+    Each is (4, c, c); the means are taken over the rows that have both values of a pair.
     """
     seen = codes >= 0
     z = np.stack([_scores(codes[:, k], weight, seen[:, k]) for k in range(codes.shape[1])], axis=1)
@@ -228,7 +228,7 @@ def _products(
 
 
 def _scores(codes: IntArray, weight: FloatArray, seen: BoolArray) -> FloatArray:
-    """Normal scores of the middle ranks of values, 0 where they are missing, (m,).
+    """Compute normal scores of the midranks of values, 0 where missing, (m,).
 
     Codes of numbers are in the order of their values.
     """

@@ -1,9 +1,9 @@
 """Scores of families: a family is scored together with all that differ from it by one parent.
 
-A climb asks for nothing else. Where tables are small, rows are gone through once for all variables
-with few states together: each row adds its 0s and 1s, one for each state of each of them, to the
-line of its parents and child. Parents are taken away by adding up cells of the family's own table.
-Priors over graphs are a factor for each family; families may be averaged over sample sizes.
+If tables are small, one pass over the rows scores the addition of every variable with few states:
+each row adds its indicators to the line of its parents and child. The removal of a parent sums
+cells of the family's own table. A prior over graphs is a product over families. Scores may be
+averaged over several equivalent sample sizes.
 """
 
 import math
@@ -41,20 +41,20 @@ from lacunet.structure.counting import (
     table_size,
 )
 
-NARROW = 8  # states: of more, a row would add mostly zeros
-ROOM = 1 << 27  # bytes of 0s and 1s that are kept, at most
+NARROW = 8  # most states: with more, indicators are mostly zeros
+ROOM = 1 << 27  # most bytes of indicators
 STEP = 8  # numbers that a processor adds at once: lines are padded to a multiple
 
 
 class Indicators(NamedTuple):
-    """Which states each row has, as 0 and 1, of all variables with few states side by side."""
+    """One-hot codes of each row, for all variables with few states side by side."""
 
-    shown: NDArray[np.int8]  # (m, width) the rest of a line is 0
-    first: IntArray  # (n,) where the states of each variable begin; −1: it is not there
+    shown: NDArray[np.int8]  # (m, width) padded with 0
+    first: IntArray  # (n,) first column of each variable; −1: left out
 
 
 def indicators_of(columns: Columns) -> Indicators:
-    """Write out the variables with few states, as many as there is room for."""
+    """Encode the variables with few states, as many as fit into memory."""
     n, m = columns.codes.shape
     first, width = np.full(n, -1), 0
     for u in np.flatnonzero(columns.cards <= NARROW).tolist():
@@ -70,9 +70,9 @@ def indicators_of(columns: Columns) -> Indicators:
 def score_toggles(
     columns: Columns, indicators: Indicators, v: int, parents: IntArray, prior: Prior
 ) -> FloatArray:
-    """Log BD of a child with each variable in turn put to its parents, or taken from them: (n,).
+    """Log BD of a child with each variable in turn added to its parents, or removed: (n,).
 
-    At the child's own place stands the family as it is.
+    The entry of the child itself is the score of the family as it is.
     """
     room = AIR * columns.codes.shape[1]
     if table_size(columns, v, parents) <= room and columns.possible.shape[0] == 0:
@@ -84,7 +84,7 @@ def score_toggles(
 def score_by_tables(
     columns: Columns, indicators: Indicators, v: int, parents: IntArray, prior: Prior
 ) -> FloatArray:
-    """Score where a table has a cell for every configuration, and no zeros are known."""
+    """Score with a dense table of every configuration, without structural zeros."""
     n, m = columns.codes.shape
     child = child_of(columns, v)
     scores, chosen = np.empty(n), np.zeros(n, dtype=np.bool_)
@@ -93,7 +93,7 @@ def score_by_tables(
     size = q * child.r
     N = add_up_states(j, q, child.x, child.r, child.counts).reshape((size, 1))
     scores[v] = log_bd_of(N, child.r, 0, 1, exponents(float(size), prior))
-    after = size  # cells that go with each state of a parent, and of those before it
+    after = size  # stride of the current parent in the table
     for p in parents:
         r, chosen[p] = columns.cards[p], True
         after //= r
@@ -125,7 +125,7 @@ def score_by_tables(
 def add_up_lines(
     key: IntArray, size: int, lines: NDArray[np.int8], counts: FloatArray
 ) -> FloatArray:
-    """Sum the lines of rows with equal keys, each as often as its row counts: (size, width)."""
+    """Sum the lines of rows with equal keys, weighted by the counts of rows: (size, width)."""
     width = lines.shape[1]
     N = np.zeros((size, width))
     for row in range(key.shape[0] if size else 0):
@@ -137,9 +137,10 @@ def add_up_lines(
 
 @kernel
 def log_bd_of(N: FloatArray, r: int, first: int, states: int, each: FloatArray) -> float:
-    """Log BD of a table, averaged over exponents: lines are a configuration and a child's state.
+    """Log BD of a table, averaged over exponents (CH96 eq. 5).
 
-    Some columns of it, from `first` on, are the states of one more parent. CH96 eq. 5.
+    A line is a configuration and a state of the child. Columns from `first` on are the states of
+    one more parent.
     """
     values = np.empty(each.shape[0])
     for k in range(each.shape[0]):
@@ -160,7 +161,7 @@ def log_bd_of(N: FloatArray, r: int, first: int, states: int, each: FloatArray) 
 
 @kernel
 def score_by_cuts(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
-    """Score by cutting the rows for each set: tables may be larger than there are rows."""
+    """Score by numbering the configurations of each set: tables may be larger than the data."""
     n, m = columns.codes.shape
     child = child_of(columns, v)
     scores, other = np.empty(n), np.empty(m, dtype=np.int64)
@@ -180,30 +181,29 @@ def score_by_cuts(columns: Columns, v: int, parents: IntArray, prior: Prior) -> 
     return scores
 
 
-MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
+MOST_NUMBERS = LARGEST_TABLE >> 2  # parameters of a graph: a fit has several such vectors
 
 
 def largest_family(states: float, variables: int, cases: float) -> float:
-    """How many numbers the table of a variable may have: it must fit, and cases can fill it.
+    """Compute the largest allowed size of the table of a variable, by memory and by cases.
 
-    Configurations of parents that are more than there are cases cannot occur once each. BDeu likes
-    them all the same where values hardly repeat: what it expects of a new configuration is better
-    than what few cases say.
+    More configurations of parents than cases cannot all occur. BDeu can favour such families if
+    values hardly repeat, because its prior predicts better than a few cases.
     """
     return min(MOST_NUMBERS / variables, states * cases)
 
 
 class FamilyScore(NamedTuple):
-    """The score of a family, and what changes of it by one parent are worth."""
+    """The score of a family, and the gains of adding or removing one parent."""
 
     score: float  # log p(its column | its parents' columns), and log p(its parents)
-    gains: FloatArray  # (n,) what it adds to put each variable to the parents, or to take it away
+    gains: FloatArray  # (n,) of adding each variable to the parents, or removing it
 
 
 class Statistics(Protocol):
-    """Scores a child with each variable put to its parents, or taken from them: (n,).
+    """Scores a child with each variable added to its parents, or removed: (n,).
 
-    At the child's own place stands the family as it is; only differences from it count.
+    The entry of the child itself is the family as it is; only differences from it matter.
     """
 
     cards: FloatArray  # (n,) states of each variable
@@ -214,7 +214,7 @@ class Statistics(Protocol):
 
 
 def columns_of(table: Table, tables: KnownTables = NOTHING) -> Columns:
-    """Give a table column by column, as it is counted."""
+    """Arrange a table column by column for counting."""
     cards = np.array([len(c.states) for c in table.columns])
     codes = np.ascontiguousarray(table.codes.T)
     zeros = numbered_zeros(table.columns, tables.zeros)
@@ -244,10 +244,10 @@ class CompleteCounts:
 
 
 class FamilyScores:
-    """Scores of families, each computed once; a table that would not fit is never a choice.
+    """Scores of families, each computed once; a table that is too large is never chosen.
 
-    `log_prior` is that of k parents of v, at [v, k]; None: the same for all graphs. A family is
-    asked for as a child and the set of its parents, (n,).
+    `log_prior[v, k]` is the log prior of a set of k parents of v; None: uniform over graphs. A
+    family is given by a child and the set of its parents, (n,).
     """
 
     def __init__(self, statistics: Statistics, log_prior: FloatArray | None = None) -> None:
@@ -276,12 +276,12 @@ class FamilyScores:
 
     @property
     def scored(self) -> int:
-        """How many families were looked at."""
+        """The number of families scored."""
         return len(self.known) * len(self.cards)
 
 
 class PerturbedScores(FamilyScores):
-    """Scores whose gains are multiplied by random factors: climbs by them end elsewhere."""
+    """Scores whose gains are multiplied by random factors: climbs end at other optima."""
 
     def __init__(self, scores: FamilyScores, spread: float, rng: np.random.Generator) -> None:
         super().__init__(scores.statistics, scores.log_prior)
@@ -294,7 +294,7 @@ class PerturbedScores(FamilyScores):
 
 
 class GraphPrior(StrEnum):
-    """A prior over graphs. Graphs with the same independences are equally probable under each."""
+    """A prior over graphs; equivalent graphs are equally probable."""
 
     FAIR = "fair"  # each number of parents of a variable is equally probable
     UNIFORM = "uniform"  # each graph is
@@ -311,10 +311,10 @@ MEANINGS = {
 def log_prior_of_sizes(prior: GraphPrior, candidates: IntArray, most: int) -> FloatArray:
     """Log p of one set of k parents of v, up to a constant, at [v, k]: (n, most + 1).
 
-    `candidates`, (n,), are the variables that could be parents of each, whatever is known of edges.
-    Fair: p ∝ 1 / (candidates over k), so that sets do not win by being many (Friedman & Koller
-    2003; Eggeling, Viinikka, Vuoksenmaa & Koivisto 2019). Turning an edge between variables that
-    share all other parents exchanges their numbers of parents, so equivalent graphs stay equal.
+    `candidates`, (n,), counts the possible parents of each, regardless of constraints. Fair:
+    p ∝ 1 / (candidates over k), so the number of sets does not favour a size (Friedman & Koller
+    2003; Eggeling, Viinikka, Vuoksenmaa & Koivisto 2019). Reversing a covered edge exchanges two
+    numbers of parents, so equivalent graphs stay equally probable.
 
     >>> log_prior_of_sizes(GraphPrior.FAIR, np.array([3]), 3).round(2).tolist()
     [[0.0, -1.1, -1.1, 0.0]]
@@ -322,26 +322,28 @@ def log_prior_of_sizes(prior: GraphPrior, candidates: IntArray, most: int) -> Fl
     if prior is GraphPrior.UNIFORM:
         return np.zeros((len(candidates), most + 1))
     c = candidates[:, None].astype(np.float64)
-    k = np.minimum(np.arange(most + 1), c)  # more parents are only required ones that say nothing
+    k = np.minimum(
+        np.arange(most + 1), c
+    )  # more than c only by required edges, which do not matter
     return np.asarray(gammaln(k + 1.0) + gammaln(c - k + 1.0) - gammaln(c + 1.0))
 
 
 def log_prior_over(table: Table, prior: GraphPrior) -> FloatArray:
     """Log p of a set of k parents of each column, at [v, k], up to a constant: (n, n).
 
-    Parents can be categories with two states or more.
+    Candidates are categorical columns with two states or more.
     """
-    able = np.array([len(c.states) > 1 and not c.kind.number for c in table.columns])
-    return log_prior_of_sizes(prior, able.sum() - able, len(able) - 1)
+    candidate = np.array([len(c.states) > 1 and not c.kind.number for c in table.columns])
+    return log_prior_of_sizes(prior, candidate.sum() - candidate, len(candidate) - 1)
 
 
 def is_averaged(alpha: float | str) -> bool:
-    """Whether families are averaged over several sizes."""
+    """Whether scores are averaged over several equivalent sample sizes."""
     return len(understand_values(alpha)[0]) > 1
 
 
 def middle_exponents(network: Network, alpha: float | str) -> FloatArray:
-    """Give the exponents of the size in the middle: before any case was counted."""
+    """Compute the exponents of the middle sample size."""
     several = each_alpha(alpha)
     return dirichlet(network, several[len(several) // 2])
 
@@ -349,15 +351,15 @@ def middle_exponents(network: Network, alpha: float | str) -> FloatArray:
 def _log_marginals(
     network: Network, alpha: float | str, N: FloatArray
 ) -> tuple[list[FloatArray], FloatArray]:
-    """Exponents of each size, and log marginals of families under them, (sizes, n)."""
+    """Compute exponents by sample size, and log marginals of families under them, (sizes, n)."""
     priors = [dirichlet(network, one) for one in each_alpha(alpha)]
     return priors, np.stack([conjugacy.log_marginal(N, p, network.layout) for p in priors])
 
 
 def likeliest_exponents(network: Network, alpha: float | str, N: FloatArray) -> FloatArray:
-    """Give each table the exponents that its cases N make most probable, (size,).
+    """Choose for each table the exponents with the largest marginal likelihood of N, (size,).
 
-    Where tables are tied, fixed or have zeros, all have the same size.
+    If tables are tied, fixed or have zeros, all share one sample size.
     """
     if not is_averaged(alpha):
         return dirichlet(network, each_alpha(alpha)[0])
@@ -373,7 +375,7 @@ def likeliest_exponents(network: Network, alpha: float | str, N: FloatArray) -> 
 def averaging_gains(
     network: Network, alpha: float | str, exponents: FloatArray, N: FloatArray
 ) -> FloatArray:
-    """What averaging adds to log BD of each family at some exponents, (n,); 0 without averaging."""
+    """Compute the log BD gain of averaging over fixed exponents, (n,); 0 without averaging."""
     if not is_averaged(alpha):
         return np.zeros(len(network.variables))
     _, logs = _log_marginals(network, alpha, N)

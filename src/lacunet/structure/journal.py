@@ -1,7 +1,7 @@
-"""Graphs as pairs that a checkpoint can hold, and the checkpoint of a search for a graph.
+"""The checkpoint of a search for a graph, and graphs as lists of edges for JSON.
 
-Every piece of a search (a climb with its shakes, the rounds of data with missing values) has a name
-and draws from a generator of its own, so an interrupted search resumes with identical results.
+Every piece of a search (a climb with its perturbations, the rounds with missing values) has a name
+and a random generator, so an interrupted search resumes with identical results.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["FORGETFUL", "Journal", "edges_of_graph", "graph_of_edges"]
 
 
 def edges_of_graph(parents: BoolArray) -> list[list[int]]:
-    """Give the edges of a graph as pairs (child, parent) that JSON can hold."""
+    """List the edges of a graph as pairs (child, parent)."""
     return np.argwhere(parents).tolist()
 
 
 def graph_of_edges(edges: Sequence[Sequence[int]], n: int) -> BoolArray:
-    """Give the graph over n variables with these pairs (child, parent)."""
+    """Make the graph over n variables with these pairs (child, parent)."""
     parents = np.zeros((n, n), dtype=np.bool_)
     for child, parent in edges:
         parents[child, parent] = True

@@ -1,4 +1,4 @@
-"""What is known of a graph before the data are looked at, given as a value, a file or options."""
+"""Constraints on a graph from prior knowledge, given as a value, a file or options."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Edge: TypeAlias = tuple[str, str]  # parent, child
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What every graph of a search keeps to, and where the search starts.
+    """Constraints on every graph of a search, and the graph to start from.
 
     >>> Knowledge(require=[("age", "income")], tiers=[["age", "sex"], ["income"]]).max_parents
     """
 
-    require: Sequence[Edge] = ()  # edges that there must be, as (parent, child)
-    forbid: Sequence[Edge] = ()  # edges that there may not be
+    require: Sequence[Edge] = ()  # required edges, as (parent, child)
+    forbid: Sequence[Edge] = ()  # forbidden edges
     tiers: Sequence[Sequence[str]] = ()  # no edge goes from a later tier to an earlier one
-    start: Sequence[Edge] = ()  # the graph to start from, besides what is required
-    max_parents: int | None = None  # most parents of a variable
-    fixed: Sequence[Mapping[str, Any]] = ()  # tables that are known: child, parents, table
-    tied: Sequence[Sequence[str]] = ()  # children that share a table, with the parents required
-    zeros: Sequence[Mapping[str, Any]] = ()  # impossible: child, state, given states of parents
+    start: Sequence[Edge] = ()  # the graph to start from, besides required edges
+    max_parents: int | None = None  # maximum number of parents of a variable
+    fixed: Sequence[Mapping[str, Any]] = ()  # known tables: child, parents, table
+    tied: Sequence[Sequence[str]] = ()  # children that share a table, with the required parents
+    zeros: Sequence[Mapping[str, Any]] = ()  # impossible states: child, state, given parents
 
     def __post_init__(self) -> None:
         for name in ("require", "forbid", "tiers", "start", "tied"):  # lists, as in a file
@@ -67,34 +67,34 @@ class Knowledge:
 
     @cached_property
     def tables(self) -> KnownTables:
-        """What is known of tables."""
+        """Constraints on tables."""
         return KnownTables(self.fixed, self.tied, self.zeros)
 
     @cached_property
     def needed(self) -> tuple[Edge, ...]:
-        """Edges that are required, by themselves or by a table that is known."""
+        """Edges that are required, directly or by a known table."""
         by_tables = [(u, f["child"]) for f in self.fixed for u in f.get("parents", ())]
         by_tables += [(u, z["child"]) for z in self.zeros for u in z.get("given", {})]
         return tuple(dict.fromkeys((*self.require, *by_tables)))
 
     @cached_property
     def settled(self) -> dict[str, list[str]]:
-        """The parents of children whose table is fixed or tied, in order: they have no others.
+        """All parents, in order, of each child with a fixed or tied table.
 
-        Those of a fixed table stand with it, those of a tied one are all that are required.
+        A fixed table lists its parents; the parents of a tied table are the required ones.
         """
         tied = (name for group in self.tied for name in group)
-        found = {name: [u for u, v in self.needed if v == name] for name in tied}
-        return found | {f["child"]: list(f.get("parents", ())) for f in self.fixed}
+        parents = {name: [u for u, v in self.needed if v == name] for name in tied}
+        return parents | {f["child"]: list(f.get("parents", ())) for f in self.fixed}
 
     def _against(self, u: str, v: str) -> str:
-        """Say what speaks against an edge in a search; nothing where it is allowed."""
+        """Explain why a search does not allow an edge; empty if it does."""
         if u not in self.settled.get(v, [u]):
             return f"none of the table of '{v}', which is fixed or tied with other parents"
         return self._forbidden(u, v)
 
     def _forbidden(self, u: str, v: str) -> str:
-        """Say what speaks against an edge in any network; nothing where it is allowed."""
+        """Explain why no network may have an edge; empty if it may."""
         tier = {name: k for k, names in enumerate(self.tiers, 1) for name in names}
         if (u, v) in self.forbid:
             return "also forbidden"
@@ -103,14 +103,14 @@ class Knowledge:
         return ""
 
     def _first_parents(self) -> dict[str, set[str]]:
-        """The parents of each child in the graph to start from."""
+        """Collect the parents of each child in the graph to start from."""
         parents: dict[str, set[str]] = {}
         for u, v in (*self.needed, *self.start):
             parents.setdefault(v, set()).add(u)
         return parents
 
     def check_names(self, columns: Sequence[str]) -> None:
-        """Refuse names that no column has."""
+        """Refuse names that are not columns."""
         groups = (*self.require, *self.forbid, *self.start, *self.tiers)
         for name in (*(name for group in groups for name in group), *self.tables.names):
             if name not in columns:
@@ -118,7 +118,7 @@ class Knowledge:
                 raise OptionError(f"what is known of the graph names '{name}', no column.{hint}")
 
     def limits(self, columns: Sequence[str]) -> Limits:
-        """What graphs over numbered columns may look like."""
+        """Convert the constraints to matrices over columns."""
         self.check_names(columns)
         n = len(columns)
         may = [[u != v and not self._against(u, v) for u in columns] for v in columns]
@@ -126,19 +126,19 @@ class Knowledge:
         return Limits(np.array(may), _matrix(self.needed, columns), np.full(n, most))
 
     def first_graph(self, columns: Sequence[str]) -> BoolArray:
-        """Give the graph to start from: (n, n), whether u is a parent of v at [v, u]."""
+        """Make the graph to start from: (n, n), whether u is a parent of v at [v, u]."""
         return _matrix((*self.start, *self.needed), columns)
 
     @property
     def orients(self) -> bool:
-        """Whether edges point one way by what is known."""
+        """Whether the constraints can orient edges."""
         return bool(self.needed or self.forbid or self.tiers or self.settled)
 
     def equivalence_class(self, network: Network) -> EquivalenceClass:
-        """Give all graphs with the independences of a network that keep to what is known.
+        """Find all graphs with the independences of a network that satisfy the constraints.
 
-        An edge that is required, or whose reverse is not allowed, points one way; so do the edges
-        that follow from it. `max_parents` limits a search and is not knowledge of a direction.
+        An edge is oriented if it is required, if its reverse is not allowed, or if orientation
+        rules imply it. `max_parents` limits a search and does not orient edges.
         """
         self._check_edges_of(network)
         names = [v.name for v in network.variables]
@@ -146,12 +146,12 @@ class Knowledge:
         return equivalence_class(network, allowed & ~required.T)
 
     def of(self, network: Network) -> Network:
-        """Give a network what is known of its tables; refuse one that does not keep to the rest."""
+        """Add the known tables to a network; refuse one that violates the other constraints."""
         self._check_edges_of(network)
         return self.tables.of(network)
 
     def _check_edges_of(self, network: Network) -> None:
-        """Refuse a network that does not keep to the edges required, forbidden or against tiers."""
+        """Refuse a network that violates required or forbidden edges, or tiers."""
         edges = edges_of(network)
         for u, v in self.require:
             if (u, v) not in edges:
@@ -161,7 +161,7 @@ class Knowledge:
                 raise OptionError(f"the network has the edge {u} → {v}, which is {why}.")
 
     def and_also(self, other: Knowledge) -> Knowledge:
-        """Join two; the number of parents, tiers and the start are the other's if it has them."""
+        """Join two; `other` overrides the maximum number of parents, tiers and the start."""
         return Knowledge(
             (*self.require, *other.require),
             (*self.forbid, *other.forbid),
@@ -175,13 +175,13 @@ class Knowledge:
 
 
 def edges_of(network: Network) -> list[Edge]:
-    """Give the edges of a network by name."""
+    """List the edges of a network by name."""
     names = [v.name for v in network.variables]
     return [(names[u], name) for name, pa in zip(names, network.parents, strict=True) for u in pa]
 
 
 def _matrix(edges: Sequence[Edge], columns: Sequence[str]) -> BoolArray:
-    """Give the edges of numbered columns."""
+    """Convert edges by name to a matrix over columns."""
     parents = np.zeros((len(columns), len(columns)), dtype=bool)
     for u, v in edges:
         parents[columns.index(v), columns.index(u)] = True
@@ -213,7 +213,7 @@ FIELDS = [field.name for field in fields(Knowledge)]
 
 
 def read_knowledge(path: StrPath) -> Knowledge:
-    """Read what is known of a graph; every mistake names its place."""
+    """Read constraints from a JSON file; errors name the entry at fault."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -248,22 +248,22 @@ def _check_entry(name: str, value: Any) -> None:
 
 
 def parse_edges(option: str, texts: Sequence[str]) -> list[Edge]:
-    """Read edges that are given as PARENT>CHILD.
+    """Parse edges given as PARENT>CHILD.
 
     >>> parse_edges("--require", ["age>income", "sex -> income"])
     [('age', 'income'), ('sex', 'income')]
     """
-    found = []
+    edges = []
     for text in texts:
         u, arrow, v = (part.strip() for part in text.replace("->", ">", 1).partition(">"))
         if not (u and arrow and v):
             raise OptionError(f"{option} '{text}' is no edge. Give PARENT>CHILD.")
-        found.append((u, v))
-    return found
+        edges.append((u, v))
+    return edges
 
 
 def parse_tiers(text: str) -> list[list[str]]:
-    """Read tiers with semicolons between, and names with commas between.
+    """Parse tiers separated by semicolons, with names separated by commas.
 
     >>> parse_tiers("age, sex; income")
     [['age', 'sex'], ['income']]

@@ -1,4 +1,4 @@
-"""The graph that was learned, what it is worth, and how it depends on the prior."""
+"""The result of structure learning: a graph, its evidence, and its sensitivity to the prior."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.searching import GraphScore
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
-MOST_NAMED = 3  # edges that a sentence names
-TOO_MANY = 1.5  # times the edges under the default prior, and
-MORE = 5  # so many more, at least
+MOST_NAMED = 3  # edges named in a message
+TOO_MANY = 1.5  # flag a graph with so many times the edges under the default prior,
+MORE = 5  # and at least so many more
 
 
 @dataclass(frozen=True)
 class EdgeSensitivity:
-    """Edges that depend on the prior: joined under one, not under another."""
+    """Edges that depend on the prior: present under one, absent under another."""
 
     alphas: tuple[float | str, ...]  # half and twice the exponents, or the size
-    differ: tuple[tuple[tuple[str, str], ...], ...]  # under each, the edges gained or lost
-    completed: bool  # whether rows were completed first
+    differ: tuple[tuple[tuple[str, str], ...], ...]  # edges gained or lost under each
+    completed: bool  # whether missing values were imputed first
     usual: int | None = None  # edges under the default prior, if this is another
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class EdgeSensitivity:
         return f"With half and twice the prior's exponents{rows}: {changed}."
 
     def flags(self, edges: int) -> tuple[Flag, ...]:
-        """Say so where there are far more edges than under the default prior."""
+        """Flag a graph with far more edges than under the default prior."""
         if self.usual is None or edges < max(TOO_MANY * self.usual, self.usual + MORE):
             return ()
         return (Flag(Kind.MANY_EDGES, detail={"edges": edges, "usual": self.usual}),)
@@ -63,33 +63,33 @@ DECIDED = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learned(Printable):
-    """The best graph that was found."""
+    """The best graph found, with its posterior."""
 
-    posterior: Variational  # of parameters and of what is missing
-    alpha: float | str  # the prior, as it was asked for
-    families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
+    posterior: Variational  # of parameters and missing values
+    alpha: float | str  # the prior, as given
+    families: tuple[float, ...]  # log BD of (expected) counts by variable
     scored: int  # families scored
-    averaging: float = 0.0  # of `log_evidence`: what averaging over sizes adds to the posterior's
+    averaging: float = 0.0  # gain in `log_evidence` by averaging over sample sizes
     graph_prior: GraphPrior = GraphPrior.UNIFORM
     log_prior: float = 0.0  # log p(S) of the graph, up to a constant
-    known: Knowledge = NOTHING  # what the graph keeps to
+    known: Knowledge = NOTHING  # constraints on the graph
     steps: int = 0  # moves made, over all climbs
-    exact: bool = False  # whether no graph that is allowed has more
-    # With missing cells:
-    score: GraphScore = GraphScore.BOUND  # what decided between graphs
-    csl: float | None = None  # log p(D|S) by the score CSL; None where that does not exist
-    measured: Measurement | None = None  # log p(D|S) itself, if it was asked for
-    bounds: tuple[float, ...] = ()  # with log p(S), of each graph that was accepted
-    fitted: int = 0  # graphs that were fitted to see whether they are better
-    finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
-    between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
-    missingness: Missingness | None = None  # of which cells are missing; None: few are
+    exact: bool = False  # whether this is the best of all allowed graphs
+    # With missing values:
+    score: GraphScore = GraphScore.BOUND  # the criterion of the search
+    csl: float | None = None  # log p(D|S) by the score CSL; None if it does not exist
+    measured: Measurement | None = None  # estimate of log p(D|S) by sampling, if requested
+    bounds: tuple[float, ...] = ()  # of each accepted graph, with log p(S)
+    fitted: int = 0  # graphs fitted
+    finalists: int = 1  # graphs with nearly the same bound, compared by CSL or measured evidence
+    between: BetweenNumbers | None = None  # unexplained dependence; None without two numbers
+    missingness: Missingness | None = None  # tests of missingness; None: few values are missing
     sensitivity: EdgeSensitivity | None = None  # to the prior
     flags: tuple[Flag, ...] = ()
 
     @cached_property
     def model(self) -> Model:
-        """The graph with parameters, which are posterior means."""
+        """The graph with posterior means of the parameters."""
         return self.posterior.model
 
     @property
@@ -99,7 +99,7 @@ class Learned(Printable):
 
     @property
     def table_alpha(self) -> Alpha:
-        """The prior that its tables were given: one for each, where sizes were averaged over."""
+        """The prior of the tables: one exponent array each if sample sizes were averaged over."""
         if not is_averaged(self.alpha):
             return self.alpha
         problem = self.posterior.problem
@@ -112,47 +112,47 @@ class Learned(Printable):
     def parents(self) -> BoolArray:
         """(n, n) whether u is a parent of v, at [v, u]."""
         n = len(self.network.variables)
-        return np.array([np.isin(np.arange(n), own) for own in self.network.parents])
+        return np.array([np.isin(np.arange(n), parents) for parents in self.network.parents])
 
     @property
     def log_evidence(self) -> float:
-        """Log p(D|S): exact where no cell is missing, else a lower bound."""
+        """Log p(D|S): exact without missing values, else a lower bound."""
         return self.posterior.bound + self.averaging
 
     @property
     def log_joint(self) -> float:
-        """Log p(D|S) and log p(S), up to a constant: what graphs are compared by."""
+        """Log p(D|S) + log p(S), up to a constant: the criterion for graphs."""
         return self.log_evidence + self.log_prior
 
     @property
     def complete(self) -> bool:
-        """Whether no cell was missing, so that the evidence is exact."""
+        """Whether no value is missing, so that the evidence is exact."""
         return not self.bounds
 
     @property
     def log_bd(self) -> float:
-        """The same as `log_evidence`: log BD of complete data."""
+        """Log BD of complete data, the same as `log_evidence`."""
         return self.log_evidence
 
     @cached_property
     def equivalence_class(self) -> EquivalenceClass:
-        """All graphs with the same independences that keep to what is known."""
+        """All graphs with the same independences that satisfy the constraints."""
         return self.known.equivalence_class(self.network)
 
     def tidy(self) -> Columns:
-        """Give a row for each edge."""
+        """Return a row for each edge."""
         names, sure = [v.name for v in self.network.variables], {*self.equivalence_class.compelled}
         edges = [(names[p], names[i]) for i in self.network.shown for p in self.network.parents[i]]
         rows = [(*edge, edge in sure) for edge in edges]
         return transposed(("parent", "child", "compelled"), rows)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables that `print` and notebooks show."""
         network, names = self.network, [v.name for v in self.network.variables]
         sure, rows = {*self.equivalence_class.compelled}, []
         for i in network.shown:
-            own = [names[p] for p in network.parents[i]]
-            arrows = (f"{p} {'→' if (p, names[i]) in sure else '—'}" for p in own)
+            parents = [names[p] for p in network.parents[i]]
+            arrows = (f"{p} {'→' if (p, names[i]) in sure else '—'}" for p in parents)
             rows.append((names[i], ", ".join(arrows) or "–", number(self.families[i])))
         edges = sum(map(len, network.parents))
         what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
@@ -175,16 +175,16 @@ class Learned(Printable):
         return [*self.warnings(), families]
 
     def warnings(self) -> list[Grid]:
-        """Give what stands before the graph, as it changes what the graph says."""
+        """Collect warnings that qualify the graph, to be shown before it."""
         first = [f"Warning: {f}." for f in self.flags if f.kind is Kind.BETWEEN_NUMBERS]
         return [Grid("", notes=tuple(first))] if first else []
 
     def brief(self) -> str:
-        """Say in a few words what it is."""
+        """Summarise the result in one line."""
         return self.grids()[-1].title
 
     def _way(self) -> str:
-        """Say how the graph was found."""
+        """Describe the search."""
         if self.complete:
             return "The best of all graphs" if self.exact else f"{self.steps:,} moves"
         if self.score is not GraphScore.BOUND:
@@ -193,7 +193,7 @@ class Learned(Printable):
         return f"{self.fitted} graphs fitted, bound raised {times} times, by {nats:.1f} nats"
 
     def _evidence(self) -> Iterator[str]:
-        """Say what else is known of the evidence, and what decided where the bound could not."""
+        """Describe the evidence, and the criterion between graphs with close bounds."""
         if self.csl is not None:
             yield f"log p(D|S) ≈ {self.csl:.2f} by CSL, an approximation."
         if self.measured is not None:
@@ -206,19 +206,19 @@ class Learned(Printable):
 
 @dataclass(frozen=True, repr=False)
 class GraphDistances(Printable):
-    """Distances of CPDAGs from that of a reference."""
+    """Distances of CPDAGs from the CPDAG of a reference."""
 
     reference: EquivalenceClass
-    hamming: Mapping[str, int]  # by name: pairs of variables at which the two differ
-    f1: Mapping[str, float]  # by name: of the edges found
+    hamming: Mapping[str, int]  # by name: pairs of variables whose edges differ
+    f1: Mapping[str, float]  # by name: F1 of the edges
 
     def tidy(self) -> Columns:
-        """Give a row for each graph."""
+        """Return a row for each graph."""
         rows = ((name, d, self.f1[name]) for name, d in self.hamming.items())
         return transposed(("structure", "shd", "f1"), rows)
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables that `print` and notebooks show."""
         edges = len(self.reference.compelled) + len(self.reference.reversible)
         rows = tuple((name, str(d), number(self.f1[name], 3)) for name, d in self.hamming.items())
         note = "Graphs with the same independences are at distance 0."
@@ -229,7 +229,7 @@ class GraphDistances(Printable):
 def graph_distances(
     networks: Mapping[str, Network], reference: Network, known: Knowledge
 ) -> GraphDistances:
-    """Compare graphs with a reference over the same variables, all oriented as is known."""
+    """Compare graphs with a reference over the same variables, under the same constraints."""
     true = known.equivalence_class(reference)
     classes = {name: known.equivalence_class(network) for name, network in networks.items()}
     return GraphDistances(

@@ -1,4 +1,4 @@
-"""Learn a graph from any table: search, and weigh the graphs whose bounds are close."""
+"""Learn a graph from any table: search, then compare the graphs with close bounds."""
 
 from __future__ import annotations
 
@@ -44,52 +44,52 @@ from lacunet.structure.scoring import is_exact, search_complete
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import NOTHING, USUAL, GraphTask, few_rows, graph_task
 
-MOST_PARAMETERS = 3_000  # for CSL: it takes the determinant of so large a matrix
-SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
-FACTORS = (0.5, 2.0)  # of the exponents, by which the sensitivity to the prior is found
+MOST_PARAMETERS = 3_000  # of a graph scored by CSL, which takes the determinant of their matrix
+SEARCHING = 0.9  # share of the search in the progress; comparing graphs takes the rest
+FACTORS = (0.5, 2.0)  # of the exponents, in the sensitivity analysis
 DEFAULT = GraphSearch()
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedGraph:
-    """A graph, and its evidence by what was found out about it."""
+    """A graph, and estimates of its evidence."""
 
     fitted: GraphFit
-    csl: float | None = None  # an approximation; None where it does not exist or would not fit
+    csl: float | None = None  # an approximation; None if it does not exist or needs too much memory
     measured: Measurement | None = None
 
     def rank(self, *, without_csl: bool) -> float:
-        """What decides, with log p(S): measured evidence, if there is; else CSL; else the bound."""
-        known = self.fitted.posterior.bound if without_csl or self.csl is None else self.csl
+        """Log p(S) plus the measured evidence, else CSL, else the bound."""
+        evidence = self.fitted.posterior.bound if without_csl or self.csl is None else self.csl
         if self.measured is not None:
-            known = self.measured.value
-        return known + self.fitted.averaging + self.fitted.log_prior
+            evidence = self.measured.value
+        return evidence + self.fitted.averaging + self.fitted.log_prior
 
 
 def weigh(
     finalists: Sequence[GraphFit], goal: Goal | None, seed: int, executor: Executor
 ) -> list[WeighedGraph]:
-    """Weigh graphs, the best first; with a goal, their evidence is measured."""
+    """Rank graphs by evidence, the best first; with a goal, the evidence is measured."""
     titles = [f"evidence of graph {k + 1} of {len(finalists)}" for k in range(len(finalists))]
     parts = executor.beside(titles, [1.0] * len(finalists))
     each = partial(_weigh_one, goal, seed)
-    found = executor.map(each, list(zip(finalists, parts, strict=True)))
-    without = any(one.csl is None for one in found)  # then it cannot decide
-    return sorted(found, key=lambda one: one.rank(without_csl=without), reverse=True)
+    weighed = executor.map(each, list(zip(finalists, parts, strict=True)))
+    without = any(one.csl is None for one in weighed)  # CSL is used for all graphs or for none
+    return sorted(weighed, key=lambda one: one.rank(without_csl=without), reverse=True)
 
 
 def _weigh_one(goal: Goal | None, seed: int, task: tuple[GraphFit, Executor]) -> WeighedGraph:
-    one, executor = task
-    problem = one.posterior.problem
+    fitted, executor = task
+    problem = fitted.posterior.problem
     value = None
-    if problem.network.dimension <= MOST_PARAMETERS:  # CSL, from the expected parameters uphill
-        value = csl(ScoreInput(problem, one.model.theta, executor=executor)).value
-    found = WeighedGraph(one, value if value is not None and math.isfinite(value) else None)
+    if problem.network.dimension <= MOST_PARAMETERS:  # CSL climbs from the expected parameters
+        value = csl(ScoreInput(problem, fitted.model.theta, executor=executor)).value
+    weighed = WeighedGraph(fitted, value if value is not None and math.isfinite(value) else None)
     if goal is None:
-        return found
+        return weighed
     prepare_sampling(executor, problem.network)
     measured = measure(problem, goal=goal, seed=seed, executor=executor)
-    return replace(found, measured=measured)
+    return replace(weighed, measured=measured)
 
 
 def learn_structure(
@@ -103,32 +103,34 @@ def learn_structure(
     resume: StrPath | None = None,
     prior: NumberPrior = USUAL,
 ) -> Learned:
-    """Search for the most probable graph that keeps to what is known.
+    """Search for the most probable graph that satisfies the constraints.
 
-    Where cells are missing, a lower bound of the evidence takes its place; with a goal, that of the
-    graphs that are close is measured. `resume` is the file of a search that may be stopped.
+    With missing values the criterion is a lower bound on the evidence. With a goal, the evidence of
+    graphs with close bounds is measured. `resume` is a checkpoint file.
     """
     task = graph_task(table, alpha, how, knowledge, prior)
     with closing(Journal(resume, task.fingerprint() if resume else None)) as journal:
-        found = learn_task(task, executor, journal, goal)
-    if how.sweeps == 0:  # one climb alone was asked for
-        return found
-    parents, other = found.parents, _sensitivity(task, found.parents, found.model)
-    return replace(found, sensitivity=other, flags=(*found.flags, *other.flags(parents.sum())))
+        learned = learn_task(task, executor, journal, goal)
+    if how.sweeps == 0:  # a single climb skips the sensitivity analysis
+        return learned
+    parents, sensitivity = learned.parents, _sensitivity(task, learned.parents, learned.model)
+    return replace(
+        learned, sensitivity=sensitivity, flags=(*learned.flags, *sensitivity.flags(parents.sum()))
+    )
 
 
 def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensitivity:
     """Search again from a graph with half and twice the exponents.
 
-    Where cells are missing, rows are completed once from the model, and the graph is searched under
-    its own prior too, so that only the prior makes a difference.
+    Missing values are imputed once from the model. The original prior is searched on the same rows,
+    so that only the prior makes a difference.
     """
     table = task.table
     if not task.complete:
         table = Completer(table, np.random.default_rng([task.how.seed, 3]))(model)
 
     def again(task: GraphTask, start: BoolArray, alpha: float | str) -> BoolArray:
-        # A climb from a graph on rows without missing cells, or the best where that is quick.
+        # A climb on complete rows, or an exact search if that is fast.
         sweeps = task.how.sweeps if is_exact(task) else 0
         how = replace(task.how, sweeps=sweeps, restarts=0)
         return search_complete(replace(task, table=table, alpha=alpha, how=how), [start]).parents
@@ -137,15 +139,15 @@ def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensi
         pairs: BoolArray = np.tril(parents | parents.T)
         return pairs
 
-    here = parents if task.complete else again(task, parents, task.alpha)
+    original = parents if task.complete else again(task, parents, task.alpha)
     alphas = tuple(scale_alpha(task.alpha, factor) for factor in FACTORS)
     others = [again(task, parents, alpha) for alpha in alphas]
     names = [column.name for column in table.columns]
     differ = tuple(
-        tuple((names[u], names[v]) for v, u in np.argwhere(joined(here) ^ joined(other)))
+        tuple((names[u], names[v]) for v, u in np.argwhere(joined(original) ^ joined(other)))
         for other in others
     )
-    usual = None  # the number of edges under the default prior, if this is another
+    usual = None  # number of edges under the default prior, if the task has another
     if task.alpha != AVERAGED or task.how.prior is not GraphPrior.FAIR:
         fair = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
         usual = int(again(fair, task.start, AVERAGED).sum())
@@ -158,7 +160,7 @@ def learn_task(
     journal: Journal = FORGETFUL,
     goal: Goal | None = None,
 ) -> Learned:
-    """Search as a task says."""
+    """Search for the graph of a task."""
     executor.say(PREPARING, 0.0)
     if task.complete:
         best = search_complete(task, [task.start], executor, journal)
@@ -168,28 +170,30 @@ def learn_task(
         log_bd = conjugacy.log_marginal(whole.seen, problem.alpha, problem.layout)
         q = Variational(problem, problem.seen, math.fsum(log_bd + problem.log_bases))
         log_prior = float(task.log_priors(best.parents).sum())
-        found = _learned(task, q, log_prior, best.scored)
-        return replace(found, steps=best.steps, exact=is_exact(task))
+        learned = _learned(task, q, log_prior, best.scored)
+        return replace(learned, steps=best.steps, exact=is_exact(task))
     met = search_incomplete(task, executor.part(0.0, SEARCHING), journal)
     rest = executor.part(SEARCHING, 1.0)
     weighed = weigh([met.best, *met.close], goal, task.how.seed, rest)
-    one, missing = weighed[0], missingness(task.table)
-    found = _learned(task, one.fitted.posterior, one.fitted.log_prior, met.scored)
+    best_weighed, missing = weighed[0], missingness(task.table)
+    learned = _learned(
+        task, best_weighed.fitted.posterior, best_weighed.fitted.log_prior, met.scored
+    )
     return replace(
-        found,
+        learned,
         score=task.how.score,
-        csl=one.csl,
-        measured=one.measured,
+        csl=best_weighed.csl,
+        measured=best_weighed.measured,
         finalists=len(weighed),
         bounds=met.bounds,
         fitted=met.fitted,
         missingness=missing,
-        flags=(*found.flags, *(missing.flags if missing else ())),
+        flags=(*learned.flags, *(missing.flags if missing else ())),
     )
 
 
 def _learned(task: GraphTask, q: Variational, log_prior: float, scored: int) -> Learned:
-    """What is known of a graph, whether cells are missing or not."""
+    """Collect the results that do not depend on whether values are missing."""
     problem = q.problem
     log_bd = conjugacy.log_marginal(q.N, problem.alpha, problem.layout) + problem.log_bases
     gains = averaging_gains(problem.network, task.alpha, problem.alpha, q.N)
@@ -209,7 +213,7 @@ def _learned(task: GraphTask, q: Variational, log_prior: float, scored: int) -> 
 
 
 def find_graph(task: GraphTask) -> Network:
-    """Search, and give the graph alone: nothing is found out about its evidence."""
+    """Search, and return the graph without its evidence."""
     if task.complete:
         return task.network(search_complete(task, [task.start]).parents)
     return task.network(search_incomplete(task).best.parents)

@@ -1,6 +1,6 @@
-"""Changes of a graph by one edge: which are possible, which is best; and perturbed graphs.
+"""Moves of one edge: the possible ones and the best one; random perturbations of graphs.
 
-`parents[v, u]` says that u is a parent of v, so the row of a variable is its set of parents.
+`parents[v, u]` is true if u is a parent of v, so row v is the parent set of v.
 """
 
 from typing import Any, NamedTuple
@@ -11,19 +11,19 @@ from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
 ADD, DELETE, REVERSE = 0, 1, 2
-EQUAL = 1e-9  # nats: gains this near to each other are a tie
+EQUAL = 1e-9  # nats: smaller differences between gains are ties
 
 
 class Limits(NamedTuple):
-    """What a graph may look like."""
+    """Constraints on graphs."""
 
     allowed: BoolArray  # (n, n) whether u may be a parent of v
-    required: BoolArray  # (n, n) whether it has to be
-    most: IntArray  # (n,) parents that a variable may have
+    required: BoolArray  # (n, n) whether u must be a parent of v
+    most: IntArray  # (n,) maximum number of parents
 
 
 class Graph(NamedTuple):
-    """A graph, and what moves ask of it."""
+    """A graph, with the quantities that decide which moves are possible."""
 
     parents: BoolArray  # (n, n)
     above: BoolArray  # (n, n) whether u is an ancestor of v, at [v, u]
@@ -32,13 +32,13 @@ class Graph(NamedTuple):
 
 @kernel
 def find_ancestors(parents: BoolArray) -> BoolArray:
-    """Give the ancestors of every variable, (n, n): `above[v, u]` says that u is one of v's.
+    """Compute the ancestors of every variable: `above[v, u]` is true if u is an ancestor of v.
 
-    Variables on a cycle, and what is below them, are their own ancestors.
+    Variables on a cycle, and their descendants, count as their own ancestors.
     """
     n = parents.shape[0]
     above = np.zeros((n, n), dtype=np.bool_)
-    waits = np.zeros(n, dtype=np.int64)  # for so many parents
+    waits = np.zeros(n, dtype=np.int64)  # parents not yet processed
     ready, known = np.empty(n, dtype=np.int64), 0
     for v in range(n):
         for u in range(n):
@@ -66,7 +66,7 @@ def find_ancestors(parents: BoolArray) -> BoolArray:
 
 @kernel
 def update(graph: Graph, limits: Limits) -> None:
-    """Find the ancestors anew, and which variables may have one more parent."""
+    """Recompute the ancestors, and which variables may have one more parent."""
     graph.above[:] = find_ancestors(graph.parents)
     for v in range(graph.room.shape[0]):
         graph.room[v] = graph.parents[v].sum() < limits.most[v]
@@ -82,22 +82,22 @@ def graph_of(parents: BoolArray, limits: Limits) -> Graph:
 
 @kernel
 def is_possible(graph: Graph, limits: Limits, kind: int, u: int, v: int) -> bool:
-    """Whether a move is allowed and closes no cycle."""
+    """Whether a move keeps to the limits and does not close a cycle."""
     if kind == ADD:
         return limits.allowed[v, u] and graph.room[v] and not graph.above[u, v]
     possible = not limits.required[v, u]
     if kind == REVERSE:
         possible = possible and limits.allowed[u, v] and graph.room[u]
-        for p in range(graph.parents.shape[0]):  # no other way from u to v
+        for p in range(graph.parents.shape[0]):  # no other path from u to v
             possible = possible and not (p != u and graph.parents[v, p] and graph.above[p, u])
     return possible
 
 
 @kernel
 def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[float, IntArray]:
-    """Give the largest gain of a possible move, and all moves that share it: (k, 3) kind, u, v.
+    """Find the largest gain of a possible move, and all moves that share it: (k, 3) kind, u, v.
 
-    `gains[v, u]` is what it adds to put u to the parents of v, or to take it from them.
+    `gains[v, u]` is the change of the score if u is added to the parents of v, or removed.
     """
     top, moves, _ = _list_moves(parents, limits, gains, True)
     return top, moves
@@ -105,7 +105,7 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
 
 @kernel
 def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArray:
-    """Give all possible moves, (k, 3) kind, u, v, those that gain most first."""
+    """List all possible moves, (k, 3) kind, u, v, by decreasing gain."""
     _, moves, worth = _list_moves(parents, limits, gains, False)
     return moves[np.argsort(-worth)]
 
@@ -114,7 +114,7 @@ def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArra
 def _list_moves(
     parents: BoolArray, limits: Limits, gains: FloatArray, only_best: bool
 ) -> tuple[float, IntArray, FloatArray]:
-    """Give the largest gain, the possible moves, or the best alone, and what each gains."""
+    """Return the largest gain, the possible moves (or the best only), and their gains."""
     n = parents.shape[0]
     graph = graph_of(parents, limits)
     moves, worth = np.empty((2 * n * n, 3), dtype=np.int64), np.empty(2 * n * n)
@@ -137,7 +137,7 @@ def _list_moves(
 
 
 def moved(parents: BoolArray, move: IntArray) -> BoolArray:
-    """Make a move, (kind, u, v)."""
+    """Apply a move, (kind, u, v)."""
     kind, u, v = move.tolist()
     after = parents.copy()
     after[v, u] = kind == ADD
@@ -145,15 +145,15 @@ def moved(parents: BoolArray, move: IntArray) -> BoolArray:
     return after
 
 
-# On simulated networks of 4 to 37 variables these met the best graphs most.
+# These found the best graphs most often on simulated networks of 4 to 37 variables.
 NEIGHBOURS = 4  # variables that lose edges together
-LOST = 0.7  # chance of each of their edges to go
-GAINED = 2  # edges that one of them gets, where there may be one
+LOST = 0.7  # probability that each of their edges is removed
+GAINED = 2  # edges that are tried in their place
 
 
 @kernel
 def scatter(graph: BoolArray, v: int, limits: Limits, rng: Any) -> None:
-    """Take most edges around a variable away, and give it a few others, by chance."""
+    """Remove most edges around a variable at random, and add a few random ones."""
     n = graph.shape[0]
     near = neighbourhood(graph, v, rng)
     chance = rng.random((n, n))
@@ -169,7 +169,7 @@ def scatter(graph: BoolArray, v: int, limits: Limits, rng: Any) -> None:
 
 @kernel
 def neighbourhood(parents: BoolArray, v: int, rng: Any) -> BoolArray:
-    """Give a variable and some that hang together with it, at random, (n,)."""
+    """Draw a connected set of variables around one, (n,)."""
     n = parents.shape[0]
     near, others = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64)
     near[v] = True
@@ -190,9 +190,9 @@ def neighbourhood(parents: BoolArray, v: int, rng: Any) -> BoolArray:
 
 @kernel
 def turn_covered(parents: BoolArray, limits: Limits, rng: Any) -> None:
-    """Turn edges u → v round where v has the parents of u and u alone: the same independences.
+    """Reverse covered edges u → v at random: v has u and the parents of u, and no other parents.
 
-    As many edges are tried, at random, as there are.
+    The independences stay the same. As many edges are tried as the graph has.
     """
     n = parents.shape[0]
     head, tail = np.nonzero(parents)

@@ -1,9 +1,9 @@
-"""Statistics of families in any table: available cases, completed rows, and numbers.
+"""Scores of families in any table: available cases, completed rows, and numbers.
 
-Scores on different rows cannot be compared, because a family with more parents is seen whole in
-fewer rows. So where cells are missing both sides of a move are scored on the same rows: those that
-show all it is about, or those that show both ends of its edge, with the rest filled in. Numbers
-have no children, so a number that a row does not show says nothing there.
+Scores on different rows are not comparable, because a family with more parents is complete in fewer
+rows. So with missing values, both sides of a move are scored on the same rows. These are the rows
+with all variables of the move observed, or completed rows with both ends of its edge observed.
+Numbers have no children, so a missing number carries no information.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,14 +36,14 @@ from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.searching import ScoredGraph, search, search_exactly
 from lacunet.structure.task import GraphTask, are_numbers
 
-FEW = 5_000  # rows that all completions together may have, where one has fewer
-MANY = 20_000  # rows that are looked at, at most
+FEW = 5_000  # most rows of all completions together, if one completion has fewer
+MANY = 20_000  # most rows scored
 NO_LIMITS = np.zeros(0, dtype=np.int64)
 
 
 @kernel
 def _whole_rows(columns: Columns, family: IntArray) -> Columns:
-    """Give the rows that show some variables, and only those columns, in their order."""
+    """Select the rows with all variables of a family observed, and the columns of the family."""
     m = columns.codes.shape[1]
     rows, seen = np.empty(m, dtype=np.int64), 0
     for row in range(m):
@@ -63,13 +63,13 @@ def _whole_rows(columns: Columns, family: IntArray) -> Columns:
 
 @kernel
 def _score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
-    """Log BD of column 0 given some of the others; every row shows them."""
+    """Log BD of column 0 given some of the others, without missing values."""
     return score_set(columns, 0, parents, prior) if columns.counts.shape[0] > 0 else 0.0
 
 
 @kernel
 def _weigh_as_pair(whole: Columns, columns: Columns, v: int, u: int) -> None:
-    """Let the rows that show a family weigh as much as those that show two of its members."""
+    """Scale the weight of rows with a complete family to that of rows with u and v observed."""
     seen = 0.0
     for row in range(columns.codes.shape[1]):
         if columns.codes[v, row] >= 0 and columns.codes[u, row] >= 0:
@@ -81,7 +81,7 @@ def _weigh_as_pair(whole: Columns, columns: Columns, v: int, u: int) -> None:
 def available_gains(
     columns: Columns, v: int, parents: IntArray, prior: Prior, as_pairs: bool = False
 ) -> FloatArray:
-    """What it adds to put each variable to the parents of v, or to take it from them: (n,)."""
+    """Compute the gain of adding each variable to the parents of v, or removing it: (n,)."""
     n, k = columns.codes.shape[0], parents.shape[0]
     gains, chosen = np.zeros(n), np.zeros(n, dtype=np.bool_)
     family = np.empty(k + 1, dtype=np.int64)
@@ -111,10 +111,10 @@ def available_gains(
 
 
 class AvailableCases:
-    """Scores of families in a table with missing cells, relative to a neighbour's on the same rows.
+    """Gains of moves in a table with missing values, each on the rows with all its variables.
 
-    With `as_pairs` these rows weigh as much as those that show both ends of the edge: about what
-    they would say if the other members of the family were never missing.
+    With `as_pairs` these rows weigh as much as those with both ends of the edge observed. This
+    approximates the gain if the other members of the family were never missing.
     """
 
     def __init__(self, table: Table, alpha: float | str, *, as_pairs: bool = False) -> None:
@@ -132,9 +132,9 @@ class AvailableCases:
 def _paired_gains(
     columns: Columns, shown: BoolArray, v: int, parents: IntArray, prior: Prior
 ) -> FloatArray:
-    """What it adds to put each variable to the parents of v, or to take it from them: (n,).
+    """Compute the gain of adding each variable to the parents of v, or removing it: (n,).
 
-    `shown` says which cells were seen, (n, m), and every cell has a value.
+    `shown`, (n, m), marks the observed cells; the others are imputed.
     """
     n, m = columns.codes.shape
     gains, chosen = np.zeros(n), np.zeros(n, dtype=np.bool_)
@@ -164,9 +164,9 @@ def _paired_gains(
 
 
 class PairedCases:
-    """Scores of families in completed rows, relative to a neighbour's on the rows that show both.
+    """Gains of moves in completed rows, each on the rows with both ends of the edge observed.
 
-    Of many rows some are looked at, at equal distances, each with the weight of those between.
+    Large tables are thinned at equal distances, with weights to match.
     """
 
     def __init__(self, table: Table, drawn: CodeArray, kept: BoolArray, alpha: float | str) -> None:
@@ -175,7 +175,7 @@ class PairedCases:
         codes = np.concatenate([one[at][:, kept] for one in drawn[:times]])
         shown = np.tile(table.codes[at][:, kept] >= 0, (times, 1))
         counts = np.tile(table.counts[at], times)
-        cards = np.array([len(c.states) for c, own in zip(table.columns, kept, strict=True) if own])
+        cards = np.array([len(table.columns[v].states) for v in np.flatnonzero(kept)])
         counts *= table.weight / counts.sum()
         self.columns = Columns(np.ascontiguousarray(codes.T), counts, cards, NO_ZEROS)
         self.shown, self.prior = np.ascontiguousarray(shown.T), prior_of(alpha)
@@ -188,7 +188,7 @@ class PairedCases:
 
 
 class MixedFamilies:
-    """Scores of families in a table with numbers: those of categories are left to others."""
+    """Scores of families in a table with numbers; `categories` scores the categorical children."""
 
     def __init__(
         self,
@@ -209,14 +209,14 @@ class MixedFamilies:
         """Score a family."""
         if self.categories is None or self.numbers[child]:
             return self._of_number(child, parents)
-        own = int(np.searchsorted(self.of_categories, child))
-        among_categories = self.categories(own, parents[self.of_categories])
-        scores = np.full(len(parents), among_categories[own])
+        place = int(np.searchsorted(self.of_categories, child))
+        among_categories = self.categories(place, parents[self.of_categories])
+        scores = np.full(len(parents), among_categories[place])
         scores[self.of_categories] = among_categories
         return scores
 
     def _of_number(self, child: int, parents: BoolArray) -> FloatArray:
-        """Score a number, each move on the rows that show all it is about: (n,)."""
+        """Score a number, each move on the rows with all its variables observed: (n,)."""
         chosen = np.flatnonzero(parents)
         rows = np.flatnonzero((self.codes[[child, *chosen]] >= 0).all(axis=0))
         j, whole = self._cut(rows, chosen), float(self.states[chosen].prod())
@@ -237,7 +237,7 @@ class MixedFamilies:
         return scores
 
     def _cut(self, rows: IntArray, parents: IntArray) -> IntArray:
-        """Number the configurations of some parents that occur in some rows."""
+        """Number the configurations of parents that occur in some rows."""
         j = np.zeros(len(rows), dtype=np.int64)
         for u in parents.tolist():
             j = j * self.states[u] + self.codes[u, rows]
@@ -247,8 +247,8 @@ class MixedFamilies:
     def _log_marginal(self, child: int, rows: IntArray, j: IntArray, whole: float) -> float:
         """Log p of the values of a number in some rows, which are in configurations j.
 
-        `whole` is how many configurations there are, also of what never occurs. The prior of one
-        is the number's own, or exponents as those of categories.
+        `whole` is the number of all configurations. The prior of each is that of the number, or
+        exponents as for categories.
         """
         v, number = self.variables[child], int(j.max(initial=-1)) + 1
         if not number:
@@ -257,11 +257,11 @@ class MixedFamilies:
         hypers = [np.array(v.prior)]
         if not v.prior:
             each = exponents(float(width * whole), self.prior)
-            hypers = [np.full(width, own) for own in each]
+            hypers = [np.full(width, a) for a in each]
         T, weight = v.statistics[self.codes[child, rows]], self.counts[rows]
-        sums = [np.bincount(j, weight * own, number).astype(np.float64) for own in T.T]
+        sums = [np.bincount(j, weight * t, number).astype(np.float64) for t in T.T]
         N, at = np.stack(sums, axis=1).reshape(-1), Segment.of_table(family, number, len(sums))
-        logs = [family.log_marginal(N, np.tile(own, number), at).sum() for own in hypers]
+        logs = [family.log_marginal(N, np.tile(hyper, number), at).sum() for hyper in hypers]
         return log_mean(np.array(logs))
 
 
@@ -271,13 +271,13 @@ def statistics_of(
     alpha: float | str,
     of_categories: Callable[[Table], Statistics],
 ) -> Statistics:
-    """Give statistics of any table: its categories by a function, numbers by their marginals."""
+    """Make the scores of any table: categories by a given function, numbers by their marginals."""
     numbers = are_numbers(table)
     if not numbers.any():
         return of_categories(table)
     columns = [table.columns[j] for j in np.flatnonzero(~numbers)]
     categories = None
-    if columns:  # rows that are alike then stand together
+    if columns:  # merges equal rows
         categories = of_categories(
             Table.from_codes(table.codes[:, ~numbers], columns, table.counts)
         )
@@ -292,27 +292,27 @@ def _scores(
 
 
 def complete_scores(task: GraphTask, table: Table) -> FamilyScores:
-    """Score families in a table that shows every category: that of the task, or its completion."""
+    """Score families in a table without missing categories."""
     return _scores(task, table, lambda one: CompleteCounts(one, task.alpha, task.known.tables))
 
 
 def available_scores(task: GraphTask, *, as_pairs: bool = False) -> FamilyScores:
-    """Score families in a table with missing cells: each move on the rows that show all of it."""
+    """Score moves in a table with missing values, each on the rows with all its variables."""
     return _scores(task, task.table, lambda one: AvailableCases(one, task.alpha, as_pairs=as_pairs))
 
 
 def paired_scores(task: GraphTask, drawn: CodeArray) -> FamilyScores:
-    """Score families in completed rows, (times, rows, columns): each move where both ends show."""
+    """Score moves in completed rows, (times, rows, columns), where both ends are observed."""
     kept = ~task.numbers
     return _scores(task, task.table, lambda _: PairedCases(task.table, drawn, kept, task.alpha))
 
 
-# Families that a search scores anyway, so that the best of all graphs costs no more.
+# A heuristic search scores about as many families, so exact search costs no more.
 FEW_VARIABLES = 6_000
 
 
 def is_exact(task: GraphTask) -> bool:
-    """Whether the best of all graphs is looked for: it was asked for, or it costs no more."""
+    """Whether the search is exact: by the options, or because it costs no more."""
     n = len(task.start)
     few = task.how.sweeps > 0 and n << (n - 1) <= FEW_VARIABLES and not task.numbers.any()
     return task.how.exact or few
@@ -324,7 +324,7 @@ def search_complete(
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
 ) -> ScoredGraph:
-    """Search for the graph with the largest log BD, from each of some graphs."""
+    """Search for the graph with the largest log BD from each start."""
     if is_exact(task):
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)
         return search_exactly(counts, task.limits, executor, task.log_prior)

@@ -1,10 +1,9 @@
-"""The search for a graph: climbs, climbs again from perturbed graphs, and the best of all graphs.
+"""Hill climbing over graphs, iterated local search, and exact search.
 
-A climb ends where no single edge helps, often because several edges point the wrong way at once, or
-help only together. So edges that may as well point the other way are turned at random, some
-neighbours lose most of their edges and get a few others, and the climb goes on from there. Most
-families were scored before, so that costs little. The best of all graphs is found by dynamic
-programming over sets of variables (Silander & Myllymäki 2006).
+A climb ends where no single move helps, often because several edges must change together. The
+search then reverses covered edges at random, replaces edges around some variables, and climbs
+again. Most families are scored already, so this is cheap. Exact search uses dynamic programming
+over sets of variables (Silander & Myllymäki 2006).
 """
 
 from __future__ import annotations
@@ -34,32 +33,30 @@ from lacunet.structure.moves import (
     turn_covered,
 )
 
-MOST_STEPS = 20  # per variable; gains that are taken on different rows may lead round in circles
-MOST_SWEEPS = 6  # where gains are added up along the way, for the same reason
+MOST_STEPS = 20  # per variable; gains on different rows may lead to cycles
+MOST_SWEEPS = 6  # of a search by gains, for the same reason
 MEMORY = 1 << 30  # bytes that an exact search may take
-FEWEST = 40  # perturbations in a sweep, about, at least: of few variables, several around each
+FEWEST = 40  # perturbations without gain before a search ends, about, at least
 
 
 class GraphScore(StrEnum):
-    """What decides between graphs where cells are missing."""
+    """The criterion for graphs if values are missing."""
 
-    BOUND = "bound"  # a lower bound of log p(D|S) of the data as they are
-    AVAILABLE = "available"  # of each move, the rows that show all it is about
-    EXPECTED = "expected"  # rows completed under the graph before: structural EM
+    BOUND = "bound"  # a lower bound on log p(D|S)
+    AVAILABLE = "available"  # each move is scored on the rows with all its variables observed
+    EXPECTED = "expected"  # rows completed under the previous graph: structural EM
 
 
 @dataclass(frozen=True)
 class GraphSearch:
-    """How to search for a graph."""
+    """Options of the search for a graph."""
 
-    sweeps: int = 1  # perturbations of every variable that must be in vain before a search ends
+    sweeps: int = 1  # sweeps over all variables without gain before a search ends
     restarts: int = 2  # searches after the first, all from the same graph
-    probes: int = (
-        3  # with missing cells: moves of each kind, tried where completed rows lead nowhere
-    )
-    exact: bool = False  # the best of all graphs instead, for few variables
+    probes: int = 3  # with missing values: moves of each kind tried if completed rows do not help
+    exact: bool = False  # exact search instead; only with few variables
     seed: int = 0
-    score: GraphScore = GraphScore.BOUND  # with missing cells: what decides between graphs
+    score: GraphScore = GraphScore.BOUND  # with missing values: the criterion
     prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
     def __post_init__(self) -> None:
@@ -73,14 +70,14 @@ ONE_CLIMB = GraphSearch(sweeps=0, restarts=0)
 
 @dataclass(frozen=True, eq=False)
 class ScoredGraph:
-    """A graph that was scored, or that a search found."""
+    """A graph with the scores of its families."""
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
     families: FloatArray  # (n,) scores of its families
-    gains: FloatArray  # (n, n) what it adds to put u to the parents of v, or to take it away
-    steps: int = 0  # moves made on the way
-    gained: float = 0.0  # by these moves
-    scored: int = 0  # families that the search scored
+    gains: FloatArray  # (n, n) at [v, u], of adding u to the parents of v, or removing it
+    steps: int = 0  # moves made
+    gained: float = 0.0  # sum of the gains of these moves
+    scored: int = 0  # families scored by the search
 
     @property
     def score(self) -> float:
@@ -102,9 +99,9 @@ def climb(
     rng: np.random.Generator,
     near: ScoredGraph | None = None,
 ) -> ScoredGraph:
-    """Make the best move as long as one gains; among equal ones chance decides.
+    """Make the best move as long as one gains; ties are broken at random.
 
-    `near` is a graph that was scored before and has most families of the start.
+    `near` is a scored graph that shares most families with the start.
     """
     near = near or score_graph(start, scores)
     parents, families, gains = start.copy(), near.families.copy(), near.gains.copy()
@@ -131,7 +128,7 @@ def search(
     executor: Executor = SERIAL,
     journal: Journal = FORGETFUL,
 ) -> ScoredGraph:
-    """Search several times from each graph; the best one that was met is the answer."""
+    """Search several times from each graph, and return the best graph."""
     turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
     once = partial(_search_once, scores, limits, how, journal)
     ends = executor.count(once, turns, "search", first=0, total=len(turns))
@@ -142,20 +139,20 @@ def search(
 def _search_once(
     scores: FamilyScores,
     limits: Limits,
-    how: GraphSearch,
+    options: GraphSearch,
     journal: Journal,
     turn: tuple[BoolArray, int],
 ) -> ScoredGraph:
-    """Climb, and perturb around every variable in turn until that is in vain."""
+    """Climb, then perturb around every variable in turn until that gains nothing."""
     start, k = turn
-    rng, piece, in_vain = np.random.default_rng([how.seed, k]), f"search {k + 1}", 0
+    rng, piece, in_vain = np.random.default_rng([options.seed, k]), f"search {k + 1}", 0
     if stand := journal.get(piece):
         rng.bit_generator.state = stand["rng"]
         best = score_graph(graph_of_edges(stand["edges"], len(start)), scores)
         best, in_vain = replace(best, steps=stand["steps"]), stand["in vain"]
     else:
         best = climb(start, scores, limits, rng)
-    while in_vain < how.sweeps * max(1, FEWEST // len(start)):
+    while in_vain < options.sweeps * max(1, FEWEST // len(start)):
         best, gained = _sweep(best, scores, limits, rng)
         in_vain = 0 if gained else in_vain + 1
         state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": best.steps}
@@ -166,9 +163,9 @@ def _search_once(
 def search_by_gains(
     start: BoolArray, scores: FamilyScores, limits: Limits, rng: np.random.Generator
 ) -> BoolArray:
-    """Search where only gains of moves are known, not scores: they are added up along the way.
+    """Search by the sum of the gains of moves, if graphs have no comparable scores.
 
-    Each gain may be of other rows. So the sum is approximate, and the graph is to be checked.
+    Gains may come from different rows, so the sum is approximate; the caller checks the graph.
     """
     best, in_vain, often = climb(start, scores, limits, rng), 0, max(1, FEWEST // len(start))
     for _ in range(MOST_SWEEPS * often):
@@ -187,9 +184,9 @@ def _sweep(
     *,
     by_gains: bool = False,
 ) -> tuple[ScoredGraph, bool]:
-    """Climb from graphs perturbed around every variable in turn: the best, and whether it gained.
+    """Climb from perturbations around every variable in turn: the best, and whether it gained.
 
-    A graph that is as good is another one to go on from.
+    An equally good graph replaces the current one.
     """
     improved, steps = False, best.steps
     for v in rng.permutation(len(best.parents)).tolist():
@@ -208,7 +205,7 @@ def _sweep(
 
 
 def _gain_of(before: BoolArray, after: BoolArray, scores: FamilyScores) -> float:
-    """Add up what is gained from one graph to another, the best change of a family first."""
+    """Sum the gains from one graph to another, the best change of a family first."""
     gain, now = 0.0, before.copy()
     for v in np.flatnonzero((before != after).any(axis=1)).tolist():
         for changes in (before[v] & ~after[v], after[v] & ~before[v]):
@@ -223,23 +220,23 @@ def _gain_of(before: BoolArray, after: BoolArray, scores: FamilyScores) -> float
 
 
 class ParentChoice(NamedTuple):
-    """The parents that a variable may have, numbered without itself."""
+    """The candidate parents of a variable, numbered without itself."""
 
     others: IntArray  # (n - 1,) the other variables
     allowed: BoolArray  # (n - 1,) whether each may be a parent
-    required: int  # the set of those that must be
-    most: int  # parents at most
-    largest: float  # numbers that its table may have
-    log_prior: FloatArray  # (n,) of one set of so many parents
+    required: int  # the set of required parents, as bits
+    most: int  # maximum number of parents
+    largest: float  # maximum size of the table
+    log_prior: FloatArray  # (n,) of one set, by its size
 
 
 def needed_memory(n: int) -> int:
-    """Bytes for the best score of n variables in every set of others, and for every set's sink."""
+    """Compute the bytes for best scores by variable and candidate set, and for sinks of sets."""
     return (n * 8 << (n - 1)) + (9 << n)
 
 
 def check_size(n: int) -> None:
-    """Refuse more variables than fit into memory, before anything is made."""
+    """Refuse more variables than fit into memory."""
     if needed_memory(n) > MEMORY:
         most = max(k for k in range(1, n) if needed_memory(k) <= MEMORY)
         raise OptionError(
@@ -255,15 +252,15 @@ def search_exactly(
     executor: Executor = SERIAL,
     log_prior: FloatArray | None = None,
 ) -> ScoredGraph:
-    """Find the best graph of all that the limits allow; `log_prior` is that of k parents of v."""
+    """Find the best of all allowed graphs; `log_prior[v, k]` is that of k parents of v."""
     n = len(counts.cards)
-    own = np.zeros((n, n)) if log_prior is None else log_prior
+    log_priors = np.zeros((n, n)) if log_prior is None else log_prior
     check_size(n)
     best = np.empty((n, 1 << (n - 1)))
     for v in range(n):
         executor.say(f"families of variable {v + 1} of {n}", v / n)
         most = largest_family(counts.cards[v], n, counts.cases)
-        choice = choice_of(limits, v, counts.cards, most, own[v])
+        choice = choice_of(limits, v, counts.cards, most, log_priors[v])
         best[v] = score_sets(counts.columns, v, choice, counts.prior)
         for b in range(n - 1):  # the score of each set becomes the best of its subsets
             halves = best[v].reshape(-1, 2, 1 << b)  # sets without b, and with it
@@ -275,20 +272,20 @@ def search_exactly(
 def choice_of(
     limits: Limits, v: int, cards: FloatArray, most: float, log_prior: FloatArray
 ) -> ParentChoice:
-    """Give the parents that a variable may have, in a table of `most` numbers or what it needs."""
+    """Collect the candidate parents of a variable; `most` is the size that its table may have."""
     largest = max(most, float(cards[v] * cards[limits.required[v]].prod()))
     others = np.delete(np.arange(len(limits.most)), v)
     required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
-    allowed, own = limits.allowed[v, others], np.ascontiguousarray(log_prior)
-    return ParentChoice(others, allowed, required, int(limits.most[v]), largest, own)
+    allowed, log_prior = limits.allowed[v, others], np.ascontiguousarray(log_prior)
+    return ParentChoice(others, allowed, required, int(limits.most[v]), largest, log_prior)
 
 
 @kernel
 def score_sets(columns: Columns, v: int, choice: ParentChoice, prior: Prior) -> FloatArray:
-    """Score the child with each set of parents, one bit for each of the others; −inf: not allowed.
+    """Score the child with each set of parents, as bits; −inf: not allowed.
 
-    A score is log BD and the log prior of the set. Sets grow by one variable at a time, so rows are
-    cut by that variable alone.
+    A score is log BD plus the log prior of the set. Sets grow by one variable at a time, so each
+    step refines the previous configurations.
     """
     k, m = choice.others.shape[0], columns.codes.shape[1]
     scores = np.full(1 << k, -np.inf)
@@ -309,8 +306,8 @@ def score_sets(columns: Columns, v: int, choice: ParentChoice, prior: Prior) -> 
             depth, chosen = depth + 1, chosen | 1 << place
             path[depth] = place
             if chosen & choice.required == choice.required:
-                own = log_bd(child, j[depth], q[depth], cells[depth], prior)
-                scores[chosen] = own + choice.log_prior[depth]
+                family = log_bd(child, j[depth], q[depth], cells[depth], prior)
+                scores[chosen] = family + choice.log_prior[depth]
         elif depth == 0:
             return scores
         else:
@@ -319,14 +316,14 @@ def score_sets(columns: Columns, v: int, choice: ParentChoice, prior: Prior) -> 
 
 @kernel
 def _without(chosen: int, v: int) -> int:
-    """Number a set of variables without v: the bits above it move down by one."""
+    """Drop bit v from a set of variables: the bits above it move down by one."""
     low = (1 << v) - 1
     return (chosen & low) | ((chosen >> 1) & ~low)
 
 
 @kernel
 def find_sinks(best: FloatArray) -> IntArray:
-    """Give a sink of the best graph over each set of variables, one bit for each variable."""
+    """Find a sink of the best graph over each set of variables, given as bits."""
     n = best.shape[0]
     total, sinks = np.full(1 << n, -np.inf), np.zeros(1 << n, dtype=np.int8)
     total[0] = 0.0
@@ -341,7 +338,7 @@ def find_sinks(best: FloatArray) -> IntArray:
 
 
 def trace_back(best: FloatArray, sinks: IntArray) -> tuple[BoolArray, FloatArray]:
-    """Give the parents of every variable, the smallest sets that are as good, and their scores."""
+    """Reconstruct the parents of every variable, the smallest optimal sets, and their scores."""
     n = len(best)
     parents, families = np.zeros((n, n), dtype=bool), np.empty(n)
     left = (1 << n) - 1

@@ -1,4 +1,4 @@
-"""What a search for a graph works on, checked once."""
+"""The input of structure learning, checked once."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ NOTHING, USUAL = Knowledge(), OF_GRAPHS
 
 @dataclass(frozen=True, eq=False)
 class GraphTask:
-    """A table, a prior, and what its graph may look like."""
+    """A table, a prior, and constraints on the graph."""
 
     table: Table
-    variables: tuple[Variable, ...]  # of its columns
+    variables: tuple[Variable, ...]  # of the columns
     alpha: float | str
     how: GraphSearch
     limits: Limits
     start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
-    known: Knowledge = NOTHING  # what graphs keep to, and tables
+    known: Knowledge = NOTHING  # constraints on graphs and tables
 
     @cached_property
     def numbers(self) -> BoolArray:
@@ -46,25 +46,25 @@ class GraphTask:
 
     @cached_property
     def log_prior(self) -> FloatArray:
-        """Log p of k parents of each variable, at [v, k], (n, n), up to a constant."""
+        """Log prior of a set of k parents of each variable, at [v, k], (n, n), up to a constant."""
         return log_prior_over(self.table, self.how.prior)
 
     def log_priors(self, parents: BoolArray) -> FloatArray:
-        """Log p of the parents that a graph gives each variable, (n,), up to a constant."""
-        own: FloatArray = self.log_prior[np.arange(len(parents)), parents.sum(axis=1)]
-        return own
+        """Log prior of the parents of each variable in a graph, (n,), up to a constant."""
+        priors: FloatArray = self.log_prior[np.arange(len(parents)), parents.sum(axis=1)]
+        return priors
 
     @property
     def complete(self) -> bool:
-        """Whether no category is missing: a number that is says nothing, for it has no children."""
+        """Whether no category is missing; numbers may be, because they have no children."""
         return not (self.table.missing[~self.numbers] > 0).any()
 
     def network(self, parents: BoolArray) -> Network:
-        """Give a graph its variables, and the tables that are known."""
+        """Make a network of a graph, with the known tables."""
         return network_of(self.variables, parents, self.known)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
+        """Identify the search, as JSON: a checkpoint file resumes only the same search."""
         data, known = hashlib.sha256(), hashlib.sha256()
         data.update(repr([(c.name, c.states) for c in self.table.columns]).encode())
         data.update(repr([(v.family, v.unit, v.prior) for v in self.variables if v.prior]).encode())
@@ -83,10 +83,10 @@ def are_numbers(table: Table) -> BoolArray:
 
 
 def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowledge) -> Network:
-    """Give a graph its variables, and the tables that are known."""
+    """Make a network of a graph, with the known tables."""
     names, lists = [v.name for v in variables], parent_lists(parents)
-    for child, own in known.settled.items():  # tied tables are alike in this order
-        lists[names.index(child)] = [names.index(u) for u in own]
+    for child, ordered in known.settled.items():  # tied tables need the same order of parents
+        lists[names.index(child)] = [names.index(u) for u in ordered]
     return known.tables.of(Network.build(variables, lists))
 
 
@@ -97,7 +97,7 @@ def graph_task(
     knowledge: Knowledge,
     prior: NumberPrior = USUAL,
 ) -> GraphTask:
-    """Check that what is known fits the table, that it fits into memory, that there are data."""
+    """Check the constraints against the table, the sizes of tables, and that columns have data."""
     names = [column.name for column in table.columns]
     limits, start = knowledge.limits(names), knowledge.first_graph(names)
     numbers = are_numbers(table)
@@ -120,7 +120,7 @@ def graph_task(
     check_table_sizes(names, cards, parent_lists(start))
     if how.exact:
         check_size(len(names))
-    # An edge with a column that has one state says nothing: no score speaks for or against it.
+    # An edge with a column of one state does not change any score.
     constant = np.array(cards) == 1
     empty = constant[:, None] | constant[None, :]
     limits = limits._replace(allowed=limits.allowed & ~(empty & ~start) & ~numbers[None, :])
@@ -130,7 +130,7 @@ def graph_task(
 
 
 def check_seen(table: Table) -> None:
-    """Refuse columns of which nothing was seen."""
+    """Refuse columns without any value."""
     for column, missing in zip(table.columns, table.missing, strict=True):
         if missing == 1.0:
             raise DataError(
@@ -140,12 +140,12 @@ def check_seen(table: Table) -> None:
 
 
 def few_rows(table: Table) -> Iterator[Flag]:
-    """Say so where there are fewer rows than variables."""
+    """Flag a table with fewer rows than variables."""
     rows, variables = table.rows, len(table.columns)
     if rows < variables:
         yield Flag(Kind.FEW_ROWS, detail={"rows": rows, "variables": variables})
 
 
 def parent_lists(parents: BoolArray) -> list[Sequence[int]]:
-    """Give the parents of each variable."""
+    """List the parents of each variable."""
     return [np.flatnonzero(row).tolist() for row in parents]

@@ -1,4 +1,4 @@
-"""The probability of every edge: results, and shares of resamples whose learned graph has it."""
+"""The probability of every edge: the result, and bootstrap frequencies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lacunet.structure.task import graph_task
 from lacunet.summaries.bootstrap import check_replicates
 from lacunet.tabular import Columns, Grid, Printable, chance, transposed
 
-SHOWN = 0.02  # pairs that are less probably joined are not printed
+SHOWN = 0.02  # probability of an edge below which a pair is not printed
 
 
 class EdgesBy(StrEnum):
-    """Where probabilities of edges come from."""
+    """The method for probabilities of edges."""
 
-    EXACT = "exact"  # all graphs summed up
-    SAMPLED = "sampled"  # graphs drawn from their posterior
+    EXACT = "exact"  # sum over all graphs
+    SAMPLED = "sampled"  # graphs drawn from the posterior
     BOOTSTRAP = "bootstrap"  # graphs learned from resampled rows
 
 
@@ -42,7 +42,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Two variables, the likelier parent first."""
+    """Two variables, the more probable parent first."""
 
     parent: str
     child: str
@@ -78,26 +78,26 @@ class EdgeCertainty(Printable):
         return {(names[u], names[v]): edges[v][u] for u, v in permutations(range(len(names)), 2)}
 
     def pairs(self) -> list[Pair]:
-        """All pairs of variables, the likeliest edges first."""
-        found, edges = [], self.edges
+        """List all pairs of variables, the most probable edges first."""
+        pairs, edges = [], self.edges
         for u, v in combinations(range(len(self.names)), 2):
             a, b = (u, v) if self.arrows[v, u] >= self.arrows[u, v] else (v, u)
             edge = edges[a, b], self.edges_stderr[a, b]
             each = (x[at] for at in ((b, a), (a, b)) for x in (self.arrows, self.arrows_stderr))
-            found.append(Pair(self.names[a], self.names[b], *map(float, (*edge, *each))))
-        return sorted(found, key=lambda pair: -pair.edge)
+            pairs.append(Pair(self.names[a], self.names[b], *map(float, (*edge, *each))))
+        return sorted(pairs, key=lambda pair: -pair.edge)
 
     def tidy(self) -> Columns:
-        """Give a row for each pair of variables, the likeliest edges first."""
+        """Return a row for each pair of variables, the most probable edges first."""
         names = [field.name for field in fields(Pair)]
         return transposed(names, ([getattr(pair, n) for n in names] for pair in self.pairs()))
 
     def brief(self) -> str:
-        """Say how many variables there are, and where it comes from."""
+        """Summarise the result in one line."""
         return f"edges between {len(self.names)} variables, {self.by}"
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables that `print` and notebooks show."""
         exact, pairs = self.by is EdgesBy.EXACT, self.pairs()
         shown = [pair for pair in pairs if pair.edge >= SHOWN]
         rows = tuple(
@@ -127,16 +127,16 @@ def resample_edges(
     resamples: int,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
-    """Learn the graph of so many resamples of the rows, and count.
+    """Learn graphs from resamples of the rows, and average their edges.
 
-    An edge that may point either way, by its independences and what is known, counts half for each.
+    An edge that independences and constraints do not orient counts half in each direction.
     """
     check_replicates(table.counts, resamples)
     learn = partial(_arrows_of_resample, table, alpha, knowledge, how)
     drawn = np.array(executor.count(learn, range(resamples), "resample", first=0, total=resamples))
     arrows, edges = drawn.mean(axis=0), (drawn + drawn.swapaxes(1, 2)).mean(axis=0)
     spread = np.sqrt(drawn.var(axis=0) / resamples)
-    # Of a share of 0 or 1 it is known that it is within about one resample of that.
+    # A share of 0 or 1 has an error of about one resample.
     floor = np.where(np.eye(len(arrows), dtype=bool), 0.0, 1.0 / (1 + resamples))
     edges_spread = np.sqrt(edges * (1 - edges) / resamples)
     return EdgeCertainty(
@@ -150,18 +150,18 @@ def resample_edges(
 
 
 def _arrows_of_resample(
-    table: Table, alpha: float | str, knowledge: Knowledge, how: GraphSearch, resample: int
+    table: Table, alpha: float | str, knowledge: Knowledge, options: GraphSearch, resample: int
 ) -> FloatArray:
-    """Give the graph of a resample, (n, n) at [child, parent]; half an edge each way, if either."""
-    rng = np.random.default_rng([how.seed, resample])
+    """Learn the graph of a resample: (n, n) at [child, parent], 0.5 both ways if undirected."""
+    rng = np.random.default_rng([options.seed, resample])
     counts = rng.multinomial(int(table.weight), table.counts / table.weight)
     kept = counts > 0
     drawn = Table.from_codes(table.codes[kept], table.columns, counts[kept])
-    found = knowledge.equivalence_class(find_graph(graph_task(drawn, alpha, how, knowledge)))
-    place = {name: i for i, name in enumerate(found.names)}
+    cpdag = knowledge.equivalence_class(find_graph(graph_task(drawn, alpha, options, knowledge)))
+    place = {name: i for i, name in enumerate(cpdag.names)}
     arrows = np.zeros((len(place), len(place)))
-    for parent, child in found.compelled:
+    for parent, child in cpdag.compelled:
         arrows[place[child], place[parent]] = 1.0
-    for one, other in found.reversible:
+    for one, other in cpdag.reversible:
         arrows[place[one], place[other]] = arrows[place[other], place[one]] = 0.5
     return arrows

@@ -1,7 +1,7 @@
-"""Chains over graphs and over missing values: draws from the posterior of both together.
+"""Markov chains over graphs and missing values: draws from their joint posterior.
 
-Missing cells are drawn by Gibbs sampling, cell by cell given the graph; parameters are integrated
-out. Tables may be fixed or tied, and zeros rule out states.
+Collapsed Gibbs sampling imputes missing values one by one given the graph; parameters are
+integrated out. Tables may be fixed or tied, and zeros exclude states.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ from lacunet.structure.edges.mcmc import (
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.moves import Limits, graph_of
 
-PASSES = 4  # changes of every pair before missing cells are drawn again: then all scores are new
-COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other
+PASSES = 4  # moves of every pair between imputations, because imputing clears the score cache
+COOLING = 1000  # passes of annealing; with fewer, chains end in distant modes
 
 
 class KnownFamilies(NamedTuple):
-    """Families whose tables are shared or fixed, and states that zeros rule out."""
+    """Families whose tables are shared or fixed, and states that zeros exclude."""
 
-    leader: IntArray  # (n,) whose table each variable has: its own, or another's
-    settled: BoolArray  # (n,) whether the parents are known, and so is how the table is laid out:
-    strides: IntArray  # (n, n) how far states of u are apart in the table of v, at [v, u]
-    first: IntArray  # (n,) where the table of each begins in the next, if it is fixed; else −1
+    leader: IntArray  # (n,) the variable whose table each variable uses
+    settled: BoolArray  # (n,) whether the parents, and so the layout of the table, are known
+    strides: IntArray  # (n, n) stride of states of u in the table of v, at [v, u]
+    first: IntArray  # (n,) offset of each fixed table in `fixed`; −1: not fixed
     fixed: FloatArray  # θ of all fixed tables
     zeros: Zeros
 
 
 def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFamilies:
-    """Number what is known of tables by columns."""
+    """Encode constraints on tables by columns."""
     variables = [Variable(c.name, c.states) for c in columns]
     place, n = {v.name: i for i, v in enumerate(variables)}, len(variables)
     strides, first = np.zeros((n, n), dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -71,9 +71,9 @@ def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFami
             strides[place[name], u] = size
             size *= len(variables[u].states)
     for entry in knowledge.fixed:
-        own = [variables[place[u]] for u in (*entry.get("parents", ()), entry["child"])]
+        family = [variables[place[u]] for u in (*entry.get("parents", ()), entry["child"])]
         first[place[entry["child"]]] = sum(map(len, fixed))
-        fixed.append(nested_table(entry["table"], own).reshape(-1))
+        fixed.append(nested_table(entry["table"], family).reshape(-1))
     for leading, *others in knowledge.tied:
         leader[[place[name] for name in others]] = place[leading]
     settled, zeros = np.asarray(strides.any(axis=1)), numbered_zeros(columns, knowledge.zeros)
@@ -81,20 +81,20 @@ def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFami
 
 
 class Counts(NamedTuple):
-    """How often each state of each family of a graph occurs: tables one after the other."""
+    """Counts of the families of a graph: tables one after the other."""
 
-    N: FloatArray  # (cells,) of tables that are fixed, their probabilities
-    first: IntArray  # (n,) where each family's table starts: some may share one
-    strides: IntArray  # (n, n) how far states of u are apart in the table of v, at [v, u]
-    exponents: FloatArray  # (cells,) 0 where nothing can be, or all is known
-    adds: FloatArray  # (n,) what a case adds to the table of a family: nothing to one that is fixed
+    N: FloatArray  # (cells,) counts; probabilities if the table is fixed
+    first: IntArray  # (n,) offset of the table of each family; families may share a table
+    strides: IntArray  # (n, n) stride of states of u in the table of v, at [v, u]
+    exponents: FloatArray  # (cells,) 0 at zeros and in fixed tables
+    adds: FloatArray  # (n,) increment of a case: 1, or 0 if the table is fixed
 
 
 @kernel
 def draw_exponents(
     columns: Columns, prior: Prior, parents: BoolArray, known: KnownFamilies, rng: Any
 ) -> IntArray:
-    """Draw which exponents each family has, of those that it is averaged over: (n,) places."""
+    """Draw the exponent of each family from those averaged over: (n,) indices."""
     n, m = columns.codes.shape
     drawn, j = np.zeros(n, dtype=np.int64), np.empty(m, dtype=np.int64)
     for v in range(n if prior.values.shape[0] > 1 else 0):
@@ -109,7 +109,7 @@ def draw_exponents(
 def lay_out(
     columns: Columns, prior: Prior, drawn: IntArray, parents: BoolArray, known: KnownFamilies
 ) -> Counts:
-    """Count the families of a graph; `drawn`, (n,), is the place of each one's exponent."""
+    """Count the families of a graph; `drawn`, (n,), are the indices of exponents."""
     n = parents.shape[0]
     first, sizes = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
     strides, adds, size = known.strides.copy(), np.ones(n), 0
@@ -135,11 +135,11 @@ def lay_out(
             at = known.first[v]
             counts.N[first[v] : first[v] + sizes[v]] = known.fixed[at : at + sizes[v]]
         else:
-            own = exponents(float(sizes[v]), prior)[drawn[v]]
+            exponent = exponents(float(sizes[v]), prior)[drawn[v]]
             place = (strides[v], columns.cards)
             for cell in range(sizes[v]):
                 ruled_out = zeros.child.shape[0] > 0 and is_ruled_out(zeros, v, cell, place)
-                counts.exponents[first[v] + cell] = 0.0 if ruled_out else own
+                counts.exponents[first[v] + cell] = 0.0 if ruled_out else exponent
         for row in range(columns.counts.shape[0]):
             counts.N[_cell(counts, columns, v, row)] += adds[v] * columns.counts[row]
     return counts
@@ -147,7 +147,7 @@ def lay_out(
 
 @kernel
 def _cell(counts: Counts, columns: Columns, family: int, row: int) -> int:
-    """Where a row stands in the table of a family."""
+    """Find the cell of a row in the table of a family."""
     at = counts.first[family]
     for u in range(columns.codes.shape[0]):
         at += counts.strides[family, u] * columns.codes[u, row]
@@ -158,7 +158,7 @@ def _cell(counts: Counts, columns: Columns, family: int, row: int) -> int:
 def redraw(
     columns: Columns, missing: IntArray, parents: BoolArray, counts: Counts, rng: Any
 ) -> None:
-    """Draw every missing cell, (cells, 2) variable and row, anew, in turn; the counts go along."""
+    """Draw every missing value, (cells, 2) variable and row, in turn; update the counts."""
     n = parents.shape[0]
     weights = np.empty(columns.cards.max())
     shared = np.unique(counts.first).shape[0] < n
@@ -174,7 +174,7 @@ def redraw(
                 if f == v or parents[f, v]:
                     _weigh(counts, (f, v), columns, row, weights)
         k = draw_index(weights[:r], rng)
-        if weights[:r].sum() == 0.0:  # nothing is possible beside what was drawn so far: try any
+        if weights[:r].sum() == 0.0:  # no state is possible given the current values: draw any
             k = int(rng.random() * r)
         columns.codes[v, row] = k
         _count(counts, columns, parents, (v, row), 1.0)
@@ -184,7 +184,7 @@ def redraw(
 def _count(
     counts: Counts, columns: Columns, parents: BoolArray, cell: tuple[int, int], often: float
 ) -> None:
-    """Put the families of a missing cell to the counts, or take them away."""
+    """Add the families of a missing value to the counts, or subtract them."""
     v, row = cell
     for f in range(parents.shape[0]):
         if f == v or parents[f, v]:
@@ -195,7 +195,7 @@ def _count(
 def _weigh(
     counts: Counts, pair: tuple[int, int], columns: Columns, row: int, weights: FloatArray
 ) -> None:
-    """Multiply the weight of each state of v by what a family predicts with it."""
+    """Multiply the weight of each state of v by its predictive probability in a family."""
     f, v = pair
     step = counts.strides[f, v]
     start = _cell(counts, columns, f, row) - step * columns.codes[v, row]
@@ -209,7 +209,7 @@ def _weigh(
 
 @kernel
 def _predicted(counts: Counts, columns: Columns, f: int, cell: int, row: int) -> float:
-    """What the other cases predict for a cell of a family."""
+    """Compute the predictive probability of a cell of a family given the other cases."""
     total, step = 0.0, counts.strides[f, f]
     start = cell - step * columns.codes[f, row]
     for x in range(columns.cards[f]):
@@ -221,7 +221,7 @@ def _predicted(counts: Counts, columns: Columns, f: int, cell: int, row: int) ->
 def _weigh_together(
     counts: Counts, columns: Columns, parents: BoolArray, pair: tuple[int, int], weights: FloatArray
 ) -> None:
-    """The same where families share a table: what one adds to a state counts for the next."""
+    """Do the same if families share a table: each increment affects the next family."""
     v, row = pair
     for k in range(columns.cards[v]):
         columns.codes[v, row] = k
@@ -235,7 +235,7 @@ def _weigh_together(
 
 @kernel
 def _all_possible(columns: Columns, counts: Counts) -> bool:
-    """Whether every row is possible."""
+    """Whether every row has a positive probability."""
     for v in range(columns.codes.shape[0]):
         for row in range(columns.counts.shape[0]):
             cell = _cell(counts, columns, v, row)
@@ -247,22 +247,22 @@ def _all_possible(columns: Columns, counts: Counts) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CasesByColumn:
-    """A table, column by column, and what chains over its graphs need."""
+    """A table by columns, with the prior and the constraints."""
 
     codes: CodeArray  # (n, m), −1 = missing
-    counts: FloatArray  # (m,) weight of each row; 1 where a cell is missing
+    counts: FloatArray  # (m,) weight of each row; 1 if a value is missing
     cards: IntArray  # (n,) states of each variable
     prior: Prior
     known: KnownFamilies
-    log_prior: FloatArray  # (n, n) of k parents of v, at [v, k]
+    log_prior: FloatArray  # (n, n) of a set of k parents of v, at [v, k]
 
     def columns(self, codes: CodeArray) -> Columns:
-        """The table with these codes: its own, or completed ones."""
+        """Make the table with these codes."""
         possible = possible_states(codes, self.cards, self.known.zeros)
         return Columns(codes, self.counts, self.cards, possible)
 
     def filled(self, rng: np.random.Generator) -> Columns:
-        """Fill each missing cell with what some other row shows in its column."""
+        """Impute each missing value by a draw from the observed values of its column."""
         codes = self.codes.astype(np.int64)
         for column in codes:
             shown, number = column[column >= 0], int((column < 0).sum())
@@ -272,7 +272,7 @@ class CasesByColumn:
 
 @dataclass(frozen=True, eq=False)
 class GraphChain:
-    """Where a chain is: its arrays change as it goes on."""
+    """The state of a chain; sweeps change its arrays in place."""
 
     walker: Walker
     cache: FamilyCache
@@ -283,11 +283,11 @@ class GraphChain:
 
     @property
     def passes(self) -> int:
-        """Changes of every pair in a sweep."""
+        """Moves of every pair in a sweep."""
         return PASSES if len(self.missing) else 1
 
     def sweep(self, heat: float = 1.0) -> None:
-        """Draw missing cells, and propose changes of every pair of variables, on average."""
+        """Impute missing values, and propose moves of every pair of variables, on average."""
         if len(self.missing):
             columns, parents, prior = (
                 self.cache.columns,
@@ -306,7 +306,7 @@ class GraphChain:
 
 
 def begin(cases: CasesByColumn, limits: Limits, seed: tuple[int, int]) -> GraphChain:
-    """Start a chain with the edges that there must be, and let it cool down."""
+    """Start a chain from the required edges, and anneal it."""
     rng = np.random.default_rng(seed)
     cache = family_cache(cases.filled(rng), cases.prior, cases.log_prior)
     n = len(limits.most)
@@ -319,10 +319,10 @@ def begin(cases: CasesByColumn, limits: Limits, seed: tuple[int, int]) -> GraphC
     first, parents = np.zeros(n, dtype=np.int64), walker.graph.parents
     if not _all_possible(
         cache.columns, lay_out(cache.columns, cases.prior, first, parents, cases.known)
-    ):  # draws that start there are worth nothing
+    ):  # such a chain samples nothing
         raise DataError(
-            "no way was found to fill in the missing cells of all rows that zeros and fixed "
-            "tables leave possible. Take away zeros, or give --resamples."
+            "no completion of the missing cells was found that zeros and fixed tables allow. "
+            "Remove zeros, or give --resamples."
         )
     return chain
 
@@ -330,15 +330,15 @@ def begin(cases: CasesByColumn, limits: Limits, seed: tuple[int, int]) -> GraphC
 def advance(
     chain: GraphChain, choices: ParentSets, sweeps: int, thin: int
 ) -> tuple[GraphChain, BoolArray]:
-    """Let a chain go on; give it, and its graph after every `thin` sweeps, (draws, n, n).
+    """Advance a chain; return it, and its graph after every `thin` sweeps, (draws, n, n).
 
-    The chain comes back because this may have been done by another process, on a copy.
+    The chain is returned because another process may have advanced a copy.
     """
     graph, n = chain.walker.graph.parents, len(chain.walker.families)
     drawn = np.empty((sweeps // thin, n, n), dtype=np.bool_)
     for sweep in range(sweeps):
         chain.sweep()
-        if sweep % chain.passes == 0:  # reversals ask for many scores, which draws make anew
+        if sweep % chain.passes == 0:  # reversals need many scores, and imputing clears the cache
             reverse_edges(chain.walker, chain.cache, chain.limits, choices, n, chain.rng)
         if sweep % thin == thin - 1:
             drawn[sweep // thin] = graph

@@ -1,7 +1,7 @@
-"""Markov chains over graphs: Metropolis on pairs of variables, and reversals with new parents.
+"""Markov chains over graphs: Metropolis moves of one edge, and edge reversals with new parents.
 
-A pair is joined, cut or turned. A reversal turns an edge and draws new parents for both its ends
-(Grzegorczyk & Husmeier 2008), from small sets of variables that hang together.
+A Metropolis move adds, deletes or reverses an edge. An edge reversal also draws new parents for
+both ends (Grzegorczyk & Husmeier 2008), from small sets of associated variables.
 """
 
 from itertools import combinations
@@ -15,19 +15,19 @@ from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import Columns, Prior, draw_index, score_set, table_size
 from lacunet.structure.moves import ADD, DELETE, REVERSE, Graph, Limits, is_possible, update
 
-SLOTS = 1 << 16  # families that are remembered; one that falls on another's place drives it out
-MOST_CELLS = LARGEST_TABLE >> 4  # of a family's table: every chain holds those of its graph
-NEAR = 9  # variables that the sets of one variable are made of
-TOGETHER = 3  # of them in one set
+SLOTS = 1 << 16  # of the cache; a family replaces another in its slot
+MOST_CELLS = LARGEST_TABLE >> 4  # of a family's table: every chain holds the tables of its graph
+NEAR = 9  # candidate parents in the proposed sets of a variable
+TOGETHER = 3  # most of them in one set
 
 
 class FamilyCache(NamedTuple):
-    """A table without missing values, a prior, and the scores of families that were asked for."""
+    """A table without missing values, a prior, and a cache of family scores."""
 
     columns: Columns
     prior: Prior
-    marks: IntArray  # (n, n) random numbers: a family's key is those of its members, xored
-    keys: IntArray  # (slots,) of the families that are remembered; 0: none
+    marks: IntArray  # (n, n) random numbers: the key of a family is the xor over its members
+    keys: IntArray  # (slots,) of the cached families; 0: none
     scores: FloatArray  # (slots,) log BD, and the log prior of the parents
     log_prior: FloatArray  # (n, n) of k parents of v, at [v, k]
 
@@ -42,9 +42,9 @@ def family_cache(columns: Columns, prior: Prior, log_prior: FloatArray) -> Famil
 
 @kernel
 def score_family(cache: FamilyCache, child: int, parents: BoolArray) -> float:
-    """Give log p(column of a child | columns of its parents), CH96 eq. 5, and log p(its parents).
+    """Compute log p(child | parents), CH96 eq. 5, plus the log prior of the parents.
 
-    It is −inf where the table would be too large.
+    It is −inf if the table is too large.
     """
     return _look_up(cache, child, parents, _family_key(cache, child, parents))
 
@@ -62,16 +62,16 @@ def _family_key(cache: FamilyCache, child: int, parents: BoolArray) -> int:
 def _look_up(cache: FamilyCache, child: int, parents: BoolArray, key: int) -> float:
     at = (key >> 20) & (cache.keys.shape[0] - 1)
     if cache.keys[at] != key:
-        chosen, own = np.flatnonzero(parents), -np.inf
+        chosen, score = np.flatnonzero(parents), -np.inf
         if table_size(cache.columns, child, chosen) <= MOST_CELLS:
-            own = score_set(cache.columns, child, chosen, cache.prior)
+            score = score_set(cache.columns, child, chosen, cache.prior)
         cache.keys[at] = key
-        cache.scores[at] = own + cache.log_prior[child, parents.sum()]
+        cache.scores[at] = score + cache.log_prior[child, parents.sum()]
     return float(cache.scores[at])
 
 
 class Walker(NamedTuple):
-    """Where a chain is."""
+    """The state of a chain."""
 
     graph: Graph
     families: FloatArray  # (n,) scores of the families
@@ -88,7 +88,7 @@ def rescore(walker: Walker, cache: FamilyCache) -> None:
 def walk(
     walker: Walker, cache: FamilyCache, limits: Limits, heat: float, proposals: int, rng: Any
 ) -> None:
-    """Propose so many changes of a pair; `heat` below 1 flattens the posterior."""
+    """Make Metropolis moves; `heat` below 1 flattens the posterior."""
     graph, n = walker.graph, walker.families.shape[0]
     for _ in range(proposals if n > 1 else 0):
         u = int(rng.random() * n)
@@ -96,7 +96,7 @@ def walk(
         v += v >= u
         if graph.parents[v, u]:
             u, v = v, u
-        # Apart: one of two edges, as the order of drawing has it. Joined, v → u: turned or cut.
+        # No edge: propose u → v. An edge v → u: reverse or delete it.
         if not graph.parents[u, v]:
             possible, kind = is_possible(graph, limits, ADD, u, v), ADD
         else:
@@ -110,7 +110,7 @@ def walk(
 def _change(
     walker: Walker, cache: FamilyCache, kind: int, pair: tuple[int, int], least: float
 ) -> bool:
-    """Cut v → u, or join u → v, or both; go back if that gains less than it has to."""
+    """Delete v → u, add u → v, or both; undo it if the gain is not above `least`."""
     u, v = pair
     parents, joined = walker.graph.parents, kind != ADD
     parents[u, v] = False
@@ -126,22 +126,22 @@ def _change(
 
 
 class ParentSets(NamedTuple):
-    """Sets of parents that reversals propose; any other can be reached by changes of pairs."""
+    """The parent sets that reversals propose; single-edge moves reach all others."""
 
-    sets: BoolArray  # (n, most, n) for each variable, sets as rows
-    members: IntArray  # (n, most, largest) the same as lists, behind which stand −1
-    keys: IntArray  # (n, most) of the families, in the cache
-    number: IntArray  # (n,) how many each has
+    sets: BoolArray  # (n, most, n) sets of each variable as rows
+    members: IntArray  # (n, most, largest) the same as lists, padded with −1
+    keys: IntArray  # (n, most) of the families in the cache
+    number: IntArray  # (n,) number of sets
 
 
 @kernel
 def reverse_edges(
     walker: Walker, cache: FamilyCache, limits: Limits, choices: ParentSets, moves: int, rng: Any
 ) -> int:
-    """Propose so many reversals; give how many were accepted."""
+    """Propose edge reversals; return the number accepted."""
     parents, accepted = walker.graph.parents, 0
     for _ in range(moves):
-        heads, tails = np.nonzero(parents & ~limits.required)  # edges that may turn
+        heads, tails = np.nonzero(parents & ~limits.required)  # edges that may be reversed
         edges = heads.shape[0]
         if edges == 0:
             return accepted
@@ -154,10 +154,10 @@ def reverse_edges(
 
 @kernel
 def _is_listed(choices: ParentSets, cache: FamilyCache, v: int, parents: BoolArray) -> bool:
-    key, found = _family_key(cache, v, parents), False
+    key, listed = _family_key(cache, v, parents), False
     for s in range(choices.number[v]):
-        found = found or choices.keys[v, s] == key
-    return found
+        listed = listed or choices.keys[v, s] == key
+    return listed
 
 
 @kernel
@@ -169,7 +169,7 @@ def _reverse(
     edge: tuple[int, int, int],
     rng: Any,
 ) -> bool:
-    """Turn u → v, one of so many edges that may turn, and accept that or go back."""
+    """Propose to reverse u → v, one of `edges` reversible edges, and accept or undo it."""
     u, v, edges = edge
     graph = walker.graph.parents
     old_u, old_v = graph[u].copy(), graph[v].copy()
@@ -202,7 +202,7 @@ def _reverse(
 
 @kernel
 def _descendants(parents: BoolArray, start: int) -> BoolArray:
-    """Whether each variable is below another: (n,)."""
+    """Mark the descendants of a variable: (n,)."""
     n = parents.shape[0]
     below, todo, waiting = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int64), 1
     todo[0] = start
@@ -225,9 +225,9 @@ def _weigh(
     below: BoolArray,
     log: FloatArray,
 ) -> float:
-    """Log weights of the choices for v that close no cycle and have u (−1: any), and their sum.
+    """Log weights of the parent sets of v without cycles that contain u (−1: any), and their sum.
 
-    `pair` is (v, u), `below` are the descendants of v.
+    `pair` is (v, u); `below` marks the descendants of v.
     """
     v, u = pair
     top = -np.inf
@@ -251,13 +251,13 @@ def _drawn(log_weights: FloatArray, rng: Any) -> int:
 
 
 def propose_sets(joined: FloatArray, cache: FamilyCache, limits: Limits) -> ParentSets:
-    """List, for each variable, all small sets of the variables nearest to it.
+    """List for each variable all small sets of the variables most associated with it.
 
-    Nearest are those that graphs join it with most often, (n, n) in `joined`; then those that tell
-    most of it by themselves.
+    They are ranked by the share of graphs with the edge, (n, n) in `joined`; then by the gain as
+    the only parent.
     """
     n = len(joined)
-    alone = np.tanh(_gains_alone(cache) / 1e6)  # below what any graph says
+    alone = np.tanh(_gains_alone(cache) / 1e6)  # smaller than a difference of one graph
     listed: list[list[BoolArray]] = []
     for v, required in enumerate(limits.required):
         nearest = np.argsort(-(joined[v] + alone[v]), kind="stable").tolist()
@@ -284,7 +284,7 @@ def propose_sets(joined: FloatArray, cache: FamilyCache, limits: Limits) -> Pare
 
 @kernel
 def _gains_alone(cache: FamilyCache) -> FloatArray:
-    """What each variable gains by each other as its only parent, (n, n)."""
+    """Compute the gain of each variable from each other as its only parent, (n, n)."""
     n = cache.marks.shape[0]
     gains, parents = np.zeros((n, n)), np.zeros(n, dtype=np.bool_)
     for v in range(n):

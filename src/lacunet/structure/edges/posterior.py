@@ -1,7 +1,7 @@
-"""The posterior probability of every edge: summed over all graphs, or sampled by chains.
+"""The posterior probability of every edge: an exact sum over graphs, or means over Markov chains.
 
-The exact sum counts every graph once (Tian & He 2009). Means of chains have error bars from split
-chains and their common autocorrelations (Gelman et al., Bayesian Data Analysis, 2013, §11.4–5).
+The exact sum counts every graph once (Tian & He 2009). Standard errors of means come from split
+chains and their pooled autocorrelations (Gelman et al., Bayesian Data Analysis, 2013, §11.4–5).
 """
 
 import math
@@ -35,8 +35,8 @@ from lacunet.structure.moves import Limits
 from lacunet.structure.searching import choice_of, score_sets
 
 AGREED = 1.1  # R̂ up to which chains agree
-DRAWS = 1000  # graphs of a chain that are kept, at most
-MOST_VARIABLES = 12  # of an exact sum, 3^n additions for each of n (n − 1) edges: a second or two
+DRAWS = 1000  # most graphs kept per chain, about
+MOST_VARIABLES = 12  # of an exact sum: 3^n additions for each of n (n − 1) edges, 1–2 s
 NOTHING = Knowledge()
 
 
@@ -49,23 +49,23 @@ class ChainMean(NamedTuple):
 
 
 def chain_mean(draws: FloatArray) -> ChainMean:
-    """Give the mean of draws (chains, 4 or more draws each), and how far to trust it.
+    """Compute the mean, standard error and split R̂ of draws (chains, 4 or more draws each).
 
-    Each chain is cut into halves: a chain that still drifts disagrees with itself.
+    Each chain is split into halves, so that a drift within a chain increases R̂.
     """
     n = draws.shape[1] // 2
     halves = np.concatenate([draws[:, :n], draws[:, -n:]])
     means = halves.mean(axis=1)
     within = float(halves.var(axis=1, ddof=1).mean())
     total = within * (n - 1) / n + float(means.var(ddof=1))
-    if total == 0.0:  # nothing moves: there is nothing to estimate
+    if total == 0.0:  # all draws are equal
         return ChainMean(float(means[0]), 0.0, 1.0)
     centred = halves - means[:, None]
-    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2  # twice as long: ends must not meet
+    power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2  # zero padding avoids wrap-around
     autocovariances = np.fft.irfft(power.mean(axis=0))[:n] / (n - 1)
     correlations = 1.0 - (within - autocovariances) / total
-    # Draws that are worth one independent draw, 1 + 2 Σ ρ_t: sums of neighbouring pairs must be
-    # positive and fall (Geyer 1992); what comes after is noise.
+    # Autocorrelation time 1 + 2 Σ ρ_t: sums of adjacent pairs must be positive and decrease (Geyer
+    # 1992); the rest is noise.
     pairs = correlations[1:]
     pairs = pairs[: len(pairs) // 2 * 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0.0)
@@ -77,18 +77,18 @@ def chain_mean(draws: FloatArray) -> ChainMean:
 
 @dataclass(frozen=True)
 class EdgeSampling:
-    """How to sample."""
+    """Options of edge sampling."""
 
     target: float = 0.02  # standard error of every probability
     chains: int = 4
-    sweeps: int = 500  # of the first round
-    rounds: int = 6  # at most; each doubles what was done
+    sweeps: int = 500  # in the first round
+    rounds: int = 6  # at most; each doubles the number of sweeps
     seed: int = 0
     prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
 
 class EdgeShares(NamedTuple):
-    """How often something was so, over all chains."""
+    """Means of indicators over all chains."""
 
     mean: FloatArray  # (n, n)
     stderr: FloatArray  # (n, n)
@@ -102,13 +102,13 @@ def sample_edges(
     how: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
-    """Draw graphs from their posterior, of all that the limits allow."""
+    """Sample graphs from the posterior over all allowed graphs."""
     steps = how.rounds + 1
     parts = [executor.part(k / steps, (k + 1) / steps) for k in range(steps)]
     starts = [(how.seed, c) for c in range(how.chains)]
     start = partial(begin, cases, limits)
     chains = parts[0].count(start, starts, "cooled chain", 0, how.chains)
-    # Reversals propose what the chains found so far: the same for all of them.
+    # All chains share the parent sets that reversals propose.
     graphs = np.array([chain.walker.graph.parents for chain in chains])
     joined = (graphs | graphs.swapaxes(1, 2)).mean(axis=0)
     choices = propose_sets(joined, chains[0].cache, limits)
@@ -125,7 +125,7 @@ def sample_edges(
         chains, more = _round(chains, choices, sweeps, thin, parts[k + 2])
         drawn = np.concatenate([drawn, more], axis=1)
         sweeps *= 2
-    # Chains that disagree are reported where they do about what is not known well enough.
+    # R̂ is reported for edges whose standard error misses the target.
     both = (arrows, edges)
     apart = max(float(x.r_hat[x.stderr > how.target].max(initial=1.0)) for x in both)
     disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart})
@@ -142,19 +142,19 @@ def sample_edges(
 
 
 def shares(drawn: BoolArray) -> EdgeShares:
-    """Average over chains, (chains, draws, n, n), each entry with its error.
+    """Average over chains, (chains, draws, n, n), with the standard error of each entry.
 
-    What no graph has, or every graph, was so in as many draws as are worth independent ones for the
-    entry that moves most slowly: that is how small its error can be.
+    Entries that are constant over all draws get the standard error 1 / (smallest effective sample
+    size of the other entries).
     """
-    drawn = drawn[:, drawn.shape[1] % 2 :]  # chains are cut into halves
+    drawn = drawn[:, drawn.shape[1] % 2 :]  # chains are split into halves
     n = drawn.shape[2]
     mean, stderr, r_hat = drawn.mean(axis=(0, 1)), np.zeros((n, n)), np.ones((n, n))
     fewest = float(drawn[..., 0, 0].size)
     for v, u in zip(*np.nonzero((mean > 0) & (mean < 1)), strict=True):
-        found = chain_mean(drawn[:, :, v, u].astype(np.float64))
-        stderr[v, u], r_hat[v, u] = found.stderr, found.r_hat
-        fewest = min(fewest, mean[v, u] * (1 - mean[v, u]) / found.stderr**2)
+        entry = chain_mean(drawn[:, :, v, u].astype(np.float64))
+        stderr[v, u], r_hat[v, u] = entry.stderr, entry.r_hat
+        fewest = min(fewest, mean[v, u] * (1 - mean[v, u]) / entry.stderr**2)
     floor = np.where(np.eye(n, dtype=bool), 0.0, 1.0 / max(fewest, 1.0))
     return EdgeShares(mean, np.maximum(stderr, floor), r_hat)
 
@@ -162,22 +162,22 @@ def shares(drawn: BoolArray) -> EdgeShares:
 def _round(
     chains: Sequence[GraphChain], choices: ParentSets, sweeps: int, thin: int, executor: Executor
 ) -> tuple[list[GraphChain], BoolArray]:
-    """Let all chains go on; give them, and their graphs, (chains, draws, n, n)."""
-    go_on = partial(advance, choices=choices, sweeps=sweeps, thin=thin)
+    """Advance all chains; return them, and their graphs, (chains, draws, n, n)."""
+    advance_one = partial(advance, choices=choices, sweeps=sweeps, thin=thin)
     title = f"{sweeps:,} sweeps of chain"
-    done = executor.count(go_on, chains, title, 0, len(chains))
-    return [chain for chain, _ in done], np.stack([drawn for _, drawn in done])
+    advanced = executor.count(advance_one, chains, title, 0, len(chains))
+    return [chain for chain, _ in advanced], np.stack([drawn for _, drawn in advanced])
 
 
 class SignedSums(NamedTuple):
-    """Sums of terms with signs, one for each set of variables."""
+    """Sums of signed terms, one for each set of variables."""
 
     top: FloatArray  # (2^n,) log of the largest term
     rest: FloatArray  # (2^n,) the sum, divided by it
 
 
 def edge_probabilities(cases: CasesByColumn, limits: Limits) -> FloatArray:
-    """p(u → v | D) at [v, u], (n, n), over all graphs that the limits allow."""
+    """Compute p(u → v | D) at [v, u], (n, n), over all allowed graphs."""
     n = len(cases.cards)
     scores = score_all_families(cases, limits)
     sums = np.stack([_over_subsets(x) for x in scores])
@@ -194,19 +194,19 @@ def edge_probabilities(cases: CasesByColumn, limits: Limits) -> FloatArray:
 
 
 def score_all_families(cases: CasesByColumn, limits: Limits) -> FloatArray:
-    """Score every variable with every set of parents, (n, 2^n); −inf if it is not allowed."""
+    """Score every variable with every set of parents, (n, 2^n); −inf: not allowed."""
     n, columns = len(cases.cards), cases.columns(cases.codes)
     sets, scores = np.arange(1 << n), np.full((n, 1 << n), -np.inf)
     cards = cases.cards.astype(np.float64)
     for v in range(n):
         choice = choice_of(limits, v, cards, LARGEST_TABLE, cases.log_prior[v])
-        without = sets[sets >> v & 1 == 0]  # in their order, as sets of the others are numbered
+        without = sets[sets >> v & 1 == 0]  # in the order of sets of the other variables
         scores[v, without] = score_sets(columns, v, choice, cases.prior)
     return scores
 
 
 def _over_subsets(log: FloatArray) -> FloatArray:
-    """Log Σ over all subsets of each set, (2^n,)."""
+    """Log of the sum over all subsets of each set, (2^n,)."""
     total, n = log.copy(), len(log).bit_length() - 1
     for b in range(n):
         halves = total.reshape(-1, 2, 1 << b)  # a view: sets without b, and with it
@@ -216,17 +216,17 @@ def _over_subsets(log: FloatArray) -> FloatArray:
 
 @kernel
 def log_sum_of_graphs(sums: FloatArray) -> float:
-    """Log Σ over all graphs of Π exp(score); `sums[v, S]` is that over parents of v within S."""
+    """Log Σ over graphs of Π exp(score); `sums[v, S]` is the log sum over parents of v within S."""
     n = sums.shape[0]
     everything = (1 << n) - 1
-    found = SignedSums(np.full(1 << n, -np.inf), np.zeros(1 << n))
-    found.top[0], found.rest[0] = 0.0, 1.0
+    total = SignedSums(np.full(1 << n, -np.inf), np.zeros(1 << n))
+    total.top[0], total.rest[0] = 0.0, 1.0
     chosen = np.zeros(1 << n)  # log weight of a set of sources with parents in `below`
     for below in range(1 << n):
-        # All that adds to this set has been added: its subsets are smaller numbers.
-        if not found.rest[below] > 0.0:
+        # This sum is complete, because subsets are smaller numbers.
+        if not total.rest[below] > 0.0:
             continue
-        log_below = found.top[below] + np.log(found.rest[below])
+        log_below = total.top[below] + np.log(total.rest[below])
         others = everything ^ below
         sources = 0
         while sources != others:
@@ -240,20 +240,20 @@ def log_sum_of_graphs(sums: FloatArray) -> float:
             while bits:
                 bits &= bits - 1
                 odd = not odd
-            _add(found, below | sources, log_below + chosen[sources], 1.0 if odd else -1.0)
-    return float(found.top[everything] + np.log(max(found.rest[everything], 0.0)))
+            _add(total, below | sources, log_below + chosen[sources], 1.0 if odd else -1.0)
+    return float(total.top[everything] + np.log(max(total.rest[everything], 0.0)))
 
 
 @kernel
-def _add(found: SignedSums, at: int, log: float, sign: float) -> None:
-    """Add a term, given by its log."""
+def _add(total: SignedSums, at: int, log: float, sign: float) -> None:
+    """Add a term given by its log."""
     if log == -np.inf:
         return
-    if log > found.top[at]:
-        found.rest[at] = found.rest[at] * np.exp(found.top[at] - log) + sign
-        found.top[at] = log
+    if log > total.top[at]:
+        total.rest[at] = total.rest[at] * np.exp(total.top[at] - log) + sign
+        total.top[at] = log
     else:
-        found.rest[at] += sign * np.exp(log - found.top[at])
+        total.rest[at] += sign * np.exp(log - total.top[at])
 
 
 def find_edges(
@@ -263,7 +263,7 @@ def find_edges(
     how: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
-    """Give p(edge | D), over all graphs that keep to what is known."""
+    """Compute p(edge | D) over all graphs that satisfy the constraints."""
     names = [column.name for column in table.columns]
     limits = knowledge.limits(names)
     cases = as_cases(table, alpha, knowledge, how.prior)
@@ -282,7 +282,7 @@ def find_edges(
 
 
 def check_cases(table: Table) -> None:
-    """Refuse rows with missing cells that are no whole number of cases."""
+    """Refuse rows with missing values whose weight is not a whole number."""
     often = table.counts[(table.codes < 0).any(axis=1)]
     if (often != np.round(often)).any():
         weight = often[often != np.round(often)][0]
@@ -299,7 +299,7 @@ def as_cases(
     knowledge: Knowledge = NOTHING,
     prior: GraphPrior = GraphPrior.UNIFORM,
 ) -> CasesByColumn:
-    """Give a table in columns; each case with a missing cell is a row of its own."""
+    """Arrange a table by columns; each case with a missing value becomes a separate row."""
     check_cases(table)
     whole = (table.codes >= 0).all(axis=1)
     often = table.counts[~whole]

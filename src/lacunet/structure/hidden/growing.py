@@ -1,9 +1,9 @@
-"""A graph gets one hidden variable more: proposed, fitted, and the graph searched again around it.
+"""Add one hidden variable to a graph: propose it, fit it, and search the graph again around it.
 
-Take a hidden parent away, and its children all depend on each other: a graph without it has a
-near-clique in its place (Elidan, Lotner, Friedman & Koller 2001). With few rows it has fewer edges,
-so small groups of columns that depend on each other are candidates, too. The bound of the evidence
-of the data as they are chooses among proposals; measuring decides against the graph without.
+Without a hidden parent its children all depend on each other, so the learned graph has a
+near-clique in its place (Elidan, Lotner, Friedman & Koller 2001). With few rows the graph has fewer
+edges, so small groups of dependent columns are candidates, too. The variational bound chooses
+among proposals; measured evidence compares the best with the graph without the variable.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from lacunet.structure.moves import Limits
 from lacunet.structure.scoring import complete_scores, search_complete
 from lacunet.structure.task import GraphTask
 
-# A hidden variable has three children or more: of two, it says no more than an edge between them.
+# A hidden variable needs three neighbours: with two it is equivalent to an edge between them.
 FEWEST_IN_CLIQUE = 3
-MOST = 12  # members of a group that is proposed
-LARGEST = 5  # members of a group that is proposed because they depend on each other
-PAIRS = 200  # of columns that such groups grow from
-BEAM = 20  # such groups of each size: of six columns that is all
-FITTED = 16  # proposals that are fitted, those first that gain most by themselves
-IMPROVED = 4  # of them, that the graph is searched again around
-ROUNDS = 10  # of such a search, at most
+MOST = 12  # most members of a group from the graph
+LARGEST = 5  # most members of a group of dependent columns
+PAIRS = 200  # most pairs of columns that such groups grow from
+BEAM = 20  # most groups of each size: all groups of six columns
+FITTED = 16  # most proposals fitted, those with the largest local gains
+IMPROVED = 4  # most fitted proposals around which the graph is searched again
+ROUNDS = 10  # most rounds of such a search
 
 
 @dataclass(frozen=True, eq=False)
 class Growing:
-    """The search for hidden variables of one task; every piece of work draws from one generator."""
+    """The search for hidden variables of one task, with one random generator."""
 
     task: GraphTask
     rng: np.random.Generator
@@ -71,31 +71,31 @@ class Growing:
 
     @cached_property
     def closed(self) -> BoolArray:
-        """Which columns get no hidden parent, (n,): a table that is settled has all its parents."""
+        """Which columns get no hidden parent, (n,): constants, and those with known parents."""
         settled = [c.name in self.task.known.settled for c in self.task.table.columns]
         return self.constant | settled
 
     def first(self, learned: Learned) -> LatentGraphFit:
-        """A graph over the columns alone, as it was learned."""
+        """Convert a learned graph over the columns."""
         graph = self.columns.with_graph(edge_matrix(learned.network))
         return LatentGraphFit(graph, learned.posterior)
 
     def one_more(self, now: LatentGraphFit) -> list[LatentGraphFit]:
-        """Give graphs with one hidden variable more, searched again, and the best as proposed.
+        """Find graphs with one more hidden variable: proposals searched again, and the best one.
 
-        Bounds are further from the evidence the more is hidden: so these are several.
+        There are several because bounds are looser with more hidden variables.
         """
         piece = hidden_piece(len(now.graph.sizes) + 1)
         best = self._once(piece, partial(self._proposed, now))
         again = [self._improved(one, f"{piece}, graph {k}") for k, one in enumerate(best, 1)]
         ranked = sorted(again, key=lambda one: -one.value)
-        first: dict[Any, LatentGraphFit] = {}  # of each graph with the same numbers of states
+        first: dict[Any, LatentGraphFit] = {}  # by graph and numbers of states
         for one in (*ranked, *(one.brought_close() for one in best[:1])):
             first.setdefault((one.graph.sizes, one.graph.parents.tobytes()), one)
         return [*first.values()]
 
     def taken_over(self, other: LatentGraphFit, number: int) -> LatentGraphFit:
-        """Fit a graph that was found under another prior."""
+        """Fit a graph that a search under another prior selected."""
 
         def fitted() -> list[LatentGraphFit]:
             return [self._fit(complete(self.task.table, other, self.rng))]
@@ -103,11 +103,11 @@ class Growing:
         return self._once(f"{hidden_piece(number)}, taken over", fitted)[0].brought_close()
 
     def without_again(self, now: LatentGraphFit, other: LatentGraphFit) -> LatentGraphFit:
-        """Search a graph without hidden variables again, from rows completed by one that has some.
+        """Search again without hidden variables, from rows completed by a graph with some.
 
-        A hidden variable must not win because the search without it stopped short.
+        Otherwise a hidden variable could win because the search without it ended too early.
         """
-        if self.task.complete:  # completed rows are those that were searched
+        if self.task.complete:  # the rows are the same
             return now
 
         def searched() -> list[LatentGraphFit]:
@@ -125,11 +125,11 @@ class Growing:
     def _once(
         self, piece: str, work: Callable[[], Sequence[LatentGraphFit]]
     ) -> Sequence[LatentGraphFit]:
-        """Do a piece of work, or take from the journal what it led to when it was done before."""
+        """Compute the results of a piece of work, or restore them from the journal."""
         if stand := self.journal.get(piece):
             self.rng.bit_generator.state = stand["rng"]
             return [self._read(graph) for graph in stand["graphs"]]
-        found = work()
+        fits = work()
         written = [
             {
                 "sizes": one.graph.sizes,
@@ -137,10 +137,10 @@ class Growing:
                 "counts": one.posterior.N.tolist(),
                 "bound": one.posterior.bound,
             }
-            for one in found
+            for one in fits
         ]
         self.journal.put(piece, rng=self.rng.bit_generator.state, graphs=written)
-        return found
+        return fits
 
     def _read(self, stand: dict[str, Any]) -> LatentGraphFit:
         sizes = tuple(stand["sizes"])
@@ -154,7 +154,7 @@ class Growing:
         return fit(self.task.table, self.task.alpha, start, above)
 
     def _improved(self, now: LatentGraphFit, piece: str) -> LatentGraphFit:
-        """Search the graph again, and the numbers of states, for as long as the bound rises."""
+        """Search the graph and the numbers of states again as long as the bound rises."""
         for k in range(1, ROUNDS + 1):
             self.executor.say(f"bound {now.value:,.1f}", 0.5)
             better = self._once(f"{piece}, round {k}", partial(self._changed, now))
@@ -164,7 +164,7 @@ class Growing:
         return now.brought_close()
 
     def _changed(self, now: LatentGraphFit) -> list[LatentGraphFit]:
-        """Give the first change that raises the bound, if any."""
+        """Find the first change that raises the bound, if any."""
         models = self._local_models(now)
         for proposal in self._changes(models):
             other = self._fit(proposal, now.value + RISE)
@@ -177,11 +177,11 @@ class Growing:
         return LocalModels(data, self.task.alpha, self.rng)
 
     def _changes(self, models: LocalModels) -> Iterator[CompletedGraph]:
-        """The best graph of completed rows, then other numbers of states."""
+        """Propose the best graph of completed rows, then other numbers of states."""
         graph, data = models.graph, models.data
-        found = search_complete(self._completed(data), [graph.parents]).parents
-        if (found != graph.parents).any() and has_sense(graph.with_graph(found)):
-            yield data.with_graph(found)
+        parents = search_complete(self._completed(data), [graph.parents]).parents
+        if (parents != graph.parents).any() and has_sense(graph.with_graph(parents)):
+            yield data.with_graph(parents)
         for h in graph.hidden:
             for k in (graph.states(h) + 1, graph.states(h) - 1):
                 if k >= 2:
@@ -189,14 +189,14 @@ class Growing:
                     yield data.with_states(h, k, local.draw(self.rng))
 
     def _proposed(self, now: LatentGraphFit) -> list[LatentGraphFit]:
-        """Fit proposals, and give the best."""
+        """Fit proposals, and return the best."""
         models = self._local_models(now)
         proposals = [*self._splits(models), *self._groups(models)]
         fitted = [self._fit(one) for one in proposals if has_sense(one.graph)]
         return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
 
     def _splits(self, models: LocalModels) -> Iterator[CompletedGraph]:
-        """Put two hidden variables in the place of one whose neighbours it does not explain."""
+        """Replace a hidden variable by two if these explain its neighbours better."""
         for _, h, two in models.splits():
             first, second = two.classes
             data = models.data.with_states(h, first.states, first.draw(self.rng))
@@ -204,7 +204,7 @@ class Growing:
             yield data.with_hidden(wider, second.draw(self.rng))
 
     def _groups(self, models: LocalModels) -> list[CompletedGraph]:
-        """Put a hidden variable behind groups, those first that it explains best."""
+        """Add a hidden parent of a group of variables, by decreasing local gain."""
         graph, data, limits = models.graph, models.data, self.limits(models.graph)
         completed = self._completed(data)
         scores = complete_scores(completed, completed.table)
@@ -212,7 +212,7 @@ class Growing:
         touching = graph.parents | graph.parents.T
         free = {*np.flatnonzero(~self.closed).tolist(), *graph.hidden}
         proposed = (*groups_of(touching), *islands, *dependent_groups(models.near))
-        found = []
+        candidates = []
         for group in sorted({tuple(v for v in group if v in free) for group in proposed}):
             members = list(group)
             shared = graph.parents[members, graph.n :].all(axis=0).any()  # a hidden parent of all
@@ -221,12 +221,12 @@ class Growing:
             one, inside = models.one(group), _inside(graph, group)
             gain = one.value - sum(scores(v, inside[v]).score for v in group)
             wider = behind(graph, group, one.states, limits)
-            found.append((gain, data.with_hidden(wider, one.draw(self.rng))))
-        found.sort(key=lambda one: -one[0])
-        return [proposal for _, proposal in found[:FITTED]]
+            candidates.append((gain, data.with_hidden(wider, one.draw(self.rng))))
+        candidates.sort(key=lambda one: -one[0])
+        return [proposal for _, proposal in candidates[:FITTED]]
 
     def _completed(self, data: CompletedGraph) -> GraphTask:
-        """Completed rows as the task of a search that tries a graph once."""
+        """Make the search task of completed rows, without restarts."""
         graph = data.graph
         return GraphTask(
             data.table(),
@@ -239,7 +239,7 @@ class Growing:
         )
 
     def limits(self, graph: LatentGraph) -> Limits:
-        """What is known of the columns' graph; of hidden variables, what follows from that."""
+        """Extend the limits of the columns to hidden variables."""
         allowed, required, most = self.task.limits
         n, m = graph.n, len(graph.sizes)
         may = np.ones((n + m, n + m), dtype=bool)
@@ -253,12 +253,12 @@ class Growing:
 
 
 def hidden_piece(number: int) -> str:
-    """Name the search for one hidden variable in a journal."""
+    """Name the search for a hidden variable in the journal."""
     return f"hidden variable {number}"
 
 
 def has_sense(graph: LatentGraph) -> bool:
-    """Whether every hidden variable has a child, and joins as many variables as tell it apart."""
+    """Whether every hidden variable has a child and enough neighbours to be identifiable."""
     return all(
         graph.parents[:, h].any() and len(graph.neighbours(h)) >= FEWEST_IN_CLIQUE
         for h in graph.hidden
@@ -266,7 +266,7 @@ def has_sense(graph: LatentGraph) -> bool:
 
 
 def split_off(graph: LatentGraph, h: int, some: Sequence[int], states: int) -> LatentGraph:
-    """Give some neighbours of a hidden variable to a new one, which is its child."""
+    """Move some neighbours of a hidden variable to a new hidden child of it."""
     wider = graph.with_hidden(states, [h], [])
     parents, new = wider.parents.copy(), wider.hidden[-1]
     for v in some:
@@ -276,9 +276,9 @@ def split_off(graph: LatentGraph, h: int, some: Sequence[int], states: int) -> L
 
 
 def behind(graph: LatentGraph, group: Sequence[int], states: int, limits: Limits) -> LatentGraph:
-    """Put a hidden variable behind a group, in the place of the edges within it.
+    """Replace the edges within a group by a hidden parent of all members.
 
-    Edges that are required stay; a member that may have no more parents loses others of its own.
+    Required edges stay; a member with too many parents loses some others.
     """
     inside = _inside(graph, group) & ~limits.required
     wider = graph.with_graph(graph.parents & ~inside).with_hidden(states, [], list(group))
@@ -290,25 +290,25 @@ def behind(graph: LatentGraph, group: Sequence[int], states: int, limits: Limits
 
 
 def _inside(graph: LatentGraph, group: Sequence[int]) -> BoolArray:
-    """The edges of a graph within a group."""
+    """Select the edges of a graph within a group."""
     inside = np.zeros_like(graph.parents)
     inside[np.ix_(group, group)] = graph.parents[np.ix_(group, group)]
     return inside
 
 
 def groups_of(touching: BoolArray) -> list[tuple[int, ...]]:
-    """Give near-cliques, neighbourhoods and components of a graph, each once; (n, n), symmetric."""
+    """List near-cliques, neighbourhoods and components of an undirected graph, (n, n)."""
     _, component = connected_components(touching, directed=False)
-    found = [
+    groups = [
         *near_cliques(touching),
         *({v, *np.flatnonzero(row).tolist()} for v, row in enumerate(touching)),
         *(np.flatnonzero(component == k).tolist() for k in np.unique(component)),
     ]
-    return sorted({tuple(sorted(g)) for g in found if FEWEST_IN_CLIQUE <= len(g) <= MOST})
+    return sorted({tuple(sorted(g)) for g in groups if FEWEST_IN_CLIQUE <= len(g) <= MOST})
 
 
 def near_cliques(touching: BoolArray) -> Iterator[set[int]]:
-    """Grow a group from every edge, for as long as each touches at least half of the others."""
+    """Grow a group from every edge while each member is adjacent to at least half of the others."""
     for u, v in np.argwhere(np.triu(touching)).tolist():
         group = {u, v}
         while True:
@@ -322,16 +322,16 @@ def near_cliques(touching: BoolArray) -> Iterator[set[int]]:
 
 
 def is_near_clique(touching: BoolArray, group: set[int]) -> bool:
-    """Whether each member touches at least half of the others."""
+    """Whether each member is adjacent to at least half of the others."""
     members = sorted(group)
     inside = touching[np.ix_(members, members)].sum(axis=1)
     return bool((2 * inside >= len(members) - 1).all())
 
 
 def dependent_groups(near: FloatArray) -> list[tuple[int, ...]]:
-    """Give small groups whose least dependent pair is the most dependent, by a beam search.
+    """Find small groups that maximise the weakest dependence within the group, by beam search.
 
-    `near`, (n, n), says how dependent each pair is.
+    `near`, (n, n), is the strength of dependence of each pair.
     """
 
     def weakest(group: tuple[int, ...]) -> float:
@@ -339,10 +339,10 @@ def dependent_groups(near: FloatArray) -> list[tuple[int, ...]]:
 
     n = len(near)
     beam: list[tuple[int, ...]] = [(v,) for v in range(n)]
-    found: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     for size in range(2, min(LARGEST, n) + 1):
         wider = {tuple(sorted((*group, v))) for group in beam for v in range(n) if v not in group}
         width = BEAM if size >= FEWEST_IN_CLIQUE else PAIRS
         beam = sorted(wider, key=lambda group: (-weakest(group), group))[:width]
-        found += beam if size >= FEWEST_IN_CLIQUE else []
-    return found
+        groups += beam if size >= FEWEST_IN_CLIQUE else []
+    return groups

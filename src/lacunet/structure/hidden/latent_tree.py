@@ -1,7 +1,7 @@
-"""Latent trees: every column is a leaf, and what joins the columns is hidden.
+"""Latent trees: every column is a leaf, and all inner nodes are hidden variables.
 
-The search begins with a tree over islands, then makes changes that completed rows propose (of
-leaves, numbers of states, splits, mergers) as long as one raises the bound.
+The search begins with a tree over islands of columns. Completed rows then propose changes (of
+leaves, numbers of states, splits, mergers), and a change is accepted if it raises the bound.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from lacunet.structure.scoring import AvailableCases, statistics_of
 from lacunet.structure.task import USUAL, check_seen, few_rows
 from lacunet.tabular import Columns, Grid, Printable
 
-LEFT = 0.9  # of what was to be done before a change, as it is shown: the number is unknown
-SINGLES = 3  # changes that are tried by themselves where all together do not help
-FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them,
-FEWEST_IN_TREE = 2  # but one does, where all hang together whatever the data tell
+LEFT = 0.9  # progress: share of the remaining work left after each round; their number is unknown
+SINGLES = 3  # changes tried one by one if all together do not help
+FEWEST_COLUMNS = 3  # fewer do not identify a hidden variable,
+FEWEST_IN_TREE = 2  # but a tree joins two in any case
 
 
 class TreeShape(StrEnum):
-    """What the graph of columns and hidden variables looks like."""
+    """The shape of the graph of columns and hidden variables."""
 
     TREE = "tree"
     FOREST = "forest"
@@ -59,15 +59,15 @@ class TreeShape(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTree(Printable):
-    """The best latent tree, forest or class model that was found, and what it is worth."""
+    """The best latent tree, forest or class model found, and its evidence."""
 
     shape: TreeShape
-    model: Model  # its parameters are posterior means
-    alpha: float | str  # the prior, as it was asked for
-    log_evidence: float  # log p(D|S), all labellings of hidden states
-    by: str  # how that is known, in words
-    bounds: tuple[float, ...] = ()  # of each tree that was accepted
-    fitted: int = 0  # trees that were fitted to see whether they are better
+    model: Model  # parameters are posterior means
+    alpha: float | str  # the prior, as given
+    log_evidence: float  # log p(D|S), over all labellings of hidden states
+    by: str  # the method, in words
+    bounds: tuple[float, ...] = ()  # of each accepted tree
+    fitted: int = 0  # trees fitted
     flags: tuple[Flag, ...] = ()
 
     @property
@@ -77,32 +77,32 @@ class LatentTree(Printable):
 
     @property
     def hidden(self) -> dict[str, int]:
-        """The hidden variables, and how many states each has."""
+        """The number of states of each hidden variable."""
         return self.network.hidden_sizes
 
     def tidy(self) -> Columns:
-        """Give a row for each variable: its states, and its parents."""
+        """Return a row for each variable: its states, and its parents."""
         return self.network.tidy()
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables that `print` and notebooks show."""
         what = hidden_variables(len(self.hidden))
         title = f"log p(D|S) ≈ {self.log_evidence:.2f} ({self.by}); {what}"
         notes = [f"Prior: {describe_alpha(self.alpha)}."]
         if self.bounds:
             times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
-            found = f"bound raised {times} times, by {nats:.1f} nats."
-            notes.append(f"Trees fitted: {self.fitted}; {found}")
+            rises = f"bound raised {times} times, by {nats:.1f} nats."
+            notes.append(f"Trees fitted: {self.fitted}; {rises}")
         return [hidden_grid(self.model, title, (*notes, *map("- {}".format, self.flags)))]
 
 
 def mean_model(model: Model) -> Model:
-    """Give a fitted model its expected parameters in the place of its estimate."""
+    """Replace the estimated parameters of a model by their posterior means."""
     return replace(model, theta=model.predictive.theta)
 
 
 def check_columns(table: Table, fewest: int = FEWEST_COLUMNS) -> None:
-    """Refuse a table whose columns no hidden variable can join."""
+    """Refuse a table with too few columns to identify a hidden variable."""
     if len(table.columns) < fewest:
         raise DataError(
             f"{table.source} has {len(table.columns)} columns: hidden variables behind them can be "
@@ -122,7 +122,7 @@ def learn_tree(
     executor: Executor = SERIAL,
     prior: NumberPrior = USUAL,
 ) -> LatentTree:
-    """Learn a latent tree over the columns of a table, or a forest, if it may fall apart.
+    """Learn a latent tree over the columns of a table, or a latent forest if `apart`.
 
     With a goal, its evidence is measured.
     """
@@ -130,7 +130,7 @@ def learn_tree(
     executor.say(PREPARING, 0.0)
     graph, rng = empty_graph(table, prior=prior), np.random.default_rng([seed, 1])
     best, values, fitted = _search(table, alpha, graph, apart, rng, executor)
-    found = LatentTree(
+    learned = LatentTree(
         TreeShape.FOREST if apart else TreeShape.TREE,
         by_size(best.model),
         alpha,
@@ -141,13 +141,13 @@ def learn_tree(
         tuple(few_rows(table)),
     )
     if goal is None:
-        return found
+        return learned
     problem = best.posterior.problem
     prepare_sampling(executor, problem.network)
     measured = measure(problem, goal=goal, seed=seed, executor=executor)
     by = f"measured by {measured.method}{measured.error}: {measured.verdict}"
-    flags = (*found.flags, *measured.notes)
-    return replace(found, log_evidence=measured.value, by=by, flags=flags)
+    flags = (*learned.flags, *measured.notes)
+    return replace(learned, log_evidence=measured.value, by=by, flags=flags)
 
 
 def _search(
@@ -158,7 +158,7 @@ def _search(
     rng: np.random.Generator,
     executor: Executor,
 ) -> tuple[LatentGraphFit, tuple[float, ...], int]:
-    """Give the best tree, bounds of those that were accepted, and how many were fitted."""
+    """Find the best tree; return it, the bounds of accepted trees, and the number fitted."""
     data = CompletedGraph(columns, table.codes, table.counts)
     islands = find_islands(LocalModels(data, alpha, rng), executor.part(0.0, 0.3))
     for _, classes in islands:
@@ -185,9 +185,9 @@ def _search(
 
 
 def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, int]]) -> BoolArray:
-    """Give the edges of a tree or a forest: (n + m, n + m), parents of v at [v].
+    """Make the edges of a tree or a forest: (n + m, n + m), parents of v at [v].
 
-    `homes[v]` is the hidden variable of column v (−1: none), `links` join hidden ones, by number.
+    `homes[v]` is the hidden parent of column v (−1: none), `links` are edges between hidden ones.
     """
     parents = np.zeros((n + m, n + m), dtype=bool)
     for v, home in enumerate(homes):
@@ -207,20 +207,20 @@ def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, 
 
 
 def homes_of(graph: LatentGraph) -> list[int]:
-    """Give the hidden variable behind each column; −1 where there is none."""
+    """Find the hidden parent of each column; −1: none."""
     return [int(row.argmax()) if row.any() else -1 for row in graph.parents[: graph.n]]
 
 
 def links_of(graph: LatentGraph) -> list[tuple[int, int]]:
-    """Give the edges between hidden variables."""
+    """List the edges between hidden variables."""
     n = graph.n
     return [(int(u) + n, int(v) + n) for v, u in np.argwhere(graph.parents[n:, n:])]
 
 
 def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
-    """Give the tree of the strongest dependences in completed rows; a forest if it may fall apart.
+    """Find the tree of the strongest dependences in completed rows, or the forest if `apart`.
 
-    Hidden variables that nothing hangs on are left as they are: they have no effect.
+    Hidden variables without children stay, because they have no effect.
     """
     graph, n, m = now.graph, now.graph.n, len(now.graph.sizes)
 
@@ -230,7 +230,9 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
     statistics = statistics_of(now.data.table(), graph.variables, now.alpha, of_categories)
     none = np.zeros(n + m, dtype=bool)
     scores = np.array([statistics(v, none) for v in range(n + m)])
-    gains = scores - np.diag(scores)[:, None]  # log Bayes factors of each to depend on each
+    gains = (
+        scores - np.diag(scores)[:, None]
+    )  # log Bayes factors for dependence of v on u, at [v, u]
     homes = []
     for v in range(n):
         home = n + int(gains[v, n:].argmax())
@@ -242,21 +244,21 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
 
 
 def cleared(data: CompletedGraph) -> CompletedGraph:
-    """Take hidden variables away that join nothing."""
+    """Remove hidden variables with fewer than two neighbours."""
     for h in reversed(data.graph.hidden):
         if len(data.graph.neighbours(h)) < 2:
             return cleared(data.without(h))
     return data
 
 
-# Completed rows by a tree, and whether it may be a forest: proposals, the most promising first.
+# A function of completed rows and `apart` that yields proposals, the most promising first.
 Moves: TypeAlias = Callable[[LocalModels, bool], Iterator[CompletedGraph]]
 
 
 def regrafted(now: LocalModels, apart: bool) -> Iterator[CompletedGraph]:
-    """Hang every column, and every hidden variable, where completed rows would have it."""
+    """Move columns and hidden variables to their best places in completed rows."""
     graph, data = now.graph, now.data
-    if not graph.sizes:  # a forest without hidden variables: there is nothing to hang columns on
+    if not graph.sizes:
         return
     best = best_tree(now, apart=apart)
     homes, others = homes_of(graph), homes_of(best)
@@ -270,22 +272,22 @@ def regrafted(now: LocalModels, apart: bool) -> Iterator[CompletedGraph]:
         yield data.with_graph(tree_graph(n, m, homes, links_of(best)))
     if (moved and relinked) or len(moved) > 1:
         for v in moved[:SINGLES]:
-            own = [*homes[:v], others[v], *homes[v + 1 :]]
-            yield data.with_graph(tree_graph(n, m, own, links_of(graph)))
+            one_moved = [*homes[:v], others[v], *homes[v + 1 :]]
+            yield data.with_graph(tree_graph(n, m, one_moved, links_of(graph)))
 
 
 def resized(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
-    """Give hidden variables a state more or less: all that gain by it, then the best of them."""
-    found = []
+    """Add or drop a state: for all hidden variables that gain, then for the best ones singly."""
+    gaining = []
     for h in now.graph.hidden:
         rows, states = now.take(now.graph.neighbours(h)), now.graph.states(h)
-        own = rows.fit(now.alpha, states).value
+        value = rows.fit(now.alpha, states).value
         others = [rows.fit(now.alpha, k) for k in (states + 1, states - 1) if k >= 2]
         better = max(others, key=lambda classes: classes.value)
-        if better.value > own + RISE:
-            found.append((better.value - own, h, better.states, better.draw(now.rng)))
-    found.sort(key=lambda one: -one[0])
-    for chosen in (found, *([one] for one in found[:SINGLES] if len(found) > 1)):
+        if better.value > value + RISE:
+            gaining.append((better.value - value, h, better.states, better.draw(now.rng)))
+    gaining.sort(key=lambda one: -one[0])
+    for chosen in (gaining, *([one] for one in gaining[:SINGLES] if len(gaining) > 1)):
         data = now.data
         for _, h, states, drawn in chosen:
             data = data.with_states(h, states, drawn)
@@ -294,7 +296,7 @@ def resized(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
 
 
 def split(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
-    """Put two hidden variables in the place of one whose neighbours it does not explain."""
+    """Replace a hidden variable by two if these explain its neighbours better."""
     for _, h, two in sorted(now.splits(), key=lambda one: -one[0])[:SINGLES]:
         first, second = two.classes
         data = now.data.with_states(h, first.states, first.draw(now.rng))
@@ -310,15 +312,15 @@ def split(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
 
 
 def merged(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
-    """Put one hidden variable in the place of two that are joined."""
-    found = []
+    """Replace two adjacent hidden variables by one."""
+    candidates = []
     for a, b in links_of(now.graph):
         groups = [[v for v in now.graph.neighbours(h) if v not in (a, b)] for h in (a, b)]
         one = now.one([*groups[0], *groups[1]], max(now.graph.states(h) for h in (a, b)))
         gain = one.value - now.both(groups).value if all(groups) else 0.0
         if gain >= 0:
-            found.append((gain, a, b, one))
-    for _, a, b, one in sorted(found, key=lambda one: -one[0])[:SINGLES]:
+            candidates.append((gain, a, b, one))
+    for _, a, b, one in sorted(candidates, key=lambda one: -one[0])[:SINGLES]:
         data = now.data.with_states(a, one.states, one.draw(now.rng))
         graph = data.graph
         homes = [a if home == b else home for home in homes_of(graph)]

@@ -1,7 +1,7 @@
-"""Local latent class models: are some columns explained by one hidden variable, or better by two?
+"""Local latent class models: a test whether some columns need one hidden variable or two.
 
-Where two explain a group of columns better, the group is split; islands are groups that grow until
-that is so.
+A group of columns is split if two hidden variables explain it better. Islands are groups of columns
+that grow until they would be split.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from lacunet.structure.hidden.latent_graph import (
 )
 from lacunet.structure.scoring import available_gains
 
-TOLERANCE = 1e-2  # nats gained by a step, where a local fit ends
+TOLERANCE = 1e-2  # nats gained by a step below which a local fit ends
 MOST_STEPS = 200
 MOST_STATES = 32
-FEWEST = 4  # columns that two hidden variables may explain better than one
+FEWEST = 4  # least columns of a group that may be split
 
 
 @dataclass(frozen=True, eq=False)
 class LocalRows:
-    """A few columns of a table, equal rows merged."""
+    """Some columns of a table, with equal rows merged."""
 
     codes: CodeArray  # (distinct rows, columns), −1 = missing
     counts: FloatArray  # (distinct rows,)
     variables: tuple[Variable, ...]  # of the columns
-    index: IntArray  # (rows,) which distinct row each row is
+    index: IntArray  # (rows,) the distinct row of each row
 
     @classmethod
     def of(cls, data: CompletedGraph, columns: Sequence[int]) -> LocalRows:
-        """Take some columns."""
-        chosen, own = list(columns), tuple(data.graph.variables[v] for v in columns)
+        """Select some columns of completed rows."""
+        chosen, variables = list(columns), tuple(data.graph.variables[v] for v in columns)
         each = [data.codes[:, v].astype(np.int64) + 1 for v in chosen]
-        first, index = distinct(each, [len(v.states) + 1 for v in own], len(data.codes))
+        first, index = distinct(each, [len(v.states) + 1 for v in variables], len(data.codes))
         merged = np.ascontiguousarray(data.codes[first][:, chosen])
-        return cls(merged, totals(index, data.counts, len(first)), own, index)
+        return cls(merged, totals(index, data.counts, len(first)), variables, index)
 
     def fit(self, alpha: float | str, states: int) -> LocalClasses:
-        """Fit a number of classes, from rows that are merged into so many clusters."""
+        """Fit a latent class model, from rows merged into as many clusters."""
         network = over_leaves(self.variables, states)
         problem = problem_of_codes(self.codes, self.counts, network, dirichlet(network, alpha))
         start = at_theta(problem, agglomerated(problem, 0, 0))
@@ -65,8 +65,8 @@ class LocalRows:
         return LocalClasses(states, q, self.index)
 
     def best(self, alpha: float | str, near: int) -> LocalClasses:
-        """Find the number of classes, two at least, with the highest bound: uphill from `near`."""
-        most = max(2, min(MOST_STATES, len(self.counts)))  # a state for each different row
+        """Find the number of classes, at least two, with the best bound, by steps from `near`."""
+        most = max(2, min(MOST_STATES, len(self.counts)))  # at most a class for each distinct row
         best = self.fit(alpha, min(max(2, near), most))
         for change in (1, -1):
             start = best.states
@@ -82,15 +82,15 @@ class LocalRows:
 
 @dataclass(frozen=True, eq=False)
 class LocalClasses:
-    """A latent class model of a few columns."""
+    """A fitted latent class model of some columns."""
 
     states: int
     posterior: Variational
-    index: IntArray  # (rows,) which row of the problem each row is
+    index: IntArray  # (rows,) the distinct row of each row
 
     @cached_property
     def value(self) -> float:
-        """The bound of the evidence, with all labellings."""
+        """The variational bound, with all labellings."""
         return all_labellings(self.posterior)
 
     def draw(self, rng: np.random.Generator) -> CodeArray:
@@ -98,22 +98,22 @@ class LocalClasses:
         about = self.posterior.problem.about_hidden(self.posterior.model.theta)
         below = np.cumsum(about[0], axis=1)[self.index]
         drawn = (rng.random(len(below))[:, None] > below).sum(axis=1)
-        found: CodeArray = np.minimum(drawn, self.states - 1).astype(np.int32)
-        return found
+        states: CodeArray = np.minimum(drawn, self.states - 1).astype(np.int32)
+        return states
 
 
 @dataclass(frozen=True, eq=False)
 class TwoGroups:
-    """Two hidden variables, joined, each behind a group of columns."""
+    """Two adjacent hidden variables, each the parent of a group of columns."""
 
     groups: tuple[list[int], list[int]]
     classes: tuple[LocalClasses, LocalClasses]  # of each group by itself
-    value: float  # a bound of the evidence of all their columns
+    value: float  # variational bound for all columns
 
 
 @dataclass(frozen=True, eq=False)
 class LocalModels:
-    """Rows whose columns are explained by local models; hidden variables may be among them."""
+    """Local latent class models of completed rows, in which hidden variables are columns."""
 
     data: CompletedGraph  # −1 = missing
     alpha: float | str
@@ -121,12 +121,12 @@ class LocalModels:
 
     @property
     def graph(self) -> LatentGraph:
-        """What the columns are."""
+        """The graph of the rows."""
         return self.data.graph
 
     @cached_property
     def binned(self) -> Columns:
-        """The rows with numbers in bins: what associations are counted in."""
+        """The rows with binned numbers, to compute associations."""
         codes = self.data.codes.copy()
         cards = [len(column.states) for column in self.graph.all_columns]
         for v, number in self.graph.numbers.items():
@@ -136,19 +136,19 @@ class LocalModels:
 
     @cached_property
     def near(self) -> FloatArray:
-        """Log Bayes factors for the dependence of each pair, (n, n)."""
+        """Log Bayes factor for the dependence of each pair, (n, n)."""
         return _association(self.binned, self.alpha)
 
     def take(self, members: Sequence[int]) -> LocalRows:
-        """Take some columns."""
+        """Select some columns."""
         return LocalRows.of(self.data, members)
 
     def one(self, members: Sequence[int], near: int = 2) -> LocalClasses:
-        """Explain some columns by one hidden variable, with about so many states."""
+        """Fit one hidden variable to some columns, with about `near` states."""
         return self.take(members).best(self.alpha, near)
 
     def both(self, groups: Sequence[list[int]]) -> TwoGroups:
-        """Explain two groups by a hidden variable each, the first a parent of the second."""
+        """Fit a hidden variable to each of two groups, the first a parent of the second."""
         first, second = groups
         members, n = [*first, *second], len(first) + len(second)
         each = self.one(first), self.one(second)
@@ -164,21 +164,21 @@ class LocalModels:
             numbers={i: known[v] for i, v in enumerate(members) if v in known},
         )
         table = Table.from_codes(codes[:, :n], graph.columns, self.data.counts)
-        found = fit(table, self.alpha, CompletedGraph(graph, codes, self.data.counts))
-        return TwoGroups((first, second), each, found.value)
+        fitted = fit(table, self.alpha, CompletedGraph(graph, codes, self.data.counts))
+        return TwoGroups((first, second), each, fitted.value)
 
     def split(self, members: Sequence[int], one: LocalClasses) -> TwoGroups | None:
         """Find two groups that two hidden variables explain better than one does, if any."""
         if len(members) < FEWEST:
             return None
-        own, state = list(members), one.draw(self.rng)
-        # Members that go with each other even where one variable has the same state.
-        codes = np.vstack([self.binned.codes[own], state])
-        cards = np.array([*self.binned.cards[own], int(state.max()) + 1])
-        given = _association(Columns(codes, self.data.counts, cards), self.alpha, [len(own)])
-        near = self.near[np.ix_(own, own)]
+        columns, state = list(members), one.draw(self.rng)
+        # Dependence of members given the state of the hidden variable.
+        codes = np.vstack([self.binned.codes[columns], state])
+        cards = np.array([*self.binned.cards[columns], int(state.max()) + 1])
+        given = _association(Columns(codes, self.data.counts, cards), self.alpha, [len(columns)])
+        near = self.near[np.ix_(columns, columns)]
         for apart in (_most_dependent(given[:-1, :-1]), _weakest_link(near)):
-            groups = [[v for i, v in enumerate(own) if (i in apart) == side] for side in (0, 1)]
+            groups = [[v for i, v in enumerate(columns) if (i in apart) == side] for side in (0, 1)]
             if apart:
                 two = self.both(groups)
                 if two.value > one.value:
@@ -186,7 +186,7 @@ class LocalModels:
         return None
 
     def splits(self) -> Iterator[tuple[float, int, TwoGroups]]:
-        """Hidden variables whose neighbours two explain better than one, and what that gains."""
+        """Find hidden variables whose neighbours two explain better than one, with the gains."""
         for h in self.graph.hidden:
             around = self.graph.neighbours(h)
             one = self.one(around, self.graph.states(h))
@@ -196,7 +196,7 @@ class LocalModels:
 
 
 def _association(columns: Columns, alpha: float | str, given: Sequence[int] = ()) -> FloatArray:
-    """Log Bayes factors for the dependence of each pair, on the rows that show all: (n, n)."""
+    """Log Bayes factors for the dependence of each pair, on the rows with both observed: (n, n)."""
     prior, parents = prior_of(alpha), np.array(given, dtype=np.int64)
     gains = np.zeros((len(columns.cards),) * 2)
     for v in range(len(gains)):
@@ -208,19 +208,19 @@ def _association(columns: Columns, alpha: float | str, given: Sequence[int] = ()
 
 
 def _most_dependent(gains: FloatArray) -> set[int]:
-    """The most dependent pair, and what goes with both; two others at least stay behind."""
+    """Select the most dependent pair and variables that depend on both, but leave at least two."""
     a, b = (int(v) for v in np.unravel_index(int(gains.argmax()), gains.shape))
     if gains[a, b] <= 0:
         return set()
-    found, with_both = {a, b}, gains[a] + gains[b]
+    chosen, with_both = {a, b}, gains[a] + gains[b]
     for v in np.argsort(-with_both).tolist():
-        if v not in found and with_both[v] > 0 and len(found) < len(gains) - 2:
-            found.add(v)
-    return found
+        if v not in chosen and with_both[v] > 0 and len(chosen) < len(gains) - 2:
+            chosen.add(v)
+    return chosen
 
 
 def _weakest_link(near: FloatArray) -> set[int]:
-    """Cut the tree of the strongest associations at its weakest link; two stay on either side."""
+    """Cut the maximum spanning tree at its weakest link, with at least two on either side."""
     links = strongest_tree(near)
     for cut in sorted(range(len(links)), key=lambda i: near[links[i]]):
         beyond = {links[cut][1]}
@@ -232,9 +232,9 @@ def _weakest_link(near: FloatArray) -> set[int]:
 
 
 def strongest_tree(strength: FloatArray) -> list[tuple[int, int]]:
-    """Join all by the links that are strongest together (Prim), each from what was joined before.
+    """Find the maximum spanning tree by Prim's algorithm; each link is (joined before, new).
 
-    `strength` is (n, n); what stands on its diagonal does not matter.
+    `strength` is (n, n); the diagonal is ignored.
     """
     left = list(range(1, len(strength)))
     nearest = np.zeros(len(strength), dtype=np.int64)
@@ -249,35 +249,35 @@ def strongest_tree(strength: FloatArray) -> list[tuple[int, int]]:
     return links
 
 
-Island = tuple[list[int], LocalClasses]  # columns with one hidden variable behind them
+Island = tuple[list[int], LocalClasses]  # columns, and the model of their hidden parent
 
 
 def find_islands(models: LocalModels, executor: Executor = SERIAL) -> list[Island]:
-    """Put columns into islands, one after the other; a column or two may be left over."""
+    """Partition columns into islands, one after the other; one or two may be left over."""
     columns = range(models.graph.n)
-    left, found = set(columns), list[Island]()
+    left, islands = set(columns), list[Island]()
     while len(left) >= min(3, len(columns)):
         island = _grow(models, left)
-        found.append(island)
+        islands.append(island)
         left -= {*island[0]}
-        executor.say(f"{len(found)} groups of columns", 1.0 - len(left) / len(columns))
-    return found
+        executor.say(f"{len(islands)} groups of columns", 1.0 - len(left) / len(columns))
+    return islands
 
 
 def _grow(models: LocalModels, left: set[int]) -> Island:
-    """Grow an island from the nearest pair."""
+    """Grow an island from the most dependent pair."""
     near, rest = models.near, sorted(left)
     pairs = near[np.ix_(rest, rest)]
-    own = [rest[v] for v in np.unravel_index(int(pairs.argmax()), pairs.shape)]
-    classes = models.one(own)
-    while len(own) < len(left):
-        others = sorted(left - {*own})
-        nearest = others[int(near[np.ix_(others, own)].max(axis=1).argmax())]
-        wider = [*own, nearest]
+    members = [rest[v] for v in np.unravel_index(int(pairs.argmax()), pairs.shape)]
+    classes = models.one(members)
+    while len(members) < len(left):
+        others = sorted(left - {*members})
+        nearest = others[int(near[np.ix_(others, members)].max(axis=1).argmax())]
+        wider = [*members, nearest]
         one = models.one(wider, classes.states)
         two = models.split(wider, one)
         if two is not None:
             place = next(i for i, group in enumerate(two.groups) if nearest not in group)
             return two.groups[place], two.classes[place]
-        own, classes = wider, one
-    return own, classes
+        members, classes = wider, one
+    return members, classes
