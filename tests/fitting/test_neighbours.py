@@ -187,7 +187,9 @@ def test_no_more_classes_ever_fit_worse(estimate, seed):
 
 def test_where_random_starts_fail_the_neighbours_know(monkeypatch):
     """One start each, nothing exchanged or crossed: fits are left to what neighbours found."""
-    monkeypatch.setattr("lacunet.fitting.schedules.crossed", lambda _o, started, *_: started.climbs)
+    monkeypatch.setattr(
+        "lacunet.fitting.schedules.recombined", lambda _o, started, *_: started.climbs
+    )
     monkeypatch.setattr("lacunet.fitting.schedules.split_and_merge", no_moves)
     monkeypatch.setattr("lacunet.fitting.schedules.agglomerated", random_instead)
     codes, labels = groups_of_rows(12, 14, 20, seed=3, missing=0.1)

@@ -8,8 +8,8 @@ import pytest
 
 from lacunet.fitting import recombination, schedules
 from lacunet.fitting.agglomerate import (
-    Around,
     LabelledRows,
+    RowClustering,
     count_families,
     first_gains,
     sparse_rows,
@@ -19,7 +19,7 @@ from lacunet.fitting.fit import learn
 from lacunet.fitting.maxima import HEAVIEST, HIGHEST
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.recombination import Individual, Recombiner, recombine_all
-from lacunet.fitting.schedules import Started, crossed
+from lacunet.fitting.schedules import StartResults, recombined
 from lacunet.fitting.split_merge import StateBlocks
 from lacunet.inference.kernels.merging import Counted, add_up, gains_of_counts
 from lacunet.inference.problem import problem_of_codes
@@ -72,7 +72,7 @@ def test_clusters_are_merged_as_by_trying_every_pair(network, seed):
         codes = max(trials, key=lambda t: t[0])[1]
     small = with_hidden(network, {"H": states})
     narrow = problem_of_codes(problem.codes, problem.counts, small, dirichlet(small, 0.7))
-    found = Around.of(narrow, rows, h).merged(cluster)
+    found = RowClustering.of(narrow, rows, h).merged(cluster)
     together = codes[:, h][:, None] == codes[:, h]
     np.testing.assert_array_equal(found[:, None] == found, together)
 
@@ -250,14 +250,14 @@ def test_halves_that_agree_count_twice_and_what_was_known_before_does_not():
     third = np.where(labels == 1, 4, np.where((labels == 3) & odd, 1, labels))
     right, a, b, c = (from_labels(recombiner, found) for found in (labels, one, other, third))
     # Each half, 0 and 2, 1 and 3, can find the right ones by itself.
-    found = crossed(recombiner.objective, Started([a, a, b, c], []), HEAVIEST, seed=0)
+    found = recombined(recombiner.objective, StartResults([a, a, b, c], []), HEAVIEST, seed=0)
     new = found[4:]
     assert [climb.point.g for climb in new] == pytest.approx([right.point.g] * 2, abs=1e-6)
     # The second half knows them from the beginning: only the first finds something.
-    found = crossed(recombiner.objective, Started([a, right, b, c], []), HEAVIEST, seed=0)
+    found = recombined(recombiner.objective, StartResults([a, right, b, c], []), HEAVIEST, seed=0)
     assert len(found) == 5
     # Nobody can find anything: what is there is what there was.
-    assert len(crossed(recombiner.objective, Started([a, a], []), HEAVIEST, seed=0)) == 2
+    assert len(recombined(recombiner.objective, StartResults([a, a], []), HEAVIEST, seed=0)) == 2
 
 
 def test_threads_change_nothing():

@@ -7,8 +7,8 @@ import pytest
 
 from lacunet.fitting import agglomerate, schedules
 from lacunet.fitting.agglomerate import (
-    Around,
     LabelledRows,
+    RowClustering,
     agglomerated,
     count_families,
     take_rows,
@@ -133,7 +133,7 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     codes[:, list(network.observed)] = case.codes
     rows = LabelledRows(codes, rng.integers(1, 4, 9))
     wanted = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
-    found = Around.of(problem, rows, h).merged()
+    found = RowClustering.of(problem, rows, h).merged()
     assert partition(found) == partition(wanted)
 
 
@@ -151,15 +151,15 @@ def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
             N = count_families(wide.network, LabelledRows(trial, rows.weights))
             trials.append((log_bd(N, wide.alpha, wide.layout).sum(), trial))
         codes = max(trials, key=lambda t: t[0])[1]
-    assert partition(Around.of(problem, rows, 0).merged()) == partition(codes[:, 0])
+    assert partition(RowClustering.of(problem, rows, 0).merged()) == partition(codes[:, 0])
 
 
 @pytest.mark.parametrize("form", ["full", "common"])
 def test_numbers_with_covariances_are_merged_as_if_they_had_none(form):
     alone, other = mixed_rows(5, 3), mixed_rows(5, 3, **{form: True})
     rows = take_rows(alone, alone.counts, 3)
-    wanted = Around.of(alone, rows, 0).merged()
-    np.testing.assert_array_equal(Around.of(other, rows, 0).merged(), wanted)
+    wanted = RowClustering.of(alone, rows, 0).merged()
+    np.testing.assert_array_equal(RowClustering.of(other, rows, 0).merged(), wanted)
 
 
 def test_families_are_counted_where_they_are_known():
@@ -381,7 +381,9 @@ def test_the_search_ends_when_walks_bring_nothing(monkeypatch):
 
 def test_an_unstable_fit_says_where_to_look_next(monkeypatch):
     """Where nothing is crossed, the best maximum of a hard case is found by one start at most."""
-    monkeypatch.setattr("lacunet.fitting.schedules.crossed", lambda _o, started, *_: started.climbs)
+    monkeypatch.setattr(
+        "lacunet.fitting.schedules.recombined", lambda _o, started, *_: started.climbs
+    )
     problem, _ = hard_case()
     for options, advice in (
         (Options(), "schedule='thorough'"),

@@ -1,7 +1,7 @@
-"""Starts from the data: rows merged by Ward-like clustering into as many clusters as states.
+"""Starts by agglomerative clustering of rows into as many clusters as hidden states.
 
-Merging two clusters changes the log marginal likelihood (log BD) of what they show around a hidden
-variable; the pair that loses least is merged next.
+Merging two clusters changes the log marginal likelihood (log BD) of the families with the hidden
+variable. As in Ward's method, the pair with the smallest loss is merged next.
 """
 
 import math
@@ -30,23 +30,23 @@ from lacunet.models.network import Network
 from lacunet.models.surgery import members, statistics_of, table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
-ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
-ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first
-CASES = 10_000  # cases that these rows may stand for: so long are the tables of log Γ
-KEPT = 0.7  # share of the rows that starts after the first are made from, to be different
-CHILD = 1 << 31  # child seeds of these starts begin here: the random ones have those below
+ROWS = 400  # rows to be merged, because the work is quadratic; more if there are many states
+ROWS_FOR_A_STATE = (12, 40)  # least and most rows per state
+CASES = 10_000  # most cases of these rows: the length of the tables of log Γ
+KEPT = 0.7  # share of the rows used by starts after the first, so that starts differ
+CHILD = 1 << 31  # first child seed of these starts; random starts use smaller ones
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Cases, with the hidden variables among their columns."""
+    """Cases with columns for all variables, observed and hidden."""
 
     codes: IntArray  # (m, variables), −1 = unknown
-    weights: IntArray | FloatArray  # (m,) how many cases each row stands for
+    weights: IntArray | FloatArray  # (m,) number of cases of each row
 
 
 def count_families(network: Network, rows: LabelledRows) -> FloatArray:
-    """Sufficient statistics of the families whose members are all known, (size,)."""
+    """Compute the sufficient statistics of rows with all values of a family, (size,)."""
     tables = []
     for i in range(len(network.layout.families)):
         _, cells, size, T = _family_statistics(network, rows, i)
@@ -58,7 +58,7 @@ def count_families(network: Network, rows: LabelledRows) -> FloatArray:
 
 
 def statistics_around(network: Network, rows: LabelledRows, h: int) -> SparseRows:
-    """Statistics that each row adds to whatever state of h it has, (m, P), P as in StateBlocks."""
+    """Compute what each row adds to the statistics of its state of h, (m, P) as in StateBlocks."""
     layout = network.layout
     at, columns, values, width = [], [], [], 0
     for i, family in enumerate(layout.families):
@@ -77,7 +77,7 @@ def statistics_around(network: Network, rows: LabelledRows, h: int) -> SparseRow
 def _family_statistics(
     network: Network, rows: LabelledRows, i: int, left_out: int = -1
 ) -> tuple[IntArray, IntArray, int, FloatArray]:
-    """Rows that show family i, their cells, the number of cells, and weighted T(x), (…, width)."""
+    """Return rows with family i complete, their cells, the number of cells, and weighted T(x)."""
     layout, block = network.layout, members(network, i)
     tabular, family = layout.kinds[i].tabular, layout.families[i]
     located_by = [v for v in (family if tabular else family[:-1]) if v != left_out]
@@ -95,7 +95,7 @@ def _family_statistics(
 
 
 def _cells(layout: Layout, rows: LabelledRows, variables: Sequence[int]) -> IntArray:
-    """Number each row's joint state of some variables, the last running fastest; −1: unknown."""
+    """Number the joint state of variables in each row, the last running fastest; −1: unknown."""
     cells = np.zeros(len(rows.weights), dtype=np.int64)
     for v in variables:
         cells = cells * layout.cards[v] + rows.codes[:, v]
@@ -109,23 +109,23 @@ def sparse_rows(matrix: coo_array | csr_array) -> SparseRows:
 
 
 def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
-    """Mean parameters given merged rows: all of them (index 0), or a part drawn at random."""
+    """Compute mean parameters given clustered rows: all (index 0), or a random part."""
     layout, hidden, counts = problem.layout, problem.network.hidden, problem.counts
     if index:
         rng = np.random.default_rng([seed, layout.size, CHILD + index])
         counts = counts * (rng.permutation(len(counts)) < math.ceil(KEPT * len(counts)))
     rows = take_rows(problem, counts, max((layout.cards[h] for h in hidden), default=1))
 
-    def others_around(h: int) -> int:  # families of h in which another variable is hidden, too
+    def others_around(h: int) -> int:  # families of h with another hidden variable
         return sum(h in family and len({*hidden} & {*family}) > 1 for family in layout.families)
 
     for h in sorted(hidden, key=others_around):
-        rows.codes[:, h] = Around.of(problem, rows, h).merged()
+        rows.codes[:, h] = RowClustering.of(problem, rows, h).merged()
     return conjugacy.mean(problem.alpha + count_families(problem.network, rows), layout)
 
 
 def take_rows(problem: Problem, counts: FloatArray, states: int) -> LabelledRows:
-    """Take all rows that count, if they are few; else as many cases, at equal distances."""
+    """Select all rows with weight if they are few, else cases at equal distances."""
     least, most = ROWS_FOR_A_STATE
     room = min(most * states, max(ROWS, least * states))
     rows, total = int(np.count_nonzero(counts)), float(counts.sum())
@@ -134,33 +134,34 @@ def take_rows(problem: Problem, counts: FloatArray, states: int) -> LabelledRows
 
 
 def labelled_rows(problem: Problem, taken: IntArray, weights: IntArray) -> LabelledRows:
-    """Take some rows of a problem; hidden variables are unknown."""
+    """Select rows of a problem; hidden variables are unknown."""
     codes = np.full((len(taken), len(problem.layout.cards)), -1, dtype=np.int64)
     codes[:, list(problem.network.observed)] = problem.codes[taken]
     return LabelledRows(codes, weights)
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
-    """What m rows show around a hidden variable, where a merged cluster would count it: P places.
+class RowClustering:
+    """Agglomerative clustering of m rows by their counts in the families of a hidden variable.
 
-    A place is N_ijk or N_ij of a family with the variable; equal ones are one, factors added.
+    A count is an N_ijk or N_ij of a family with the variable; P are distinct. Equal ones are joined
+    and their factors added.
     """
 
     states: int  # of the variable
-    cases: IndexArray  # (m,) that each row stands for
+    cases: IndexArray  # (m,) of each row
     shown: BoolArray | FloatArray  # (m, …) equal rows are merged before all others
-    x: FloatArray  # (m, D) numbers that only the variable has for a parent; NaN where missing
-    priors: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
-    counted: SparseRows  # (m, P) cases at each place
-    which: IndexArray  # (P,) which table each place has
-    tables: FloatArray  # (tables, cases + 1) what counts there add to log BD
+    x: FloatArray  # (m, D) numbers whose only parent is the variable; NaN: missing
+    priors: FloatArray  # (D, 4) hyperparameters of the normal distribution of each
+    counted: SparseRows  # (m, P) cases of each row in each count
+    which: IndexArray  # (P,) the table of each count
+    tables: FloatArray  # (tables, cases + 1) term of log BD, by the value of the count
 
     @classmethod
     def of(cls, problem: Problem, rows: LabelledRows, h: int) -> Self:
-        """Look at rows of a problem."""
+        """Collect the counts of rows of a problem around h."""
         layout, cases = problem.layout, rows.weights.astype(np.int32)
-        factors: dict[tuple[bytes, float], float] = {}  # by the rows counted there, and exponent
+        factors: dict[tuple[bytes, float], float] = {}  # by the rows counted, and exponent
 
         def add_places(cells: IntArray, alpha: FloatArray, factor: float) -> None:
             for k in np.unique(cells[cells >= 0]):
@@ -170,9 +171,9 @@ class Around:
         for i, family in enumerate(layout.families):
             if h not in family or not layout.kinds[i].tabular:
                 continue
-            # States of h may have priors of their own; which of them a cluster becomes is open.
+            # Priors may differ between states of h: a cluster may become any of them.
             alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))
-            if not alpha.all():  # clusters learn nothing of a table that is known
+            if not alpha.all():  # skip known tables
                 continue
             cells = _cells(layout, rows, [v for v in family if v != h])
             add_places(cells, alpha.reshape(-1), 1.0)
@@ -190,13 +191,13 @@ class Around:
         if x.shape[1]:
             shown = np.column_stack([seen, np.nan_to_num(x), np.isnan(x)])
         counted = sparse_rows(csr_array(seen * cases[:, None]))
-        own = which.reshape(-1).astype(np.int32)
-        return cls(layout.cards[h], cases, shown, x, priors, counted, own, tables)
+        table = which.reshape(-1).astype(np.int32)
+        return cls(layout.cards[h], cases, shown, x, priors, counted, table, tables)
 
     def merged(self, together: IntArray | None = None) -> IntArray:
-        """Merge until there are as many clusters as states, and give each row's, (m,).
+        """Merge until there are as many clusters as states; return the cluster of each row, (m,).
 
-        Clusters begin as `together` numbers them, (m,); without it, equal rows are one.
+        `together`, (m,), are the initial clusters; the default are groups of equal rows.
         """
         keys = self.shown if together is None else together
         _, index = np.unique(keys, axis=0, return_inverse=True)
@@ -205,7 +206,7 @@ class Around:
         if len(label) > self.states:
             counts = np.zeros((len(label), len(self.which)), dtype=np.int32)
             add_up(self.counted, index, counts)
-            shared = (counts > 0).sum(axis=0) > 1  # where one is alone, merging changes nothing
+            shared = (counts > 0).sum(axis=0) > 1  # other counts do not change
             which = self.which[shared]
             first, table = which * np.int32(self.tables.shape[1]), self.tables.reshape(-1)
             counted = Counted(np.ascontiguousarray(counts[:, shared]), first, table)
@@ -225,29 +226,31 @@ class Around:
 def first_gains(
     counts: IndexArray, cases: IndexArray, which: IndexArray, tables: FloatArray
 ) -> FloatArray:
-    """What merging two equal-row clusters adds to log BD, (m, m): `gains_of_counts`, by products.
+    """Compute the gain in log BD of merging each pair of groups of equal rows, (m, m).
 
-    Such a cluster has all of its cases at a place, or none: what is gained at each place that both
-    have depends on their cases alone.
+    This is `gains_of_counts` by matrix products: all cases of such a group enter a count, or none.
+    So the gain of a shared count depends only on the cases of both.
     """
     gains = np.zeros((len(cases), len(cases)))
     both = cases[:, None] + cases
-    np.fill_diagonal(both, 0)  # a row does not merge with itself: that would run past the tables
+    np.fill_diagonal(
+        both, 0
+    )  # a row does not merge with itself; its double would exceed the tables
     for t, table in enumerate(tables):
         here = (counts[:, which == t] > 0).astype(np.float32)  # whole numbers: sums are exact
-        own = table[cases]
-        gains += (here @ here.T) * (table[both] - own[:, None] - own)
+        single = table[cases]
+        gains += (here @ here.T) * (table[both] - single[:, None] - single)
     return gains
 
 
 def _measurements(problem: Problem, codes: IntArray, h: int) -> tuple[FloatArray, FloatArray]:
-    """Numbers whose only parent is h, (m, D), NaN where missing, and their priors, (D, 4)."""
+    """Collect numbers whose only parent is h, (m, D), NaN: missing, and their priors, (D, 4)."""
     network = problem.network
     alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
     columns, priors = [], []
     for i, v in enumerate(network.variables):
         if network.parents[i] == (h,):
-            # States of h may have priors of their own; which a cluster becomes is open.
+            # Priors may differ between states of h: a cluster may become any of them.
             prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
             if prior is not None:
                 columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
@@ -259,7 +262,7 @@ def _measurements(problem: Problem, codes: IntArray, h: int) -> tuple[FloatArray
 def _measured_clusters(
     x: FloatArray, priors: FloatArray, cases: IndexArray, cluster: IntArray
 ) -> MeasuredClusters:
-    """Counts, sums and squares by cluster; each row stands for so many cases, (m,)."""
+    """Compute counts, sums and squares by cluster; `cases`, (m,), are those of each row."""
     order = np.argsort(cluster, kind="stable")
     first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
     seen = ~np.isnan(x)

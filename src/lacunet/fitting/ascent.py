@@ -91,7 +91,11 @@ def ascend(
     gradient = objective.gradient(point)
     slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
     shape = int(np.clip(MEMORY_NUMBERS // len(slope), *MEMORY)), len(slope)
-    moves, changes, held = np.zeros(shape), np.zeros(shape), 0  # the memory, and the number of pairs
+    moves, changes, held = (
+        np.zeros(shape),
+        np.zeros(shape),
+        0,
+    )  # the memory, and the number of pairs
     large = objective.problem.cases + float(np.abs(objective.pseudo).max(initial=0.0))
     tolerance = max(TOLERANCE, LAST_DIGITS * large)
     while np.abs(gradient).max(initial=0.0) > tolerance:

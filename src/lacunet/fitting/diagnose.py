@@ -1,6 +1,6 @@
 """Flags about hidden variables after a fit; and variational Bayes.
 
-That is the best posterior in which parameters and hidden values are independent.
+Variational Bayes finds the best posterior in which parameters and hidden values are independent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,11 +23,11 @@ from lacunet.runtime.arrays import FloatArray
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
 DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
-BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
+BOUNDARY = 0.01  # expected cases below which data do not keep a probability above 0
 
 
 def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Flag]:
-    """Name empty states and, of a latent class model, duplicate and boundary classes."""
+    """Flag empty states and, in latent class models, duplicate and boundary classes."""
     yield from _too_many_parameters(problem, N)
     if (classes := find_classes(problem.network)) is None:
         for h in problem.network.hidden:
@@ -47,7 +47,7 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
 
 
 def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:
-    """Expected cases of each state of a variable, whatever its parents are."""
+    """Compute the expected cases of each state of a variable, summed over its parents."""
     sizes: FloatArray = layout.table(N, h).reshape(-1, layout.cards[h]).sum(axis=0)
     return sizes
 
@@ -60,8 +60,8 @@ def _empty(kind: Kind, v: Variable, sizes: FloatArray) -> Iterator[Flag]:
 def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
     """Flag more parameters than the columns, or the rows, can determine.
 
-    A likelihood depends on the parameters through the probabilities of the distinct rows alone. So
-    where more parameters are free to move, away from 0 and 1, some move without any effect.
+    A likelihood depends on the parameters only through the probabilities of distinct rows. So if
+    more parameters are free, away from 0 and 1, some combinations have no effect.
     """
     network, layout = problem.network, problem.layout
     name = unit(network)
@@ -85,7 +85,7 @@ def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
 def _few_pairs(
     problem: Problem, classes: LatentClasses, i: int, block: Sequence[int]
 ) -> Iterator[Flag]:
-    """Name the two numbers of a block that are seen together least often, if that is too seldom."""
+    """Flag the two numbers of a block that are observed together least often, if too seldom."""
     network = problem.network
     fewest = network.variables[i].family.fewest_pairs(classes.number)
     seen = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
@@ -108,7 +108,7 @@ def _few_pairs(
 def _few_cases(
     problem: Problem, classes: LatentClasses, i: int, d: int, sizes: FloatArray
 ) -> Iterator[Flag]:
-    """Name classes with fewer cases than the covariance of a block has columns, and one more."""
+    """Flag classes with too few cases for the covariance of a block."""
     root, v = classes.variable, problem.network.variables[i]
     held = [("all classes", sizes.sum(), float(d + classes.number))]  # a mean in each class
     if v.family.apart:
@@ -128,7 +128,7 @@ def _few_cases(
 def _narrow(
     problem: Problem, classes: LatentClasses, theta: FloatArray, sizes: FloatArray
 ) -> Iterator[Flag]:
-    """Name classes whose numbers vary less than their rounding does: one step, over √12."""
+    """Flag classes whose numbers vary less than by rounding: one step over √12."""
     root = classes.variable
     for i in classes.leaves:
         v = problem.network.variables[i]
@@ -161,38 +161,38 @@ def _classes(
         yield Flag(Kind.NO_EXPECTED_CASES, (root.name, *where), detail)
 
 
-TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
+TOLERANCE = 1e-7  # nats gained by a step below which the bound has converged
 MAX_STEPS = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Variational:
-    """An independent posterior, and the bound that it gives."""
+    """A variational posterior q(hidden) q(θ), and its bound on the evidence."""
 
     problem: Problem
-    N: FloatArray  # (size,) expected counts under q(hidden), with what was seen
+    N: FloatArray  # (size,) expected counts under q(hidden), with observed counts
     bound: float  # ≤ log p(D|S)
     steps: int = 0
 
     @property
     def exponents(self) -> FloatArray:
-        """η, the exponents of the best q(θ)."""
+        """The exponents η of the best q(θ)."""
         return self.problem.alpha + self.N
 
     @property
     def model(self) -> Model:
-        """The network with its expected parameters."""
+        """The network with expected parameters."""
         network, alpha, exponents = self.problem.network, self.problem.alpha, self.exponents
         return Model(network, conjugacy.mean(exponents, network.layout), alpha, exponents)
 
     @property
     def log_weights(self) -> FloatArray:
-        """E_q[log θ]: what q(hidden) would best be made from."""
+        """E_q[log θ], the weights of the best q(hidden)."""
         return conjugacy.expected_natural(self.exponents, self.problem.layout)
 
 
 def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Variational:
-    """Take q(hidden) ∝ Π weights, over what is hidden, and the q(θ) that is best for it."""
+    """Compute q(hidden) ∝ Π weights, and the best q(θ) given it."""
     hidden = hidden_counts(problem, log_weights)
     entropy = hidden.log_lik - dot(hidden.N, log_weights)
     N = hidden.N + problem.seen
@@ -201,12 +201,12 @@ def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Var
 
 
 def at_hyperparameters(problem: Problem, hyper: FloatArray) -> Variational:
-    """Take the q(hidden) that is best for a q(θ) with these hyperparameters."""
+    """Compute the best q(hidden) given a q(θ) with these hyperparameters."""
     return at_weights(problem, conjugacy.expected_natural(hyper, problem.layout))
 
 
 def at_theta(problem: Problem, theta: FloatArray) -> Variational:
-    """Take the posterior of the hidden values at θ: the bound is Cheeseman–Stutz's."""
+    """Compute the posterior of the hidden values at θ: the bound is that of Cheeseman–Stutz."""
     return at_weights(problem, conjugacy.natural(theta, problem.layout))
 
 
@@ -218,7 +218,7 @@ def step(q: Variational) -> Variational:
 def vary(
     q: Variational, *, tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS
 ) -> Variational:
-    """Step until the bound stands still."""
+    """Step until the bound converges."""
     for _ in range(max_steps):
         before, q = q, step(q)
         if q.bound - before.bound < tolerance:

@@ -1,9 +1,8 @@
-"""Fit one network to one table: the whole of learning, from starts to flags and the posterior.
+"""Fit one network to one table, from starts to flags and the posterior.
 
-The posterior predictive uses p(θ|D) around a mode. It is close to the Dirichlet posterior of
-complete data with the expected counts E[N] in place of counts: exponents α + E[N]. The counts are
-taken at the mode of φ = log θ, where the mean of that posterior is the very θ that they are
-expected at (docs/explanation/predictions.md).
+The posterior predictive uses p(θ|D) around a mode. The approximation is the Dirichlet posterior of
+complete data with expected counts E[N]: exponents α + E[N]. The counts are expected at the mode of
+φ = log θ, because there the mean of that posterior equals θ (docs/explanation/predictions.md).
 """
 
 import time
@@ -43,7 +42,7 @@ FLAT = 1e-3  # relative curvature below which a direction is called flat
 
 @dataclass(frozen=True)
 class Options:
-    """How to learn; the defaults are the program's."""
+    """Options of estimation."""
 
     estimate: Estimate = Estimate.MAP
     schedule: Schedule = Schedule.DEFAULT
@@ -60,44 +59,44 @@ class Options:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Printable):
-    """The best parameters that were found, and how sure it is that they are the best."""
+    """The best parameters found, with the diagnostics of the search."""
 
     problem: Problem
     model: Model  # hidden states by size, largest first
-    point: Point  # the model's θ with its expected counts and log-likelihood
+    point: Point  # θ of the model with expected counts and log-likelihood
     log_prior: float  # log p(θ)
     options: Options
     status: Convergence
     iterations: int  # E steps of the winning start after the race
-    finalists: int  # starts that were run to the end, and what crossings found from them
-    reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
-    doubt: float  # nats: how far the best maximum is above the next, if only one start reached it
-    others: tuple[Point, ...]  # a few other maxima, the best first; their states as they came
+    finalists: int  # starts run to convergence, and recombinations of them
+    reached: int  # number of them that reached the best optimum; 0: a neighbour started it
+    doubt: float  # nats from the best maximum to the next, if only one start reached it
+    others: tuple[Point, ...]  # a few other maxima, the best first; states not sorted
     gradient: float  # largest component of the scaled gradient at the end, in cases
     flags: tuple[Flag, ...]
     seconds: float
-    rank: Rank = HIGHEST  # what makes it the best
-    heaviest: "Fit | None" = None  # the mode of largest mass, where it was searched for
+    rank: Rank = HIGHEST  # the criterion
+    heaviest: "Fit | None" = None  # the mode of largest mass, if it was searched for
 
     @property
     def estimate(self) -> Estimate:
-        """What the parameters are: as the options ask, or what stands in for it."""
+        """The kind of estimate: that of the options, or its substitute."""
         return attainable(self.options.estimate, self.problem)
 
     @property
     def for_scores(self) -> "Fit":
-        """Where scores of the evidence are taken: at the mode of largest mass, if it is known."""
+        """The fit used for scores of the evidence: the mode of largest mass, if available."""
         return self.heaviest or self
 
     @property
     def nats_above_mass(self) -> float:
-        """How far the maximum is above the mode of largest mass; 0, where they are the same."""
+        """The height of the maximum above the mode of largest mass; 0 if they are equal."""
         above = self.point.g - self.for_scores.point.g
         return above if above > SAME_OPTIMUM else 0.0
 
     @property
     def mass_flags(self) -> tuple[Flag, ...]:
-        """Say so where scores are taken at another maximum."""
+        """A flag if scores use another maximum."""
         if not self.nats_above_mass:
             return ()
         detail = {"nats": self.nats_above_mass, "log_lik": self.for_scores.log_lik}
@@ -110,7 +109,7 @@ class Fit(Printable):
 
     @property
     def stable(self) -> bool:
-        """Whether there is a sign that no better maximum exists: it was reached more than once."""
+        """Whether more than one start reached the maximum, or it has a closed form."""
         return self.reached > 1 or self.status is Convergence.CLOSED_FORM
 
     @property
@@ -119,15 +118,15 @@ class Fit(Printable):
         return self.log_lik + self.log_prior
 
     def tidy(self) -> Columns:
-        """Give a row for each parameter."""
+        """Return a row for each parameter."""
         return self.model.tidy()
 
     def brief(self) -> str:
-        """Say what was fitted, and how well."""
+        """Summarise the fit in one line."""
         return f"log p(D|θ) = {self.log_lik:.3f}; {self.model.brief()}"
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables that `print` and notebooks show."""
         title = f"log p(D|θ) = {self.log_lik:.6f}, log p(D|θ) + log p(θ) = {self.log_posterior:.6f}"
         notes = (
             f"{self.status}; {self.iterations} iterations",
@@ -147,23 +146,23 @@ def learn(
     start: Model | None = None,
     ranks: Ranks = ESTIMATE,
 ) -> Fit:
-    """Find the best parameters by the first rank, as a schedule says or from a given model.
+    """Find the best parameters by the first rank, by a schedule or from a given model.
 
-    With `BOTH`, the mode of largest mass is found besides.
+    With `BOTH`, the mode of largest mass is found, too.
     """
     options = options or Options()
     began = time.perf_counter()
     placed = problem.on(open_device(options.device))
     objective = Objective.build(placed, options.estimate, executor)
-    if objective.estimate is Estimate.ML:  # there is no posterior that could have mass
+    if objective.estimate is Estimate.ML:  # ML has no posterior mass
         ranks = ESTIMATE
-    found = _search(objective, options, start, ranks)
+    searches = _search(objective, options, start, ranks)
     executor.say(TASK, 1.0)
-    # From a given model the states keep the numbers that they have there.
+    # States of a given model keep their order.
     by_size = start is None
     fits = [
         fit_of(objective, one, options, began, rank, by_size=by_size)
-        for one, rank in zip(found, ranks, strict=True)
+        for one, rank in zip(searches, ranks, strict=True)
     ]
     return fits[0] if len(fits) == 1 else replace(fits[0], heaviest=fits[1])
 
@@ -177,7 +176,7 @@ def fit_of(
     *,
     by_size: bool = True,
 ) -> Fit:
-    """Say what a search found that began at a time."""
+    """Make the fit of the result of a search that began at a given time."""
     problem, climb = objective.problem, search.climb
     point = _by_size(objective, climb.point) if by_size else climb.point
     return Fit(
@@ -202,7 +201,7 @@ def fit_of(
 def _search(
     objective: Objective, options: Options, start: Model | None, ranks: Ranks
 ) -> tuple[Search, ...]:
-    if objective.problem.exact:  # one M step from anywhere is the maximum
+    if objective.problem.exact:  # one M step from any θ gives the maximum
         problem = objective.problem
         point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
         return (Search(Climb(point, 1, Convergence.CLOSED_FORM), 1, 1, None),) * len(ranks)
@@ -222,12 +221,12 @@ def _search(
 
 
 def _by_size(objective: Objective, point: Point) -> Point:
-    """Number hidden states by size, so that two runs that find the same optimum print the same."""
+    """Sort hidden states by size, so that equal optima have equal output."""
     layout, alpha, theta = objective.problem.layout, objective.problem.alpha, point.theta
     for h in objective.problem.network.hidden:
         order = np.argsort(-state_sizes(layout, point.N, h), kind="stable")
         by_size = Relabelling(layout, orders={h: order.tolist()})
-        if by_size.keeps(alpha):  # a prior, or a known table, may tell the states apart
+        if by_size.keeps(alpha):  # not if a prior or a known table distinguishes the states
             theta = by_size.apply(theta)
     return point if (theta == point.theta).all() else objective.at(theta)
 
@@ -257,32 +256,32 @@ def _flags(objective: Objective, search: Search, options: Options) -> Iterator[F
 
 @dataclass(frozen=True, eq=False)
 class PackedFit:
-    """A fit without its problem: what a checkpoint file keeps of it."""
+    """A fit without its problem, for checkpoint files."""
 
     found: dict[str, Any]  # fields of a fit, by name
-    posterior: FloatArray | None  # of its model
+    posterior: FloatArray | None  # of the model
     heaviest: "PackedFit | None" = None
 
     @classmethod
     def of(cls, fit: Fit) -> Self:
-        """Leave out what can be rebuilt from the problem."""
+        """Pack a fit without the parts that can be rebuilt from the problem."""
         left_out = "problem", "model", "heaviest"
         kept = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in left_out}
         heaviest = None if fit.heaviest is None else cls.of(fit.heaviest)
         return cls(kept, fit.model.posterior, heaviest)
 
     def unpack(self, problem: Problem) -> Fit:
-        """Give the fit, to a problem that is the same as it was."""
+        """Rebuild the fit with an equal problem."""
         model = Model(problem.network, self.found["point"].theta, problem.alpha, self.posterior)
         heaviest = None if self.heaviest is None else self.heaviest.unpack(problem)
         return Fit(problem=problem, model=model, heaviest=heaviest, **self.found)
 
 
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
-    """Climb to the mode of φ that is uphill from θ."""
+    """Climb from θ to a mode of φ."""
     objective = Objective.build(problem, Estimate.SOFTMAX, executor)
     start = objective.at(theta)
-    if problem.exact:  # one M step is the maximum
+    if problem.exact:  # one M step gives the maximum
         return Climb(objective.em_step(start), 1, Convergence.CLOSED_FORM)
     return climb_from(objective, start)[0]
 
@@ -290,7 +289,7 @@ def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERI
 def learn_posterior(
     problem: Problem, options: Options, executor: Executor = SERIAL, ranks: Ranks = ESTIMATE
 ) -> Fit:
-    """Look for the best parameters, and give them their posterior."""
+    """Find the best parameters, and add their posterior."""
     fit = learn(problem, options, executor=executor, ranks=ranks)
     mode = fit.point  # of φ, if that is the estimate
     if fit.estimate is not Estimate.SOFTMAX:
@@ -299,15 +298,16 @@ def learn_posterior(
 
 
 def with_posterior(fit: Fit, mode: Point) -> Fit:
-    """Give the model of a fit its posterior, by the expected counts at the mode of φ near it."""
+    """Add the posterior to the model of a fit, by expected counts at the nearby mode of φ."""
     posterior = fit.problem.alpha + mode.N
     return replace(fit, model=replace(fit.model, posterior=posterior))
 
 
 def quick_posterior(problem: Problem, starts: int, seed: int) -> Model:
-    """Give a network the posterior around the heaviest of a few modes, each nearly climbed.
+    """Approximate the posterior at the mode of largest mass among a few EM runs.
 
-    This is for weighing many models: EM until it slows down, from merged rows and random starts.
+    EM runs until it slows down, from merged rows and random starts. Comparisons of many models use
+    this.
     """
     objective = Objective.build(problem, Estimate.SOFTMAX)
     points = [merged_start(objective, seed, 0)]

@@ -1,7 +1,7 @@
-"""A pool of maxima: which is best, which are the same, and whether there are more.
+"""Compare maxima: which is best, which are equal, and whether there may be more.
 
-The highest is the estimate, which people see. Scores of the evidence are taken at the mode of
-largest mass: a narrow peak may be higher, and hold less of the posterior.
+The highest maximum is the estimate. Scores of the evidence use the mode of largest mass, because a
+narrow peak may be higher but hold less of the posterior.
 """
 
 from collections.abc import Sequence
@@ -17,38 +17,37 @@ from lacunet.fitting.ascent import HOPELESS, PAPER_CHANGE, Climb, Convergence, a
 from lacunet.fitting.diagnose import at_theta, state_sizes
 from lacunet.fitting.objective import Objective, Point
 
-SAME_OPTIMUM = 1e-4  # nats: maxima this near to each other are the same
-LEAST_CASES = 1e-9  # of a state: fewer count as this, so that being empty costs some 20 nats
-LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
-TAIL = 100  # and what so many iterations might bring that pass the paper's test
-KEPT = 3  # maxima besides the best that a search remembers
-APART = 0.02, 0.1  # nats between maxima that are counted as different, and share of how far they
-# are below the best: climbs to them were given up near the top
+SAME_OPTIMUM = 1e-4  # nats: maxima with a smaller difference are equal
+LEAST_CASES = 1e-9  # lower limit for cases of a state, so that an empty one costs some 20 nats
+LEFT_BEHIND = 20.0  # a climb is abandoned so many nats of mass below the best after EM,
+TAIL = 100  # plus the gain of so many iterations that just fail the test of CH96
+KEPT = 3  # maxima besides the best that a search keeps
+APART = 0.02, 0.1  # least nats between different maxima, plus a share of their distance to the
+# best, because climbs to them may be abandoned near the top
 
 
 class Rank(Enum):
-    """A way to value maxima, in nats: a file of `--resume` keeps which it was."""
+    """A criterion for maxima, in nats; checkpoint files contain it."""
 
-    HIGHEST = "highest"  # by g, what learning climbs
-    # By Cheeseman–Stutz, a bound on what the surroundings of a point add to p(D|S). A state without
-    # cases is free to be anything, so there is much mass around such a point; but it is that of a
-    # model with fewer states, which corrections for occupancy add. So it counts with the
-    # probability that no state is empty.
+    HIGHEST = "highest"  # by g, the objective
+    # By Cheeseman–Stutz, a bound on the contribution of a mode to p(D|S). An empty state has free
+    # parameters, so such a mode has much mass; but that is the mass of a model with fewer states,
+    # which occupancy corrections add. So the bound is multiplied by p(no state is empty).
     HEAVIEST = "heaviest"
 
     def measure(self, objective: Objective, point: Point) -> float:
-        """Give the height of a point, or the mass around it, whether states are empty or not."""
+        """Compute the height of a point, or the mass around it, without regard to empty states."""
         return point.g if self is HIGHEST else at_theta(objective.problem, point.theta).bound
 
     def __call__(self, objective: Objective, point: Point) -> float:
-        """Value a point, usually a maximum."""
+        """Compute the value of a point, usually a maximum."""
         value = self.measure(objective, point)
         if self is HIGHEST:
             return value
         problem = objective.problem
         sizes = [state_sizes(problem.layout, point.N, h) for h in problem.network.hidden]
         cases = np.maximum(np.concatenate([*sizes, np.empty(0)]), LEAST_CASES)
-        return value + float(np.log(-np.expm1(-cases)).sum())  # Poisson: that no state is empty
+        return value + float(np.log(-np.expm1(-cases)).sum())  # log p(no state is empty), Poisson
 
 
 HIGHEST, HEAVIEST = Rank.HIGHEST, Rank.HEAVIEST
@@ -59,7 +58,7 @@ BOTH: Ranks = (HIGHEST, HEAVIEST)
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:
-    """Find the best maximum, with its value; of those that are the same, the first."""
+    """Find the best maximum and its value; among equal ones the first."""
     (best, first), *others = ((rank(objective, c.point), c) for c in climbs)
     for value, climb in others:
         ended = (
@@ -71,7 +70,7 @@ def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[
 
 
 def is_better(one: float, other: float) -> bool:
-    """Whether one maximum is better than another, and not the same."""
+    """Whether one maximum is better than another by more than the tolerance."""
     return one > other + SAME_OPTIMUM
 
 
@@ -82,7 +81,7 @@ def climb_all(
     winner: Climb | None = None,
     hopeless: tuple[float, float] = HOPELESS,
 ) -> list[Climb]:
-    """Climb from points to their maxima; give up those that a better one, by every rank, precludes.
+    """Climb from points to their maxima; abandon those that cannot be best by any rank.
 
     `winner` is the best maximum so far.
     """
@@ -94,7 +93,7 @@ def climb_all(
     if HEAVIEST in ranks:
         values = objective.executor.map(partial(HEAVIEST, objective), rivals)
         best = max(values)
-        size = abs(best - objective.problem.log_base)  # that no unit of a number moves
+        size = abs(best - objective.problem.log_base)  # independent of units
         least = best - LEFT_BEHIND - TAIL * PAPER_CHANGE * size
         hopes = [value > least for value in values[: len(climbs)]]
     tasks = [(c, -np.inf if hope else rival) for c, hope in zip(climbs, hopes, strict=True)]
@@ -111,19 +110,19 @@ def _ascended(
 
 
 def reached_by(climbs: Sequence[Climb], winner: Climb) -> int:
-    """Count the climbs that ended at a maximum."""
+    """Count the climbs that ended at the maximum of the winner."""
     return sum(abs(c.point.g - winner.point.g) <= SAME_OPTIMUM for c in climbs)
 
 
 def agree(reached: int, finalists: int) -> bool:
-    """Whether most starts ended at the same maximum: then there is nothing to look for."""
+    """Whether most starts ended at the same maximum, so that the search can end."""
     return reached > 1 and 2 * reached >= finalists
 
 
 def unseen(climbs: Sequence[Climb]) -> float:
-    """Expected share of starts that end at maxima which none has reached yet.
+    """Compute the expected share of starts that end at maxima not reached yet.
 
-    With w different maxima after n climbs that is w (w + 1) / (n (n − 1)) (Boender & Rinnooy Kan
+    With w different maxima after n climbs it is w (w + 1) / (n (n − 1)) (Boender & Rinnooy Kan
     1987).
     """
     n, ends = len(climbs), sorted(c.point.g for c in climbs)
@@ -133,7 +132,7 @@ def unseen(climbs: Sequence[Climb]) -> float:
 
 
 def distinct(best: Point, others: Sequence[Point]) -> tuple[Point, ...]:
-    """Give a few maxima besides the best; a relabelling of one has the same g, and is the same."""
+    """Select a few maxima besides the best, with different g: a relabelling has the same g."""
     kept = [best]
     for point in others:
         if all(abs(point.g - known.g) > SAME_OPTIMUM for known in kept):

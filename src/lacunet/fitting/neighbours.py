@@ -179,7 +179,9 @@ def _more(
     """Split as many states as needed, those that gain most first; then the next ones."""
     source_objective = Objective.build(source.problem, source.options.estimate, objective.executor)
     splitter = Splitter.build(source_objective, old, rank, source.options.seed)
-    splits = sorted(find_splits(source_objective, source.point, [splitter]).values(), key=lambda s: -s.gain)
+    splits = sorted(
+        find_splits(source_objective, source.point, [splitter]).values(), key=lambda s: -s.gain
+    )
     wide = with_empty(source, old, new)
     free = range(len(old.states), len(new.states))
     for first in range(min(TRIED, max(len(splits), 1))):

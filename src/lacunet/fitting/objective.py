@@ -1,6 +1,6 @@
-"""The objective of learning: a posterior density, of θ or of φ = log θ, or the likelihood.
+"""The objective of estimation: a posterior density, of θ or of φ = log θ, or the likelihood.
 
-With EM on it, random starts and the race between them (CH96 §3), and perturbed starts.
+Also EM, random starts and the race between them (CH96 §3), and perturbed starts.
 """
 
 import math
@@ -20,17 +20,17 @@ from lacunet.models.conjugacy import draw_theta, random_theta
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 
-AT_ONCE = 32  # starts that a device has room for, and that keep it busy
+AT_ONCE = 32  # starts in a batch on a device
 
 
 class Estimate(StrEnum):
-    """Which parameters to look for.
+    """The kind of estimate.
 
-    - map: where the posterior density of θ is highest. With an exponent below 1 it is highest
-      nowhere (it is infinite where a probability is 0), and the estimate is softmax.
-    - ml: where the likelihood is highest.
-    - softmax: where the posterior density of φ = log θ is highest. It is that of θ times Π θ_ijk,
-      so α stands where α − 1 did: every α > 0 has a maximum, and no probability is 0 there.
+    - map: the mode of the posterior density of θ. With an exponent below 1 the density has no
+      maximum (it is infinite where a probability is 0), and the estimate is softmax.
+    - ml: the maximum of the likelihood.
+    - softmax: the mode of the posterior density of φ = log θ. It is that of θ times Π θ_ijk, so α
+      replaces α − 1: every α > 0 has a maximum, and no probability is 0 there.
     """
 
     MAP = "map"
@@ -39,24 +39,24 @@ class Estimate(StrEnum):
 
     @property
     def words(self) -> str:
-        """As in sentences, before "parameters"."""
+        """The name in sentences, before "parameters"."""
         return {"map": "MAP", "ml": "ML", "softmax": "softmax MAP"}[self]
 
     @property
     def climbed(self) -> str:
-        """The function that is highest there."""
+        """The function that the estimate maximises."""
         map_, softmax = "log p(D|θ) + log p(θ)", "log p(D|φ) + log p(φ)"
         return {"map": map_, "ml": "log p(D|θ)", "softmax": softmax}[self]
 
 
 def attainable(estimate: Estimate, problem: Problem) -> Estimate:
-    """Give the estimate itself, or what stands in for a MAP that does not exist."""
+    """Return the estimate, or softmax instead of a MAP estimate that does not exist."""
     exists = estimate is not Estimate.MAP or conjugacy.has_mode(problem.alpha, problem.layout)
     return estimate if exists else Estimate.SOFTMAX
 
 
 def unbounded(problem: Problem) -> Iterator[str]:
-    """Say why a likelihood has no maximum; nothing, where it has one."""
+    """Explain why a likelihood has no maximum; yield nothing if it has one."""
     for i, v in enumerate(problem.network.variables):
         fewest = v.family.fewest_values(math.prod(problem.network.shape(i)[:-1]))
         if np.isfinite(fewest) and len(v.states) < fewest:
@@ -88,14 +88,14 @@ class Objective:
     """The function to climb, with its M step and its gradient."""
 
     problem: Problem
-    estimate: Estimate  # never a MAP that does not exist
-    pseudo: FloatArray  # (size,) what the M step adds to statistics; nothing for the ML
-    constant: float  # of the log prior: what is left without its linear part
+    estimate: Estimate  # an attainable one
+    pseudo: FloatArray  # (size,) pseudo-counts that the M step adds to statistics; 0 for ML
+    constant: float  # the log prior without its linear part
     executor: Executor = SERIAL
 
     @classmethod
     def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
-        """Give the function that has its maximum at an estimate, or at what stands in for it."""
+        """Make the function whose maximum is an estimate, or its substitute."""
         layout, alpha = problem.layout, problem.alpha
         executor = executor.if_worth(problem.components.nanoseconds)
         estimate = attainable(estimate, problem)
@@ -108,7 +108,7 @@ class Objective:
 
     @cached_property
     def edge(self) -> bool:
-        """Whether the maximum may lie on the boundary: nothing keeps probabilities off zero."""
+        """Whether the maximum may lie on the boundary, where probabilities are 0."""
         return not conjugacy.keeps_off_zero(self.pseudo, self.problem.layout)
 
     def at(self, theta: FloatArray) -> Point:
@@ -117,7 +117,7 @@ class Objective:
         return self._point(theta, expect(self.problem, theta, self.executor))
 
     def at_all(self, thetas: Sequence[FloatArray]) -> list[Point]:
-        """Run the E step at several θ: side by side, or many at once on a device."""
+        """Run the E step at several θ: in parallel, or in batches on a device."""
         if self.problem.place.device is None:
             return self.executor.map(self.at, thetas)
         points = list[Point]()
@@ -134,9 +134,9 @@ class Objective:
         return Point(theta, expected.N, expected.log_lik, g)
 
     def m_step(self, N: FloatArray, theta: FloatArray) -> FloatArray:
-        """Give the θ that is best for statistics; where there are no cases, θ stays.
+        """Compute the best θ given statistics; without cases, θ does not change.
 
-        It stays too where the likelihood grows without end, as a variance goes to 0.
+        Nor does it if the likelihood is unbounded, because a variance goes to 0.
         """
         layout = self.problem.layout
         best = conjugacy.maximize(N, self.pseudo, theta, layout)
@@ -148,18 +148,18 @@ class Objective:
         return self.at(self.m_step(point.N, point.theta))
 
     def best_for(self, N: FloatArray) -> Point:
-        """Take the θ that is best for statistics from elsewhere; where there are none, the mean."""
+        """Run the E step at the best θ given statistics; without cases it is the prior mean."""
         problem = self.problem
         anywhere = conjugacy.mean(problem.alpha + N, problem.layout)
         return self.at(conjugacy.maximize(N, self.pseudo, anywhere, problem.layout))
 
     def gradient(self, point: Point) -> FloatArray:
-        """Gradient in φ, in cases: zero exactly where EM stands still."""
+        """Compute the gradient in φ, in cases: zero exactly at fixed points of EM."""
         return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)
 
 
 def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:
-    """Draw starts; start i is the same whatever the number of starts or threads."""
+    """Draw starts; start i does not depend on the number of starts or threads."""
     return objective.at_all([_drawn(objective, seed, first + i) for i in range(starts)])
 
 
@@ -179,8 +179,8 @@ def halving(
 ) -> Iterator[tuple[list[Point], list[Point]]]:
     """Run 1, 2, 4, … EM iterations, keeping the better half (by g, then by start) each time.
 
-    After each round this gives the survivors, the best first, and those that were beaten; of the
-    last round `finalists` points survive.
+    After each round this yields the survivors, the best first, and the others. In the last round
+    `finalists` points survive.
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
@@ -192,7 +192,7 @@ def halving(
 
 
 def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:
-    """Run a number of EM iterations from each point: side by side, or in step on a device."""
+    """Run EM iterations from each point: in parallel, or in batches on a device."""
     if objective.problem.place.device is None:
         return objective.executor.map(partial(em, objective, iterations=iterations), points)
     for _ in range(iterations):
@@ -207,19 +207,19 @@ def em(objective: Objective, point: Point, *, iterations: int) -> Point:
     return point
 
 
-SWEEPS = 10  # shorter walks end where they began, longer ones lose what was good
-CHILD = 1 << 30  # child seeds of perturbed points begin here: random starts have those below
+SWEEPS = 10  # fewer return to the same maximum, more lose its good parts
+CHILD = 1 << 30  # first child seed of perturbed points; random starts use smaller ones
 
 
 def perturbed(objective: Objective, point: Point, seed: int, index: int) -> Point:
     """Alternate between drawing parameters given counts and expected counts given parameters.
 
-    This is Gibbs sampling with expected in place of drawn hidden values, so weights need not be
-    whole. The parameters that generated the data are one draw from the posterior: EM from a few
-    other draws should reach what EM from them reaches.
+    This is Gibbs sampling with expected instead of drawn hidden values, so weights need not be
+    whole. True parameters are a draw from the posterior, so EM from other draws should reach the
+    same maximum.
     """
     layout, alpha = objective.problem.layout, objective.problem.alpha
-    # Exponents near 0 would draw nothing but zeros.
+    # Exponents near 0 would draw probabilities of 0 and 1 only.
     prior = np.where(layout.in_tables, np.maximum(alpha, 1.0), alpha)
     rng = np.random.default_rng([seed, layout.size, CHILD + index])
     for _ in range(SWEEPS):

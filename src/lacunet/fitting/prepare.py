@@ -1,4 +1,4 @@
-"""Compile the kernels before the work starts, and say so: it must never look like a hang."""
+"""Compile the kernels before a computation starts, with a progress message."""
 
 import functools
 from collections.abc import Callable
@@ -33,10 +33,10 @@ PREPARING = "preparing"
 
 
 class Needed(NamedTuple):
-    """Kernels that are compiled together, the first time on a machine."""
+    """Kernels that are compiled together, once on a machine."""
 
     kernel: Callable[..., Any]  # one of them
-    seconds: int  # that it takes, about
+    seconds: int  # of compilation, about
 
 
 CLASSES, NUMBERS, TREES = (
@@ -47,7 +47,7 @@ CLASSES, NUMBERS, TREES = (
 
 
 def prepare(executor: Executor, *networks: Network) -> None:
-    """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
+    """Compile or load every kernel; the first time on a machine takes some seconds."""
     trees = not all(is_latent_class(network) for network in networks)
     numbers = any(compact_cells(network).dense for network in networks)
     wanted = [CLASSES, *([NUMBERS] if numbers else []), *([TREES] if trees else [])]
@@ -71,7 +71,7 @@ def _run_all_kernels(*, trees: bool) -> None:
 
 @functools.cache
 def _run_number_kernels() -> None:
-    """The same for numbers that are seen by their statistics: one more value than they need."""
+    """Run kernels for numbers given by statistics: one more value than the threshold."""
     values = Numbers(np.linspace(-1.0, 1.0, MANY + 1))
     number = Variable(
         "x", values, family=GAUSSIAN, unit=Unit(), prior=NumberPrior().of_gaussian(Extent(1.0, 1.0))
@@ -85,7 +85,7 @@ def _run_number_kernels() -> None:
 
 
 def example(*, trees: bool) -> Problem:
-    """A tiny problem that needs every kernel."""
+    """Make a tiny problem that runs every kernel."""
     codes = np.array([[0, 1, 0], [1, 0, -1], [1, 1, 1], [0, 0, 1]], dtype=np.int8)
     network = latent_class([(name, (0, 1)) for name in "abc"], 2)
     if trees:  # two hidden variables that share a child

@@ -1,11 +1,10 @@
-"""From two maxima a better one: cases that both keep apart stay apart, unless merging them pays.
+"""Recombination of local optima (Côme, Jouvin, Latouche & Bouveyron 2021).
 
-Each of two climbs found some groups of cases and put others together, and seldom the same ones. So
-cases are divided as both divide them, which gives more clusters than there are states, and clusters
-are merged until there are as many as states (`agglomerate.py`): what only one of the two had found
-is kept if it is worth its mass. A few iterations of EM follow. (Côme, Jouvin, Latouche & Bouveyron
-2021.) Many points are recombined in rounds: all are paired at random, and the child of two takes
-the place of the worse one if it is better. A climb need not be finished.
+Two optima usually separate different groups of cases. The intersection of their partitions has more
+clusters than there are states. These are merged to as many as states (`agglomerate.py`), so a group
+that only one parent separates survives if it raises log BD. A few EM iterations follow. A
+population is recombined in rounds: individuals are paired at random, and a child replaces its worse
+parent if it is better. Individuals need not have converged.
 """
 
 import math
@@ -19,8 +18,8 @@ import numpy as np
 from lacunet.fitting.agglomerate import (
     CASES,
     ROWS,
-    Around,
     LabelledRows,
+    RowClustering,
     count_families,
     labelled_rows,
     statistics_around,
@@ -34,23 +33,23 @@ from lacunet.models import conjugacy
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-ROUNDS = 20  # most rounds,
-PATIENCE = 2  # and rounds in a row that bring nothing better, before they end
-SHORT = 8  # iterations after which a child is judged
-WORTH = 0.1  # nats that a round must gain
-SAME = 0.002  # share of the cases that two points may divide differently, to be the same
-CLUSTERS = 400, 3  # most clusters to be merged: so many, or so many for each state
-NUMBERS = 20_000_000  # most numbers that rows and the places where they are counted may have
-CHILD = 3 << 30  # child seeds of the rounds begin here: other starts have those below
+ROUNDS = 20  # most rounds
+PATIENCE = 2  # rounds in a row without gain before recombination ends
+SHORT = 8  # EM iterations before a child is evaluated
+WORTH = 0.1  # least gain of a round, in nats
+SAME = 0.002  # share of cases in different groups up to which two partitions are equal
+CLUSTERS = 400, 3  # most clusters to merge: in total, or per state
+NUMBERS = 20_000_000  # most entries of the matrix of rows and counts
+CHILD = 3 << 30  # first child seed of the rounds; other starts use smaller ones
 
 
 @dataclass(frozen=True, eq=False)
 class Individual:
-    """A point, and how it divides the cases."""
+    """A point, and its partition of the cases."""
 
     point: Point
     value: float  # by a rank
-    states: IntArray  # (hidden variables that are recombined, rows) the most probable ones
+    states: IntArray  # (variables, rows) most probable states
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +58,14 @@ class Recombiner:
 
     objective: Objective
     rank: Rank
-    problem: Problem  # a glimpse of many rows
-    variables: tuple[int, ...]  # hidden ones that can be recombined
-    taken: IntArray  # (m,) rows of it
-    rows: LabelledRows  # the same, nothing hidden known
+    problem: Problem  # thinned if it has many rows
+    variables: tuple[int, ...]  # hidden variables to recombine
+    taken: IntArray  # (m,) indices of the rows used
+    rows: LabelledRows  # the same rows, with unknown hidden variables
 
     @classmethod
     def build(cls, objective: Objective, rank: Rank) -> Self:
-        """Take as many cases as there is room for, at equal distances."""
+        """Select as many cases as fit, at equal distances."""
         problem = objective.problem.glimpse
         variables = resizable_hidden(problem)
         widest = max(_places(problem.network, h) for h in variables or (0,))
@@ -77,18 +76,18 @@ class Recombiner:
         return cls(objective, rank, problem, variables, taken, rows)
 
     def individual(self, point: Point) -> Individual:
-        """Value a point, and divide the cases as it does."""
+        """Evaluate a point, and compute its partition."""
         states = self.states(self.problem, point)
         return Individual(point, self.rank(self.objective, point), states)
 
     def states(self, problem: Problem, point: Point) -> IntArray:
-        """Most probable states of the rows, (variables, m), in a problem with the same rows."""
+        """Compute the most probable states, (variables, m), in a problem with the same rows."""
         posteriors = problem.glimpse.about_hidden(point.theta)
         of = dict(zip(problem.network.hidden, posteriors, strict=True))
         return np.array([of[h].argmax(axis=1)[self.taken] for h in self.variables])
 
     def recombine(self, pair: tuple[Individual, Individual]) -> Individual | None:
-        """Give the child of two points; None where they are the same."""
+        """Make the child of two points; None if their partitions are equal."""
         if all(self._alike(*states) for states in zip(*(p.states for p in pair), strict=True)):
             return None
         N = self.statistics(*(parent.states for parent in pair))
@@ -97,26 +96,26 @@ class Recombiner:
 
     @cached_property
     def _pseudo_counts(self) -> FloatArray:
-        """One case for each distribution of a table, so that EM can still move cases: (size,).
+        """Pseudo-counts of one case per distribution, so that EM can still move cases: (size,).
 
-        Without it what no case of a state shows is nearly impossible there; with a whole case for
-        each of many cells states are blurred.
+        Smaller ones make unobserved values of a state nearly impossible; one case for each of many
+        cells would blur the states.
         """
         layout, alpha = self.problem.layout, self.problem.alpha
         cells = np.array([len(v.states) for v in self.problem.network.variables])[layout.owner]
         return np.where(layout.in_tables, np.minimum(alpha, 1.0 / cells), alpha)
 
     def _alike(self, one: IntArray, other: IntArray) -> bool:
-        """Whether nearly all cases of a state of either have one state of the other."""
+        """Whether two partitions are equal for nearly all cases, up to labels."""
         weights, shape = self.rows.weights, (int(one.max()) + 1, int(other.max()) + 1)
         together = np.bincount(_by_both(one, other), weights, math.prod(shape)).reshape(shape)
         kept = min(together.max(axis=axis).sum() for axis in (0, 1))
         return bool(kept >= (1.0 - SAME) * weights.sum())
 
     def statistics(self, one: IntArray, other: IntArray) -> FloatArray:
-        """Divide cases by states of two points and merge them: statistics of that, (size,).
+        """Intersect two partitions, merge clusters, and compute the statistics, (size,).
 
-        The second may be of the same network with other numbers of hidden states.
+        The second partition may come from a network with other numbers of hidden states.
         """
         of_all = self.problem.cases / float(self.rows.weights.sum())
         if len(self.variables) == 1:
@@ -125,29 +124,31 @@ class Recombiner:
             add_up(own, around.merged(self._clusters(one[0], other[0])), mine)
             N[blocks.states] = mine
             return of_all * N
-        # Each is merged given the others, which begin with the states of the first point.
+        # Each variable is merged given the others, which begin with the states of the first point.
         codes = self.rows.codes.copy()
         codes[:, list(self.variables)] = one.T
         rows = LabelledRows(codes, self.rows.weights)
         for h, mine, theirs in zip(self.variables, one, other, strict=True):
-            codes[:, h] = Around.of(self.problem, rows, h).merged(self._clusters(mine, theirs))
+            codes[:, h] = RowClustering.of(self.problem, rows, h).merged(
+                self._clusters(mine, theirs)
+            )
         return of_all * count_families(self.problem.network, rows)
 
     @cached_property
-    def _fixed(self) -> tuple[Around, StateBlocks, SparseRows, FloatArray]:
-        """The only variable's surroundings, which no recombination changes.
+    def _fixed(self) -> tuple[RowClustering, StateBlocks, SparseRows, FloatArray]:
+        """The clustering for a single variable, which all recombinations share.
 
-        With what each row adds to its state, (m, P), and statistics of all other families, (size,).
+        Also what each row adds to its state, (m, P), and statistics of other families, (size,).
         """
         problem, rows, (h,) = self.problem, self.rows, self.variables
         blocks, network = StateBlocks.build(problem.layout, h), problem.network
         own, others = statistics_around(network, rows, h), count_families(network, rows)
-        return Around.of(problem, rows, h), blocks, own, others
+        return RowClustering.of(problem, rows, h), blocks, own, others
 
     def _clusters(self, one: IntArray, other: IntArray) -> IntArray:
-        """Number clusters of rows that have the same states of both; small ones too many are none.
+        """Intersect two partitions; beyond the limit, the smallest clusters are dissolved.
 
-        Their rows go to the largest cluster with the same state of the first.
+        Their rows join the largest cluster with the same state of the first.
         """
         cluster = _by_both(one, other)
         size = np.bincount(cluster, self.rows.weights)
@@ -163,7 +164,7 @@ class Recombiner:
 
 
 def _places(network: Network, h: int) -> int:
-    """Count the places at which rows may be counted around a hidden variable."""
+    """Compute the number of counts in the families of a hidden variable."""
     layout = network.layout
     around = (family for family in layout.families if h in family)
     return sum(math.prod(layout.cards[v] for v in family if v != h) for family in around)
@@ -176,7 +177,7 @@ def _by_both(one: IntArray, other: IntArray) -> IntArray:
 def recombine_all(
     recombiner: Recombiner, population: Sequence[Individual], seed: int, part: int
 ) -> list[Individual]:
-    """Recombine points as long as that brings better ones, the best first."""
+    """Recombine a population until it stops improving; return it, the best first."""
     population, in_vain = list(population), 0
     rng = np.random.default_rng([seed, recombiner.problem.layout.size, CHILD + part])
     for _ in range(ROUNDS):

@@ -1,9 +1,9 @@
-"""From a maximum to a better one: two states of a hidden variable are merged, another is split.
+"""Split and merge: leave a local maximum by merging two states of a hidden variable, splitting one.
 
-Statistics add up, whatever the families: a merged state has the sum of both. What a merger loses is
-read off log BD. What a split gains is fitted: the cases of one state are a small problem with two
-states, where each row counts as much as it belongs to the state and other hidden variables have
-their most probable values. A few short runs of EM there cost less than one step of the whole.
+Sufficient statistics are additive, so a merged state has the sum of both. The loss of a merger is a
+difference of log BD. The gain of a split is fitted on the cases of one state: a small problem with
+two states, rows weighted by the probability of the state, and other hidden variables at their most
+probable values. A few short EM runs on it cost less than one step of the full problem.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,22 +28,22 @@ from lacunet.models.network import Network
 from lacunet.models.surgery import with_hidden
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-Group: TypeAlias = Sequence[int]  # old states that become one new state; none: it begins empty
-FEWEST = 2.0  # cases: a state with fewer can be left out, and is not worth splitting
+Group: TypeAlias = Sequence[int]  # old states that become one new state; none: an empty one
+FEWEST = 2.0  # cases of a state below which it can be dropped, and is not split
 
 
 @dataclass(frozen=True, eq=False)
 class StateBlocks:
-    """Where the states of a hidden variable stand in the flat vectors of a layout."""
+    """The positions of states of a hidden variable in the flat vectors of a layout."""
 
     h: int
     layout: Layout
     states: IntArray  # (states, P) positions of each state, in every family with the variable
-    others: IntArray  # positions of the other families, in an order that no layout changes
+    others: IntArray  # positions of the other families, in the same order in all layouts
 
     @classmethod
     def build(cls, layout: Layout, h: int) -> Self:
-        """Find them; P and its order are the same whatever the number of states."""
+        """Find the positions; P and its order do not depend on the number of states."""
         positions = np.arange(layout.size)
         blocks, others = [], [np.zeros(0, dtype=np.int64)]
         # Storage depends on which variables are hidden; the order of tables does not.
@@ -57,7 +57,7 @@ class StateBlocks:
         return cls(h, layout, np.hstack(blocks), np.concatenate(others))
 
     def regroup(self, x: FloatArray, new: "StateBlocks", groups: Sequence[Group]) -> FloatArray:
-        """Give statistics of a layout in which each group of states is one state."""
+        """Compute the statistics in a layout in which each group of states is one state."""
         y = np.zeros(new.layout.size)
         y[new.others] = x[self.others]
         for block, group in zip(new.states, groups, strict=True):
@@ -65,7 +65,7 @@ class StateBlocks:
         return y
 
     def regroup_prior(self, alpha: FloatArray, new: "StateBlocks", state: int) -> FloatArray:
-        """Give hyperparameters of a layout in which every state has the prior of one."""
+        """Compute the hyperparameters of a layout in which every state has the prior of `state`."""
         y = self.regroup(alpha, new, [[state]] * len(new.states))
         for i, (kind, family) in enumerate(zip(new.layout.kinds, new.layout.families, strict=True)):
             if self.h in family[:-1] and new.layout.widths[i]:
@@ -76,11 +76,11 @@ class StateBlocks:
 
 @dataclass(frozen=True)
 class Merger:
-    """A state of a hidden variable is given up: merged with another, or, without cases, dropped."""
+    """A removal of a state of a hidden variable: merged with another, or dropped if empty."""
 
     loss: float  # nats of log BD
     a: int | None  # the state that takes its cases
-    b: int  # the state that is free then
+    b: int  # the state that is removed
 
     @property
     def touched(self) -> tuple[int, ...]:
@@ -88,19 +88,19 @@ class Merger:
         return (self.b,) if self.a is None else (self.a, self.b)
 
     def apply(self, N: FloatArray, blocks: StateBlocks) -> None:
-        """Merge statistics in place; those of the free state stay as they are."""
+        """Merge statistics in place; those of the removed state do not change."""
         if self.a is not None:
             N[blocks.states[self.a]] += N[blocks.states[self.b]]
 
 
 def mergers(problem: Problem, N: FloatArray, blocks: StateBlocks) -> list[Merger]:
-    """States of h that can be dropped, and pairs that can be merged, the smallest loss first.
+    """List states of h that can be dropped and pairs that can be merged, the smallest loss first.
 
-    Parameters are averaged over (log BD), so that a state is worth its mass.
+    The loss is a difference of log BD, which integrates over parameters.
     """
     h, layout = blocks.h, problem.layout
     sizes = state_sizes(layout, N, h)
-    found = [Merger(0.0, None, b) for b in np.flatnonzero(sizes < FEWEST).tolist()]
+    candidates = [Merger(0.0, None, b) for b in np.flatnonzero(sizes < FEWEST).tolist()]
     one_state = with_hidden(problem.network, {problem.network.variables[h].name: 1})
     alone = StateBlocks.build(one_state.layout, h)
     children = [i for i, family in enumerate(layout.families) if h in family and i != h]
@@ -110,21 +110,23 @@ def mergers(problem: Problem, N: FloatArray, blocks: StateBlocks) -> list[Merger
 
     def log_bd(*states: int) -> float:
         x = blocks.regroup(N, alone, [states])
-        own = log_rising(exponents[states[0]], cases[list(states)].sum(axis=0))
-        return float(conjugacy.log_marginal(x, alpha, alone.layout)[children].sum() + own.sum())
+        rising = log_rising(exponents[states[0]], cases[list(states)].sum(axis=0))
+        return float(conjugacy.log_marginal(x, alpha, alone.layout)[children].sum() + rising.sum())
 
     full = sorted(np.flatnonzero(sizes >= FEWEST).tolist(), key=lambda s: (-sizes[s], s))
     single = {s: log_bd(s) for s in full}
-    found += [Merger(single[a] + single[b] - log_bd(a, b), a, b) for a, b in combinations(full, 2)]
-    return sorted(found, key=lambda merger: merger.loss)
+    candidates += [
+        Merger(single[a] + single[b] - log_bd(a, b), a, b) for a, b in combinations(full, 2)
+    ]
+    return sorted(candidates, key=lambda merger: merger.loss)
 
 
-ROWS = 400  # rows of a state that are looked at; of more, as many at equal distances
-BELONGS = 0.01  # probability above which a row is one of the state's
+ROWS = 400  # most rows used to split a state; more are thinned at equal distances
+BELONGS = 0.01  # probability of the state above which a row is used
 STARTS = 4  # random starts,
 RACE = 4  # iterations of each,
 FIRST_STEPS = 12  # and of the best of them
-SAME = 0.02  # share of its cases by which a state may have changed, to be split as it was
+SAME = 0.02  # relative change of the statistics of a state below which its split is reused
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +135,9 @@ class Split:
 
     h: int
     state: int
-    gain: float  # nats that it promises, over a second state that stays empty
-    halves: FloatArray  # (2, P) statistics of each
-    whole: FloatArray  # (P,) those of the state when this was found
+    gain: float  # predicted gain in nats, relative to an empty second state
+    halves: FloatArray  # (2, P) statistics of each half
+    whole: FloatArray  # (P,) statistics of the state when the split was fitted
 
 
 Splits: TypeAlias = Mapping[tuple[int, int], Split]  # by variable and state
@@ -148,15 +150,15 @@ class Splitter:
 
     problem: Problem
     blocks: StateBlocks  # of the variable
-    network: Network  # in which it has two states, and is all that is hidden
-    two: StateBlocks  # of the variable there
+    network: Network  # with two states of the variable, and no other hidden variable
+    two: StateBlocks  # of the variable in that network
     estimate: Estimate
     rank: Rank
     seed: int
 
     @classmethod
     def build(cls, objective: Objective, blocks: StateBlocks, rank: Rank, seed: int) -> Self:
-        """Make the network that the cases of any state have."""
+        """Make the network with two states that is fitted to the cases of any state."""
         problem, h = objective.problem.glimpse, blocks.h
         wide = with_hidden(problem.network, {problem.network.variables[h].name: 2})
         variables = [replace(v, hidden=i == h) for i, v in enumerate(wide.variables)]
@@ -165,15 +167,15 @@ class Splitter:
         return cls(problem, blocks, network, two, objective.estimate, rank, seed)
 
     def weighable(self, posteriors: Mapping[int, FloatArray]) -> Weighable:
-        """The rows, with the most probable values of other hidden variables among their columns."""
+        """Add the most probable values of other hidden variables to the columns of the rows."""
         columns = dict(zip(self.problem.network.observed, self.problem.codes.T, strict=True))
         columns |= {v: p.argmax(axis=1) for v, p in posteriors.items() if v != self.blocks.h}
         return Weighable(self.network, np.column_stack([columns[v] for v in sorted(columns)]))
 
     def split(self, weighable: Weighable, task: tuple[int, FloatArray]) -> tuple[float, FloatArray]:
-        """Fit two states to the cases of one: what it gains, and the statistics of both, (2, P).
+        """Fit two states to the cases of one; return the gain, and both statistics, (2, P).
 
-        A task is a state, and the probability of it in each row.
+        A task is a state, and its probability in each row.
         """
         state, belongs = task
         weights = np.where(belongs > BELONGS, self.problem.counts * belongs, 0.0)
@@ -193,18 +195,18 @@ class Splitter:
 def find_splits(
     objective: Objective, point: Point, splitters: Sequence[Splitter], known: Splits = NONE
 ) -> dict[tuple[int, int], Split]:
-    """Split every state that has cases; one that is as it was when it was split is not again."""
+    """Fit a split of every state with cases; reuse known splits of unchanged states."""
     problem = objective.problem.glimpse
-    found: dict[tuple[int, int], Split] = {}
+    current: dict[tuple[int, int], Split] = {}
     posteriors: dict[int, FloatArray] = {}
     for splitter in splitters:
         states, h = splitter.blocks.states, splitter.blocks.h
         for split in (split for split in known.values() if split.h == h):
             change = np.abs(point.N[states[split.state]] - split.whole).sum()
             if change <= SAME * np.abs(split.whole).sum():
-                found[h, split.state] = split
+                current[h, split.state] = split
         full = np.flatnonzero(state_sizes(problem.layout, point.N, h) >= FEWEST).tolist()
-        wanted = [s for s in full if (h, s) not in found]
+        wanted = [s for s in full if (h, s) not in current]
         if wanted and not posteriors:
             about = problem.about_hidden(point.theta)
             posteriors = dict(zip(problem.network.hidden, about, strict=True))
@@ -213,20 +215,20 @@ def find_splits(
             tasks = [(s, posteriors[h][:, s]) for s in wanted]
             ends = objective.executor.map(split_one, tasks)
             for s, (gain, halves) in zip(wanted, ends, strict=True):
-                found[h, s] = Split(h, s, gain, halves, point.N[states[s]])
-    return found
+                current[h, s] = Split(h, s, gain, halves, point.N[states[s]])
+    return current
 
 
 TURNS = 30  # most moves, one after the other
-MERGERS = 8  # that lose least, which are combined with each split
-TRIED = 4  # moves that are tried in a turn, those that promise most
-SHORT = 10  # iterations after which they are judged
-WORTH = 0.1  # nats that a move must gain
+MERGERS = 8  # mergers combined with each split, those that lose least
+TRIED = 4  # moves tried in a turn, those with the largest predicted gains
+SHORT = 10  # EM iterations before they are compared
+WORTH = 0.1  # least gain of a move, in nats
 
 
 @dataclass(frozen=True, eq=False)
 class SplitMerge:
-    """A merger frees a state, and half of another state takes its place."""
+    """A merger removes a state, and half of another state takes its place."""
 
     split: Split
     merger: Merger
@@ -234,12 +236,12 @@ class SplitMerge:
 
     @property
     def touched(self) -> frozenset[tuple[int, int]]:
-        """The states that it changes, with their variable."""
+        """The states that change, with their variable."""
         return frozenset((self.split.h, s) for s in (self.split.state, *self.merger.touched))
 
 
 def split_and_merge(objective: Objective, point: Point, rank: Rank, seed: int) -> tuple[Point, int]:
-    """Split and merge states as long as that makes a point better; give it, and how often."""
+    """Split and merge states while that improves a point; return it, and the number of moves."""
     problem = objective.problem
     free = resizable_hidden(problem)
     blocks = [StateBlocks.build(problem.layout, h) for h in free]
@@ -249,18 +251,18 @@ def split_and_merge(objective: Objective, point: Point, rank: Rank, seed: int) -
         splits = find_splits(objective, point, splitters, splits)
         tries = _choices(problem, point, blocks, splits)
         ends = objective.executor.map(partial(_tried, objective, point, rank, blocks), tries)
-        reached, there = max(ends, key=lambda end: end[0], default=(value, point))
-        if reached > value + WORTH:  # what is heavy on the way up may be light at the top
-            there = em_while_fast(objective, there).point
-            reached = rank(objective, there)
+        reached, candidate = max(ends, key=lambda end: end[0], default=(value, point))
+        if reached > value + WORTH:  # the mass may decrease on the way to the maximum
+            candidate = em_while_fast(objective, candidate).point
+            reached = rank(objective, candidate)
         if reached <= value + WORTH:
             return point, made
-        value, point = reached, there
+        value, point = reached, candidate
     return point, TURNS
 
 
 def resizable_hidden(problem: Problem) -> tuple[int, ...]:
-    """Hidden variables that the data are informative about, without a known table."""
+    """Select the hidden variables connected to data, without a known table."""
     network, members = problem.network, problem.components.members
     return tuple(h for h in network.hidden if h in members and resizable(network, h))
 
@@ -268,18 +270,18 @@ def resizable_hidden(problem: Problem) -> tuple[int, ...]:
 def _choices(
     problem: Problem, point: Point, blocks: Sequence[StateBlocks], splits: Splits
 ) -> list[tuple[SplitMerge, ...]]:
-    """The moves that promise most: all that touch different states together, and each alone."""
-    found: list[SplitMerge] = []
+    """Select the best predicted moves: all with disjoint states together, and each alone."""
+    moves: list[SplitMerge] = []
     for one in blocks:
         ranked = mergers(problem, point.N, one)
         for split in (split for split in splits.values() if split.h == one.h):
             apart = (merger for merger in ranked if split.state not in merger.touched)
-            found += [SplitMerge(split, m, split.gain - m.loss) for m in islice(apart, MERGERS)]
-    found.sort(key=lambda move: -move.promise)
+            moves += [SplitMerge(split, m, split.gain - m.loss) for m in islice(apart, MERGERS)]
+    moves.sort(key=lambda move: -move.promise)
     best: dict[tuple[int, int], SplitMerge] = {}  # for each state that may be split
     joint: list[SplitMerge] = []
     touched: frozenset[tuple[int, int]] = frozenset()
-    for move in found:
+    for move in moves:
         best.setdefault((move.split.h, move.split.state), move)
         if move.promise > 0 and not move.touched & touched:
             joint.append(move)
@@ -295,11 +297,11 @@ def _tried(
     blocks: Sequence[StateBlocks],
     moves: tuple[SplitMerge, ...],
 ) -> tuple[float, Point]:
-    """Make moves and climb a little: the value there."""
+    """Apply moves and run some EM iterations; return the value, and the point."""
     N, of = point.N.copy(), {one.h: one for one in blocks}
     for move in moves:
-        own = of[move.split.h]
-        move.merger.apply(N, own)
-        N[own.states[move.split.state]], N[own.states[move.merger.b]] = move.split.halves
-    there = em(objective, objective.best_for(N), iterations=SHORT)
-    return rank(objective, there), there
+        block = of[move.split.h]
+        move.merger.apply(N, block)
+        N[block.states[move.split.state]], N[block.states[move.merger.b]] = move.split.halves
+    end = em(objective, objective.best_for(N), iterations=SHORT)
+    return rank(objective, end), end
