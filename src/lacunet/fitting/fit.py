@@ -215,7 +215,7 @@ def _search(
     return search_part_first(
         objective,
         Objective.build(part, options.estimate, objective.executor),
-        lambda own: search(own, options.starts, options.seed, ranks),
+        lambda on_part: search(on_part, options.starts, options.seed, ranks),
         ranks,
     )
 

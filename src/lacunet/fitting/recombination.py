@@ -117,22 +117,22 @@ class Recombiner:
 
         The second partition may come from a network with other numbers of hidden states.
         """
-        of_all = self.problem.cases / float(self.rows.weights.sum())
+        scale = self.problem.cases / float(self.rows.weights.sum())
         if len(self.variables) == 1:
-            around, blocks, own, others = self._fixed
-            N, mine = others.copy(), np.zeros(blocks.states.shape)
-            add_up(own, around.merged(self._clusters(one[0], other[0])), mine)
-            N[blocks.states] = mine
-            return of_all * N
+            clustering, blocks, row_statistics, others = self._fixed
+            N, by_state = others.copy(), np.zeros(blocks.states.shape)
+            add_up(row_statistics, clustering.merged(self._clusters(one[0], other[0])), by_state)
+            N[blocks.states] = by_state
+            return scale * N
         # Each variable is merged given the others, which begin with the states of the first point.
         codes = self.rows.codes.copy()
         codes[:, list(self.variables)] = one.T
         rows = LabelledRows(codes, self.rows.weights)
-        for h, mine, theirs in zip(self.variables, one, other, strict=True):
+        for h, states, other_states in zip(self.variables, one, other, strict=True):
             codes[:, h] = RowClustering.of(self.problem, rows, h).merged(
-                self._clusters(mine, theirs)
+                self._clusters(states, other_states)
             )
-        return of_all * count_families(self.problem.network, rows)
+        return scale * count_families(self.problem.network, rows)
 
     @cached_property
     def _fixed(self) -> tuple[RowClustering, StateBlocks, SparseRows, FloatArray]:
@@ -142,8 +142,8 @@ class Recombiner:
         """
         problem, rows, (h,) = self.problem, self.rows, self.variables
         blocks, network = StateBlocks.build(problem.layout, h), problem.network
-        own, others = statistics_around(network, rows, h), count_families(network, rows)
-        return RowClustering.of(problem, rows, h), blocks, own, others
+        row_statistics, others = statistics_around(network, rows, h), count_families(network, rows)
+        return RowClustering.of(problem, rows, h), blocks, row_statistics, others
 
     def _clusters(self, one: IntArray, other: IntArray) -> IntArray:
         """Intersect two partitions; beyond the limit, the smallest clusters are dissolved.

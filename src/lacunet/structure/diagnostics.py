@@ -113,8 +113,8 @@ class NumberPair:
 
     def __str__(self) -> str:
         monotone = self.shape == "monotone"
-        how = f"correlation {self.correlation:.2f}" if monotone else "not monotone"
-        return f"'{self.one}' and '{self.other}' ({how})"
+        strength = f"correlation {self.correlation:.2f}" if monotone else "not monotone"
+        return f"'{self.one}' and '{self.other}' ({strength})"
 
 
 @dataclass(frozen=True)
@@ -187,10 +187,10 @@ def _tested(
     size = (len(SHAPES), len(columns), len(columns))
     total, variance, scale = np.zeros(size), np.zeros(size), np.zeros(size)
     for part in np.split(rows, cuts):
-        t, own, other, n = _products(codes[part][:, columns], weight[part])
+        t, squares, other_squares, n = _products(codes[part][:, columns], weight[part])
         total += t
-        variance += own * other / np.maximum(n - 1.0, 1.0)
-        scale += np.sqrt(own * other)
+        variance += squares * other_squares / np.maximum(n - 1.0, 1.0)
+        scale += np.sqrt(squares * other_squares)
     place = {j: k for k, j in enumerate(columns)}
     for a, b in pairs:
         t, v, s = (x[:, place[a], place[b]] for x in (total, variance, scale))
@@ -213,18 +213,16 @@ def _products(
     shown = seen.astype(np.float64)
     n = (shown * weight[:, None]).T @ shown
     safe = np.where(n > 0, n, 1.0)
-    sums, own, other = [], [], []
+    sums, squares_x, squares_y = [], [], []
     for f, g in SHAPES:
         x, y = forms[f], forms[g]
         weighed = x * weight[:, None]
         sum_x, sum_y = weighed.T @ shown, shown.T @ (y * weight[:, None])
         sums.append(weighed.T @ y - sum_x * sum_y / safe)
-        own.append(np.maximum((weighed * x).T @ shown - sum_x**2 / safe, 0.0))
-        other.append(np.maximum(shown.T @ (y * y * weight[:, None]) - sum_y**2 / safe, 0.0))
-    t, own_squares, other_squares = (
-        np.where(n > 2.0, np.stack(x), 0.0) for x in (sums, own, other)
-    )
-    return t, own_squares, other_squares, n
+        squares_x.append(np.maximum((weighed * x).T @ shown - sum_x**2 / safe, 0.0))
+        squares_y.append(np.maximum(shown.T @ (y * y * weight[:, None]) - sum_y**2 / safe, 0.0))
+    t, xx, yy = (np.where(n > 2.0, np.stack(x), 0.0) for x in (sums, squares_x, squares_y))
+    return t, xx, yy, n
 
 
 def _scores(codes: IntArray, weight: FloatArray, seen: BoolArray) -> FloatArray:

@@ -197,8 +197,8 @@ class Learned(Printable):
         if self.csl is not None:
             yield f"log p(D|S) ≈ {self.csl:.2f} by CSL, an approximation."
         if self.measured is not None:
-            how = f"{self.measured.method}, {self.measured.verdict}"
-            yield f"log p(D|S) = {self.measured.value:.2f}{self.measured.error}, measured ({how})."
+            by = f"{self.measured.method}, {self.measured.verdict}"
+            yield f"log p(D|S) = {self.measured.value:.2f}{self.measured.error}, measured ({by})."
         if self.finalists > 1:
             judge = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
             yield f"Best by {judge} of {self.finalists} graphs whose bounds are close."

@@ -229,9 +229,9 @@ class MixedFamilies:
                 scores[u] = self._log_marginal(child, rows, fewer, whole / states)
             else:
                 seen = self.codes[u, rows] >= 0
-                both, own = rows[seen], j[seen]
-                base = here if seen.all() else self._log_marginal(child, both, own, whole)
-                finer = own * states + self.codes[u, both]
+                both, configuration = rows[seen], j[seen]
+                base = here if seen.all() else self._log_marginal(child, both, configuration, whole)
+                finer = configuration * states + self.codes[u, both]
                 renumber(finer)
                 scores[u] = here + self._log_marginal(child, both, finer, whole * states) - base
         return scores

@@ -146,10 +146,10 @@ def _search_once(
     """Climb, then perturb around every variable in turn until that gains nothing."""
     start, k = turn
     rng, piece, in_vain = np.random.default_rng([options.seed, k]), f"search {k + 1}", 0
-    if stand := journal.get(piece):
-        rng.bit_generator.state = stand["rng"]
-        best = score_graph(graph_of_edges(stand["edges"], len(start)), scores)
-        best, in_vain = replace(best, steps=stand["steps"]), stand["in vain"]
+    if saved := journal.get(piece):
+        rng.bit_generator.state = saved["rng"]
+        best = score_graph(graph_of_edges(saved["edges"], len(start)), scores)
+        best, in_vain = replace(best, steps=saved["steps"]), saved["in vain"]
     else:
         best = climb(start, scores, limits, rng)
     while in_vain < options.sweeps * max(1, FEWEST // len(start)):

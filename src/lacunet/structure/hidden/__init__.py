@@ -1,4 +1,4 @@
-"""Graphs with hidden variables: where they are, and their numbers of states.
+"""Graphs with hidden variables: their neighbours and numbers of states.
 
 Start with `learn_tree` in `latent_tree.py` (latent trees and forests) and `Growing` in `growing.py`
 (one hidden variable more in any graph). `latent_graph.py` fits such graphs; `local_classes.py`

@@ -115,20 +115,20 @@ class Growing:
             for h in reversed(other.graph.hidden):
                 data = data.without(h)
             data = replace(data, graph=now.graph)
-            found = search_complete(self._completed(data), [now.graph.parents]).parents
-            return [self._fit(data.with_graph(found), now.value)]
+            parents = search_complete(self._completed(data), [now.graph.parents]).parents
+            return [self._fit(data.with_graph(parents), now.value)]
 
         piece = "without hidden variables"
-        found = self._improved(self._once(piece, searched)[0], piece)
-        return max(now, found, key=lambda one: one.value)
+        improved = self._improved(self._once(piece, searched)[0], piece)
+        return max(now, improved, key=lambda one: one.value)
 
     def _once(
         self, piece: str, work: Callable[[], Sequence[LatentGraphFit]]
     ) -> Sequence[LatentGraphFit]:
         """Compute the results of a piece of work, or restore them from the journal."""
-        if stand := self.journal.get(piece):
-            self.rng.bit_generator.state = stand["rng"]
-            return [self._read(graph) for graph in stand["graphs"]]
+        if saved := self.journal.get(piece):
+            self.rng.bit_generator.state = saved["rng"]
+            return [self._read(graph) for graph in saved["graphs"]]
         fits = work()
         written = [
             {
@@ -142,12 +142,12 @@ class Growing:
         self.journal.put(piece, rng=self.rng.bit_generator.state, graphs=written)
         return fits
 
-    def _read(self, stand: dict[str, Any]) -> LatentGraphFit:
-        sizes = tuple(stand["sizes"])
-        parents = graph_of_edges(stand["edges"], self.columns.n + len(sizes))
+    def _read(self, saved: dict[str, Any]) -> LatentGraphFit:
+        sizes = tuple(saved["sizes"])
+        parents = graph_of_edges(saved["edges"], self.columns.n + len(sizes))
         graph = replace(self.columns, sizes=sizes, parents=parents)
         problem = problem_of(self.task.table, self.task.alpha, graph)
-        q = Variational(problem, np.array(stand["counts"]), stand["bound"])
+        q = Variational(problem, np.array(saved["counts"]), saved["bound"])
         return LatentGraphFit(graph, q)
 
     def _fit(self, start: CompletedGraph, above: float = -np.inf) -> LatentGraphFit:
