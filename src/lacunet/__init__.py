@@ -5,7 +5,7 @@
 >>> print(lacunet.select(table, range(1, 5)).states)
 3
 
-What there is, by task; `help(lacunet.select)` and the like say more:
+Functions by task; docstrings such as `help(lacunet.select)` say more:
 
   read tables       read_table, load_dataset, dataset_path, missing_as_state, simulate
   hidden classes    select, fit, forecast, score, LatentClassModel, LatentClassSelector
@@ -22,8 +22,8 @@ What there is, by task; `help(lacunet.select)` and the like say more:
   show results      write_report, plots, paper_tables, write_tables
   compile ahead     warm_up
 
-Results print, are HTML in notebooks, and give a dataframe (`to_frame()`). What goes wrong on
-purpose is a `LacunetError`. Estimators are for scikit-learn. `dir(lacunet)` has every name.
+Results print as text or HTML and convert to dataframes (`to_frame()`). Deliberate errors are
+`LacunetError`. Estimators need scikit-learn. `dir(lacunet)` lists every name.
 """
 
 import ast
@@ -34,7 +34,7 @@ __version__ = "0.2.0"
 
 
 def _read_homes() -> dict[str, str]:
-    """Give the module of each public name, as the stub says: type checkers read the same list."""
+    """Read the module of each public name from the stub that type checkers use."""
     stub = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi")  # also from a zip file
     imports = (node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom))
     return dict(sorted((name.name, node.module) for node in imports for name in node.names))
@@ -54,6 +54,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Every public name that can be had: estimators need scikit-learn."""
+    """List the available public names; estimators need scikit-learn."""
     without = "lacunet.estimators" if find_spec("sklearn") is None else ""
     return [*(name for name, home in _HOME.items() if home != without), "__version__"]

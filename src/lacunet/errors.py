@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree.
+"""The tree of exceptions.
 
 ::
 
@@ -6,13 +6,13 @@
     ├── DataError (ValueError)      a table that cannot be used as it is
     ├── ModelError (ValueError)     a network, its tables or its file
     ├── OptionError (ValueError)    an argument or option out of its range
-    │   └── UnknownOptionError (TypeError)  an argument that there is not
+    │   └── UnknownOptionError (TypeError)  an argument that does not exist
     ├── OutputError (OSError)       a result that could not be written
-    ├── ImpossibleNumberError (ArithmeticError)  a result that cannot be right: a defect
+    ├── ImpossibleNumberError (ArithmeticError)  an invalid result: a defect
     └── WorkerError (RuntimeError)  a process that ended before its task
 
-Each message says where, what, what is allowed, and the next step. Each class also inherits the
-built-in that it resembles, so that `except ValueError` works.
+Each message names the place, the fault, the allowed values and the next step. Each class also
+inherits the built-in that it resembles, so that `except ValueError` works.
 """
 
 import difflib
@@ -25,16 +25,16 @@ class LacunetError(Exception):
     """Root of every error that Lacunet raises on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        """Keep a message; it names options as its reader does, unless it is about X."""
+        """Store a message; inside an estimator, translate its options at once."""
         super().__init__(worded(message) if OF_ESTIMATOR.get() else message)
 
     def __str__(self) -> str:
-        """Say it in the words of the command line, or of Python."""
+        """Give the message with options in the notation of the command line or of Python."""
         return worded(super().__str__())
 
 
 class DataError(LacunetError, ValueError):
-    """A table that cannot be used as it is."""
+    """A table that cannot be used unchanged."""
 
 
 class ModelError(LacunetError, ValueError):
@@ -54,7 +54,7 @@ class OutputError(LacunetError, OSError):
 
 
 class ImpossibleNumberError(LacunetError, ArithmeticError):
-    """A result that cannot be right, and is kept back: a defect of this program."""
+    """An invalid result, which is withheld: a defect of this program."""
 
 
 class WorkerError(LacunetError, RuntimeError):
@@ -62,7 +62,7 @@ class WorkerError(LacunetError, RuntimeError):
 
 
 def numbers_refused(name: str) -> DataError:
-    """Say that a column or variable of numbers cannot be where only categories can."""
+    """Build the error for a numeric column where only categories are allowed."""
     return DataError(
         f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score, "
         "lrt, evidence, learn (of a graph alone), stack, assign, simulate and query take numbers; "
@@ -71,7 +71,7 @@ def numbers_refused(name: str) -> DataError:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Give the nearest known name as a sentence, with a space before it; nothing if none is near.
+    """Suggest the nearest known name as a sentence after a space; an empty text if none is near.
 
     >>> did_you_mean("smok", ["age", "Smoke"]), did_you_mean("x", ["age"])
     (" Did you mean 'Smoke'?", '')

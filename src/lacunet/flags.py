@@ -1,4 +1,4 @@
-"""What a person should know of a result: the sentences, and values that programs can ask."""
+"""Flags of a result: warnings as sentences, with their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from lacunet.wording import worded
 
 @unique
 class Kind(Enum):
-    """Every flag there is, as the sentence that a person reads; braces hold what it is about."""
+    """Every flag, as the format string of its sentence."""
 
-    # Of a fit
+    # Fits
     NO_MAP = (
         "no MAP: an exponent of the prior ({alpha:.2g}) is below 1, so the posterior density of "
         "probabilities is infinite at 0; these parameters are where that of their logarithms is "
@@ -71,7 +71,7 @@ class Kind(Enum):
         "separated: '{covariate}' tells some class with certainty, so that nothing holds its "
         "coefficient; take the MAP, where the prior does, or leave it out"
     )
-    # Of what goes with classes, and of its tests
+    # Covariates and distal outcomes of classes, and their tests
     WITHOUT_END = (
         "separated: the likelihood rises without end with the coefficients of {names}, so that "
         "they have no estimate; the MAP of a fit with --covariates, in one step, has a prior for "
@@ -104,13 +104,13 @@ class Kind(Enum):
         "no spread: {names} rests on equal values, so that its standard error would be 0; it has "
         "none"
     )
-    # Of groups
+    # Groups
     NO_CLEAR_MATCH = (
         "no clear match: class {number} of '{group}' is {near:.2f} from class {number} of "
         "'{reference}', and {next:.2f} from class {other}; what has one number may be two "
         "different classes"
     )
-    # Of intervals
+    # Intervals
     HELD_AT_BOUNDARY = (
         "boundary: {number} of {total} probabilities have no cases to hold them off 0 or 1; they "
         "have no standard error, and those of the others take them as fixed"
@@ -136,9 +136,9 @@ class Kind(Enum):
         "few replicates: {replicates} do not reach out to the {tail:g} % tails; the ends are the "
         "extremes (give {enough} or more)"
     )
-    # Of the bootstrap test
+    # The bootstrap test
     MORE_STATES_FIT_WORSE = "the search for {more} states ended below {fewer}: raise --starts"
-    # Of a score
+    # Scores
     IMPOSSIBLE_ROW = "impossible: at least one row has probability 0 under the model"
     FAILED = "not computed: {reason}"
     IMPOSSIBLE_DATA = "the data are impossible under these parameters"
@@ -175,7 +175,7 @@ class Kind(Enum):
         "the chains disagree (R̂ = {r_hat:.2f}): they are in different places, and neither the "
         "value nor its standard error can be trusted"
     )
-    # Of a learned graph
+    # Learned graphs
     FEW_ROWS = (
         "few rows: {rows} for {variables} variables; most edges that there may be cannot show, and "
         "some that show are chance"
@@ -196,7 +196,7 @@ class Kind(Enum):
         "'{other}' (p = {p:.2g}). If it goes with the missing value itself, edges may be spurious "
         "or lost: compare both readings with `lacunet compare-missing`"
     )
-    # Of the measured evidence
+    # Sampled evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"
     UNDER_LOWER_BOUND = (
@@ -228,7 +228,7 @@ class Kind(Enum):
         "its level is that of {score}: differences between candidates are measured, the level is "
         "not"
     )
-    # Of the posterior over candidates, and of tests
+    # The posterior over candidates, and tests
     ROWS_AS_INDEPENDENT = (
         "{units:,} {what} were drawn, and evidence, probabilities of models and likelihood-ratio "
         "tests count {people:,.6g} independent rows: if rows of a unit have more in common than "
@@ -252,7 +252,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The fits that a flag is about, where a result rests on several."""
+    """The fits that a flag concerns, if a result combines several."""
 
     numbers: tuple[int | str, ...]  # of classes or states; "2×3" of several variables
     unit: str  # "classes" or "states"
@@ -262,7 +262,7 @@ class Sizes:
 
 
 def _runs(numbers: Sequence[int | str]) -> list[str]:
-    """Write numbers, four and more in a row by the first and the last.
+    """Write numbers; four or more consecutive ones become a range.
 
     >>> _runs([1, 3, 4, 5, 6, 9, 10]), _runs(["2×3"])
     (['1', '3 to 6', '9', '10'], ['2×3'])
@@ -277,12 +277,12 @@ def _runs(numbers: Sequence[int | str]) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Flag:
-    """Something that a person should know of a result; `str` says it in a sentence."""
+    """A caveat about a result; `str` gives its sentence."""
 
     kind: Kind
-    where: tuple[str, ...] = ()  # a hidden variable, and the states of it that it is about
+    where: tuple[str, ...] = ()  # a hidden variable and the states concerned
     detail: Mapping[str, str | float] = field(default_factory=dict, hash=False)  # by name
-    fits: Sizes | None = None  # none: the fit that the result belongs to
+    fits: Sizes | None = None  # None: the fit of the result
 
     def __str__(self) -> str:
         variable, *states = self.where or ("",)

@@ -1,4 +1,4 @@
-"""Packages that are not required: imported when they are needed, never replaced in silence."""
+"""Import optional packages on demand; a missing one is an error, never replaced silently."""
 
 import warnings
 from importlib import import_module
@@ -21,7 +21,7 @@ def find(module: str) -> Any | None:
             import_module(package)
         except ModuleNotFoundError as error:
             if error.name != package:
-                raise  # the package is there, and is broken
+                raise  # the package is installed but broken
             return None
         return import_module(module)
 
@@ -33,9 +33,9 @@ def require(
     what: str = "",
     error: type[LacunetError] = OptionError,
 ) -> Any:
-    """Import a module; if its package is not there, say what needs it, and what installs it.
+    """Import a module; if its package is missing, raise an error with the install command.
 
-    `extra` is the name of the extra that installs it, if not the package's own.
+    `extra` names the extra that installs the package, if its name differs.
 
     >>> require("no_such_package", extra="report", what="the report")
     Traceback (most recent call last):

@@ -1,7 +1,7 @@
-"""Messages name options as the command line does; callers of a function read its arguments.
+"""Translate options in messages from command-line to Python notation.
 
-A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`, and
-in a method of an estimator what its X allows, as `X.drop(columns=['id'])`, or its own parameters.
+A message is written once, with `--exclude id`. Outside of a command this becomes `exclude=['id']`.
+In an estimator it becomes an operation such as `X.drop(columns=['id'])`, or a parameter.
 """
 
 import re
@@ -12,17 +12,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from math import isfinite
 
-ARRAY = "numpy."  # what is done to an array is done by a function
+ARRAY = "numpy."  # begins expressions for NumPy arrays, which are function calls
 
 
 @dataclass(frozen=True)
 class EstimatorWords:
-    """How options are called in messages of an estimator."""
+    """Names of options in messages of an estimator."""
 
-    parameters: frozenset[str]  # that it has
-    function: str  # of the package, which has all options
-    left_out: str  # X without a column, {}: its name, or of an array (x0, x1, …) its place
-    made_missing: str  # X with missing cells in the place of a value, {}
+    parameters: frozenset[str]  # of the estimator
+    function: str  # of the package, with all options
+    left_out: str  # X without a column; {}: its name, or its index in an array
+    made_missing: str  # X with a value made missing; {}: the value
 
 
 RENAMED = {"starts": "n_init", "seed": "random_state", "threads": "n_jobs", "states": "n_classes"}
@@ -30,7 +30,7 @@ RENAMED |= {"classes": "n_classes", "weights": "sample_weight"}
 ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
 OF_ESTIMATOR: ContextVar[EstimatorWords | None] = ContextVar("of_estimator", default=None)
 
-# What may stand behind an option as its value; any other word belongs to the sentence.
+# Words that may be the value of an option; any other word belongs to the sentence.
 WORDS = (
     "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn|drop|"
     "cpu|cuda|full"
@@ -53,7 +53,7 @@ OPTION = re.compile(
 
 @contextmanager
 def of_estimator(words: EstimatorWords) -> Iterator[None]:
-    """Use the words of an estimator."""
+    """Translate messages for an estimator inside the block."""
     before = OF_ESTIMATOR.set(words)
     try:
         yield
@@ -62,7 +62,7 @@ def of_estimator(words: EstimatorWords) -> Iterator[None]:
 
 
 def range_words(first: int, last: int) -> str:
-    """Say how numbers of classes from one to another are asked for.
+    """Write the option for a range of numbers of classes.
 
     >>> range_words(1, 16)
     'states=range(1, 17)'
@@ -73,7 +73,7 @@ def range_words(first: int, last: int) -> str:
 
 
 def edge_words(parent: str, child: str) -> str:
-    """Say how a direct effect between two answers is asked for.
+    """Write the option for a direct effect between two items.
 
     >>> edge_words("A", "B")
     "edges=['A:B']"
@@ -84,7 +84,7 @@ def edge_words(parent: str, child: str) -> str:
 
 
 def clusters_words(names: Sequence[str]) -> str:
-    """Say how several columns tell sampling units together.
+    """Write the option for several columns that together identify sampling units.
 
     >>> clusters_words(["stratum", "psu"])
     "clusters=['stratum', 'psu']"
@@ -95,7 +95,7 @@ def clusters_words(names: Sequence[str]) -> str:
 
 
 def residual_words() -> str:
-    """Say how direct effects are searched for.
+    """Write the option or call that adds direct effects.
 
     >>> residual_words()
     'add_direct_effects()'
@@ -104,24 +104,24 @@ def residual_words() -> str:
 
 
 def missing_words(labels: Sequence[str]) -> str:
-    """Say how values are declared to stand for a hole.
+    """Write the option that declares values missing.
 
     >>> missing_words(["-99", "refused"])
     "missing=['-99', 'refused']"
     """
-    if (own := OF_ESTIMATOR.get()) is not None:
+    if (words := OF_ESTIMATOR.get()) is not None:
         values = ", ".join(map(_typed, labels))
-        return own.made_missing.format(f"[{values}]" if len(labels) > 1 else values)
+        return words.made_missing.format(f"[{values}]" if len(labels) > 1 else values)
     if not ON_COMMAND_LINE.get():
         return f"missing={list(labels)}"
-    # A negative number would be taken for an option, were it apart.
+    # Without `=` a negative number would be parsed as an option.
     apart = any("," in text for text in labels)
     each = labels if apart else [",".join(labels)]
     return " ".join(f"--missing={shlex.quote(text)}" for text in each)
 
 
 def worded(message: str) -> str:
-    """Give a message in the words of whoever will read it.
+    """Translate the options in a message, unless the command line shows it.
 
     >>> worded("Exclude it with --exclude id, or raise --starts 256.")
     "Exclude it with exclude=['id'], or raise starts=256."
@@ -133,37 +133,37 @@ def worded(message: str) -> str:
     return message if ON_COMMAND_LINE.get() else OPTION.sub(_as_argument, message)
 
 
-def _as_argument(found: re.Match[str]) -> str:
+def _as_argument(match: re.Match[str]) -> str:
     """Write an option as an argument."""
-    kind = found.lastgroup or ""
+    kind = match.lastgroup or ""
     if kind == "item":
-        return _listed(found["listed"], _plain(found["item"]))
+        return _listed(match["listed"], _plain(match["item"]))
     if kind == "pair":
-        return _argument(found["paired"], repr(_plain(found["pair"])))
+        return _argument(match["paired"], repr(_plain(match["pair"])))
     if kind == "size":
-        return _argument("hidden", f"{{{_plain(found['hidden'])!r}: {found['size']}}}")
+        return _argument("hidden", f"{{{_plain(match['hidden'])!r}: {match['size']}}}")
     if kind == "value":
-        value = found["value"]
+        value = match["value"]
         plain = value[0] == "'" or re.fullmatch(r"-?[0-9][0-9.e+-]*", value)
-        return _argument(found["valued"].replace("-", "_"), value if plain else repr(value))
-    name = found[kind].replace("-", "_")
+        return _argument(match["valued"].replace("-", "_"), value if plain else repr(value))
+    name = match[kind].replace("-", "_")
     if kind == "subject":
-        return _own_name(name)
+        return _parameter_name(name)
     return _argument(name, "True" if kind == "flag" else "")
 
 
 def _listed(name: str, value: str) -> str:
-    """Name columns or values to do without: an option of functions, to be done to X itself."""
-    own = OF_ESTIMATOR.get()
-    if own is None:
+    """Write `exclude` or `missing`: an argument of functions, an operation on X in estimators."""
+    words = OF_ESTIMATOR.get()
+    if words is None:
         return f"{name}=[{value!r}]"
     if name == "missing":
-        return own.made_missing.format(_typed(value))
-    return own.left_out.format(value[1:] if own.left_out.startswith(ARRAY) else repr(value))
+        return words.made_missing.format(_typed(value))
+    return words.left_out.format(value[1:] if words.left_out.startswith(ARRAY) else repr(value))
 
 
 def _typed(text: str) -> str:
-    """Write a value as Python does: a text in quotes, a number without."""
+    """Write a value as a Python literal: a text in quotes, a number without."""
     try:
         number = float(text)
     except ValueError:
@@ -172,19 +172,19 @@ def _typed(text: str) -> str:
 
 
 def _argument(name: str, value: str) -> str:
-    """Name an argument; one that an estimator lacks is one of a function of the package."""
-    own, called = OF_ESTIMATOR.get(), _own_name(name)
-    if own is not None and not value and name in ("exclude", "missing"):
-        return (own.left_out if name == "exclude" else own.made_missing).format("...")
-    if own is None or called in own.parameters:
+    """Write an argument; one that the estimator lacks belongs to a function of the package."""
+    words, called = OF_ESTIMATOR.get(), _parameter_name(name)
+    if words is not None and not value and name in ("exclude", "missing"):
+        return (words.left_out if name == "exclude" else words.made_missing).format("...")
+    if words is None or called in words.parameters:
         return f"{called}={value}"
-    return f"lacunet.{own.function}(..., {name}={value})" if value else f"{name}="
+    return f"lacunet.{words.function}(..., {name}={value})" if value else f"{name}="
 
 
-def _own_name(name: str) -> str:
-    """Give the name that an argument has here."""
-    own, other = OF_ESTIMATOR.get(), RENAMED.get(name, name)
-    return name if own is None or other not in own.parameters else other
+def _parameter_name(name: str) -> str:
+    """Translate an option to a parameter of the estimator, if it has one."""
+    words, other = OF_ESTIMATOR.get(), RENAMED.get(name, name)
+    return name if words is None or other not in words.parameters else other
 
 
 def _plain(text: str) -> str:

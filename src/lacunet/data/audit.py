@@ -1,8 +1,8 @@
-"""What a person sees of a table: its columns, its missing cells, and remarks on columns.
+"""The audit of a table: its columns, its missing cells, and remarks on columns.
 
-Surveys write codes such as 99, −99, "refused" or "don't know" into the cells of people who did not
-answer. They stay what they are, because a program cannot tell for sure, and a warning lists them,
-how often they occur, and how to declare them missing. A remark on many columns is written once.
+Surveys use codes such as 99, −99, "refused" or "don't know" for nonresponse. They stay values,
+because their meaning is uncertain. A warning lists them with their counts and the option that
+declares them missing. Equal remarks on several columns are written once.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 WIDTH = 48  # characters for the list of states
 SMALL = 0.001  # a share of missing cells below this is not written as 0.0%
 NAME_WIDTH = 32  # characters for a column name
-# Names that people give to a column that says how often a row occurs, or what it weighs.
+# Common names of columns of counts or weights.
 COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights", "w", "wt", "wgt"}
 COUNTS |= {"pweight", "fweight", "dweight", "pspwght", "anweight", "gewicht", "poids"}
 WARNING = "warning: "
 NAMED = 4  # columns that a remark names; the others are counted
-# 7, 8, 9 and what they are repeated or counted down from: 77, 96 to 99, 998, 9999.
+# 6 to 9, and their usual longer forms: 77, 96 to 99, 998, 9999.
 CODE = re.compile(
     r"-?(?:[6789]|(?:66|77|88|9[6-9])|(?:666|777|888|99[6-9])|(?:7777|8888|999[6-9]))"
 )
 NEGATIVE = re.compile(r"-(?:[1-9]|[1-9]{2}|99[0-9]|999[0-9]|777|888|666)")
 MARK = "'"  # around texts
-GAP = 3  # empty places between answers and a code of one digit
-APART = 2.0  # how many times the largest answer a longer code is, at least
-FEW_STEPS = 10_000  # of a float from one value to the next, which measurements should reach over
+GAP = 3  # a code of one digit exceeds the largest answer by more
+APART = 2.0  # least ratio of a longer code to the largest answer
+FEW_STEPS = 10_000  # float spacings that the range of measurements should exceed
 NO_ANSWER = re.compile(
     r"refus(?:ed|al|es)?(?: to answer)?|(?:do(?:es)?n[’']?t|do(?:es)? not|did ?n[o’']t) know|dk|"
     r"d/k|dk/?na|dk/ref(?:used)?|no answer|no response|not answered|non[- ]?response|"
@@ -55,7 +55,7 @@ NO_ANSWER = re.compile(
 
 
 def audit_grid(table: Table) -> Grid:
-    """One row per column: its states, and how much of it is missing."""
+    """Make the grid of columns: their states, and shares of missing cells."""
     header: tuple[str, ...] = ("column", "states", "", "missing")
     left = {0, 2}
     columns, missing = [table.columns[j] for j in table.shown], table.missing[list(table.shown)]
@@ -80,7 +80,7 @@ def audit_grid(table: Table) -> Grid:
 
 
 def kinds_grid(table: Table) -> Grid:
-    """What each column is read as, and why."""
+    """Make the grid of the kinds of columns, with reasons."""
     columns = [table.columns[j] for j in table.shown]
     rows = tuple((shorten(c.name, NAME_WIDTH), c.kind.value, c.why) for c in columns)
     return Grid("", ("column", "read as", "because"), rows, frozenset({0, 1, 2}))
@@ -93,7 +93,7 @@ def _values(column: Column) -> str:
 
 
 def sizes(table: Table) -> str:
-    """Say how many rows there are, and what they weigh."""
+    """Describe the number of rows and their weight."""
     text = f"{table.rows:,} rows, {table.distinct_rows:,} distinct"
     if table.survey is not None:
         text += f", worth {table.weight:,.4g} of equal weight (column {table.weights!r})"
@@ -103,7 +103,7 @@ def sizes(table: Table) -> str:
 
 
 def holes(table: Table) -> str:
-    """Say how many columns there are, and how much of them is missing."""
+    """Describe the number of columns and the share of missing cells."""
     columns = _counted(len(table.columns), "column")
     if table.complete:
         return f"{columns}, no cell missing"
@@ -114,17 +114,19 @@ def holes(table: Table) -> str:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something to know of a column, with what it is about and in how many cells that is."""
+    """A remark on a column, with the values concerned and their counts."""
 
     column: str
-    sentence: str  # behind the cells, or alone
-    cells: tuple[tuple[str, int], ...] = ()  # what, and how many
-    summed: bool = False  # whether the sentence is about all cells, each listed behind it
+    sentence: str  # after the cells, or alone
+    cells: tuple[tuple[str, int], ...] = ()  # values and their counts
+    summed: bool = (
+        False  # whether the sentence concerns all cells together, and lists them at its end
+    )
     warning: bool = False
 
 
 def written_once(remarks: Iterable[str | Remark]) -> list[str]:
-    """Write remarks, those that say the same of several columns as one, where the first stands.
+    """Write remarks; equal remarks on several columns are joined at the first.
 
     >>> odd = [Remark(name, "looks odd.", (("99", n),)) for name, n in [("a", 1), ("b", 2)]]
     >>> written_once(odd[:1]), written_once(odd)
@@ -169,12 +171,12 @@ def _counted(n: int, noun: str) -> str:
 
 
 def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterator[str | Remark]:
-    """Describe what was found in a column whose raw values are these.
+    """Yield remarks on the values of a column.
 
-    `forced`: whether bins are there because only categories can be.
+    `forced`: whether it has bins because only categories are allowed.
     """
     name, states = raw.name, coding.states
-    yield from _codes_of_no_answer(raw, coding)
+    yield from _nonresponse_codes(raw, coding)
     unused = np.setdiff1d(np.arange(len(states)), coding.codes).tolist()
     if unused:
         yield f"column {name!r}: declared but never observed: {shown([states[k] for k in unused])}."
@@ -210,7 +212,7 @@ def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterato
 
 
 def _grouped(pairs: Iterator[tuple[str, str]]) -> list[list[str]]:
-    """Texts that mean the same, by pairs of a text and what it means."""
+    """Group texts of equal meaning, given pairs of a text and its meaning."""
     by_meaning: defaultdict[str, list[str]] = defaultdict(list)
     for text, meant in pairs:
         by_meaning[meant].append(text)
@@ -218,7 +220,7 @@ def _grouped(pairs: Iterator[tuple[str, str]]) -> list[list[str]]:
 
 
 def _lost_digits(name: str, coding: Coding) -> Iterator[str]:
-    """Warn of measurements that differ in the last digits of a float alone."""
+    """Warn of measurements that differ only in the last digits of a float."""
     if coding.kind not in (ColumnKind.GAUSSIAN, ColumnKind.LOGNORMAL):
         return
     x = np.asarray(coding.states, dtype=np.float64)
@@ -233,26 +235,26 @@ def _lost_digits(name: str, coding: Coding) -> Iterator[str]:
         )
 
 
-def _codes_of_no_answer(raw: RawValues, coding: Coding) -> Iterator[Remark]:
-    """Warn of values that look like codes of no answer."""
+def _nonresponse_codes(raw: RawValues, coding: Coding) -> Iterator[Remark]:
+    """Warn of values that look like nonresponse codes."""
     states = coding.states
     numeric = (
         coding.bins is not None
         or isinstance(states, Numbers)
         or (len(states) > 0 and not isinstance(states[0], str | bool))
     )
-    found = _numbers(raw, coding) if numeric else _texts(raw, coding)
-    if found:
-        declared = missing_words([text.removeprefix(MARK).removesuffix(MARK) for text in found])
+    codes = _numbers(raw, coding) if numeric else _texts(raw, coding)
+    if codes:
+        declared = missing_words([text.removeprefix(MARK).removesuffix(MARK) for text in codes])
         what = "looks like a code of no answer, and is a value"
-        if len(found) > 1:
+        if len(codes) > 1:
             what = "look like codes of no answer, and are values"
         sentence = f"{what} like any other. If nobody answered there, give {declared}."
-        yield Remark(raw.name, sentence, tuple(found.items()), warning=True)
+        yield Remark(raw.name, sentence, tuple(codes.items()), warning=True)
 
 
 def _numbers(raw: RawValues, coding: Coding) -> dict[str, int]:
-    """Numbers that look like codes, and their rows; those that are missing already are none."""
+    """Count the rows of numbers that look like nonresponse codes."""
     if isinstance(raw.values, Numbers):
         values = raw.values.array.copy()
     else:
@@ -266,7 +268,7 @@ def _numbers(raw: RawValues, coding: Coding) -> dict[str, int]:
 
 
 def _texts(raw: RawValues, coding: Coding) -> dict[str, int]:
-    """Texts that look like no answer, and their rows."""
+    """Count the rows of texts that look like nonresponse."""
     rows = weighed(coding.codes, raw.counts, len(coding.states)).tolist()
     odd = [
         isinstance(s, str) and s not in MARKERS and NO_ANSWER.fullmatch(s.strip()) is not None
@@ -279,7 +281,7 @@ def _texts(raw: RawValues, coding: Coding) -> dict[str, int]:
 
 
 def odd_numbers(values: FloatArray) -> list[float]:
-    """Find numbers, different and in order, that stand apart as codes do: 99 after 1 to 5, or −9.
+    """Find nonresponse codes among sorted distinct numbers: 99 after 1 to 5, or −9.
 
     >>> odd_numbers(np.array([1.0, 2, 3, 4, 98, 99])), odd_numbers(np.array([-9.0, 0, 1]))
     ([98.0, 99.0], [-9.0])
@@ -298,7 +300,7 @@ def _are_codes(below: Sequence[float], above: Sequence[float]) -> bool:
 
 
 def _high_codes(values: Sequence[float]) -> list[float]:
-    """The codes at the upper end of numbers from 0 up, in order."""
+    """Find the codes at the upper end of sorted numbers from 0 up."""
     for end in range(len(values) - 1, 1, -1):
         code, largest = values[end], values[end - 1]
         if not CODE.fullmatch(f"{code:g}"):

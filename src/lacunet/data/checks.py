@@ -1,4 +1,4 @@
-"""What a column must be like to be used, and what to say when it is not."""
+"""Check that columns are usable, and build the errors."""
 
 import math
 import re
@@ -25,21 +25,21 @@ from lacunet.runtime.states import Numbers, State, label
 
 MOST_STATES = 1_000
 NOTHING = "has no observed value: every cell is missing"
-BY_CHANCE = 1e-4  # probability that even draws are all different, below which chance did not do it
-# Names of columns that hold names of rows: id, customer_id, caseId, index, uuid.
+BY_CHANCE = 1e-4  # least probability of distinct uniform draws that counts as chance
+# Names of identifier columns: id, customer_id, caseId, index, uuid.
 IDENTIFIER = re.compile(r"(.*[ _.-])?(?i:ids?|uuid|rowid|caseid)|(?i:index|idx)|.*[a-z](Id|ID)")
 FEWEST_ROWS = 3  # below this every column looks like an identifier
-FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
+FEWEST_PATTERNS = 21  # the same with weights, where tables often have one row per pattern
 
 
 def unusable(name: str, why: str, instead: str = "") -> DataError:
-    """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
+    """Build the error for an unusable column; `instead` is an alternative to its exclusion."""
     step = f"{instead}, or exclude" if instead else "Exclude"
     return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
 
 
 def infinite(cell: str, text: str) -> DataError:
-    """Say of a number in a cell that it is infinite."""
+    """Build the error for an infinite number in a cell."""
     return DataError(
         f"{cell}: {text} is not a finite number. Correct it, or declare it with "
         f"--missing={shlex.quote(text)}."
@@ -47,7 +47,7 @@ def infinite(cell: str, text: str) -> DataError:
 
 
 def check_inferred(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
-    """Refuse a column whose values are no categories: none at all, identifiers, dates."""
+    """Refuse a column without values, with identifiers, or with dates."""
     states = coding.states
     if not states:
         raise unusable(raw.name, NOTHING)
@@ -59,7 +59,7 @@ def check_inferred(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
 
 
 def check_not_identifier(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
-    """Refuse values of which every row has its own, and numbers that number the rows."""
+    """Refuse texts that are distinct in every row, and row numbers."""
     name, states, observed = raw.name, coding.states, int(raw.counts[coding.codes >= 0].sum())
     each_its_own = len(states) == observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
     if not each_its_own or (isinstance(states[0], int) and not _numbers_rows(name, states)):
@@ -74,10 +74,10 @@ def check_not_identifier(raw: RawValues, coding: Coding, *, weighted: bool) -> N
 
 
 def _numbers_rows(name: str, states: Sequence[State]) -> bool:
-    """Whether different whole numbers, one for each row, are the rows' numbers or names.
+    """Whether whole numbers, distinct in every row, number or identify the rows.
 
-    They are where they fill their range, so that chance would hardly make all of them different,
-    or where their column is called so. Measurements may all be different, in few rows.
+    They do if the column has such a name, or if they fill their range so densely that all would
+    hardly differ by chance. Measurements may all differ in few rows.
     """
     if IDENTIFIER.fullmatch(name):
         return True
@@ -87,17 +87,17 @@ def _numbers_rows(name: str, states: Sequence[State]) -> bool:
 
 
 def check_finite(raw: RawValues, states: Sequence[State]) -> None:
-    """Refuse an infinite number among the states, which are in order."""
+    """Refuse an infinite number among sorted states."""
     for value in (states[0], states[-1]):
         if isinstance(value, float) and math.isinf(value):
             raise infinite(raw.cell(raw.values.index(value)), str(value))
 
 
-def check_no_infinite_text(raw: RawValues, holes: frozenset[str]) -> None:
+def check_no_infinite_text(raw: RawValues, missing: frozenset[str]) -> None:
     """Refuse an infinite number among texts that are numbers."""
-    texts: dict[str, int] = {}  # the first place of each
+    texts: dict[str, int] = {}  # index of the first occurrence
     for i, value in enumerate(raw.values):
-        if not is_missing(value, holes):
+        if not is_missing(value, missing):
             texts.setdefault(label(value).strip(), i)
     large = [text for text in texts if INFINITE.fullmatch(text)]
     if len(large) not in (0, len(texts)) and all(
@@ -107,14 +107,14 @@ def check_no_infinite_text(raw: RawValues, holes: frozenset[str]) -> None:
 
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
-    """Refuse a categorical column that declares too little or too much."""
+    """Refuse a categorical column without observed values, or with too many states."""
     if (coding.codes < 0).all():
         raise unusable(name, NOTHING)
     check_number_of_states(name, states)
 
 
 def check_number_of_states(name: str, states: Sequence[State]) -> None:
-    """Refuse more states than any table could hold for every class."""
+    """Refuse more than `MOST_STATES` states."""
     if len(states) > MOST_STATES:
         why = f"has more than {MOST_STATES:,} states ({len(states):,} found)"
         raise unusable(name, why, "Group them first")
@@ -135,14 +135,14 @@ def check_known(raw: RawValues, coding: Coding) -> None:
 
 
 def check_names(names: Iterable[str], option: str, source: Source) -> None:
-    """Refuse the name of a column that is not there, and suggest the one that was meant."""
+    """Refuse the name of a column that does not exist, and suggest a similar one."""
     for name in names:
         if name not in source.columns:
             raise OptionError(f"{option}: {_not_there(name, source)}")
 
 
 def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
-    """Refuse a statement about a column that is not used."""
+    """Refuse an option for a column that is not used."""
     for name in names:
         if name not in used:
             raise OptionError(
@@ -151,7 +151,7 @@ def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
 
 
 def check_has(names: Iterable[str], source: Source) -> None:
-    """Refuse data without one of the columns that are needed."""
+    """Refuse data without a needed column."""
     for name in names:
         if name not in source.columns:
             raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
@@ -166,7 +166,7 @@ def _not_there(name: str, source: Source) -> str:
 def check_not_left_out(
     needed: Iterable[str], columns: Sequence[str] | None, exclude: Sequence[str]
 ) -> None:
-    """Refuse to leave out a column that is needed; any other may be."""
+    """Refuse to leave out a needed column."""
     for name in needed:
         if name in exclude or (columns is not None and name not in columns):
             option = "--exclude" if name in exclude else "--columns"
@@ -177,7 +177,7 @@ def check_not_left_out(
 
 
 def check_some_numbers(name: str, states: Sequence[State]) -> None:
-    """Refuse a column of which nothing can be learned."""
+    """Refuse a numeric column with fewer than two values."""
     if not states:
         raise unusable(name, NOTHING)
     if len(states) == 1:
@@ -185,7 +185,7 @@ def check_some_numbers(name: str, states: Sequence[State]) -> None:
 
 
 def check_ends(known: tuple[float, float] | None, raw: RawValues, coding: Coding) -> None:
-    """Refuse a number beyond the lowest or highest that a model knows, and name the row."""
+    """Refuse a number outside the range of a model, and name the row."""
     if known is None or not coding.states:
         return
     x = np.asarray(coding.states, dtype=np.float64)
@@ -199,19 +199,19 @@ def check_ends(known: tuple[float, float] | None, raw: RawValues, coding: Coding
 
 
 def _first(wrong: BoolArray, coding: Coding) -> int | None:
-    """Which value is the first to have one of the states that are wrong, if any."""
+    """Give the index of the first value with a wrong state, if any."""
     values = np.flatnonzero(wrong[coding.codes] & (coding.codes >= 0))
     return int(values[0]) if len(values) else None
 
 
-def check_numbers(raw: RawValues, coding: Coding, *, own: bool) -> None:
-    """Refuse a column that cannot have its kind, and name the row.
+def check_numbers(raw: RawValues, coding: Coding, *, declarable: bool) -> None:
+    """Refuse values that the kind of a column excludes, and name the row.
 
-    `own`: whether a person said the kind, and may say another; it is not that of a model.
+    `declarable`: whether the user may declare another kind, because it is not that of a model.
     """
     if not isinstance(raw.values, Numbers):
         for i in np.flatnonzero(coding.codes >= 0).tolist():
-            _check_number(coding.kind, raw, i, own=own)
+            _check_number(coding.kind, raw, i, declarable=declarable)
     if not coding.states:
         return
     check_finite(raw, coding.states)
@@ -224,12 +224,12 @@ def check_numbers(raw: RawValues, coding: Coding, *, own: bool) -> None:
         other = f"give the column another kind: --kinds {shlex.quote(raw.name)}=gaussian"
         raise DataError(
             f"{raw.cell(at)}: {text} {words}. Correct it, or "
-            f"{other if own else f'declare it with --missing={text}'}."
+            f"{other if declarable else f'declare it with --missing={text}'}."
         )
 
 
-def _check_number(kind: ColumnKind, raw: RawValues, i: int, *, own: bool) -> None:
-    """Refuse a text, or true and false."""
+def _check_number(kind: ColumnKind, raw: RawValues, i: int, *, declarable: bool) -> None:
+    """Refuse a text or a truth value."""
     name, value = raw.name, raw.values[i]
     if isinstance(value, bool):
         raise DataError(f"column {name!r} holds true and false: they are categories, no numbers.")
@@ -242,11 +242,11 @@ def _check_number(kind: ColumnKind, raw: RawValues, i: int, *, own: bool) -> Non
     read = f"read as {kind}" if kind.number else "put into bins"
     raise DataError(
         f"{raw.cell(i)}: {text!r} is {what}, and the column is {read}. Correct it, "
-        f"{f'{declare}, {other}' if own else f'or {declare}'}."
+        f"{f'{declare}, {other}' if declarable else f'or {declare}'}."
     )
 
 
-# By kind: which numbers it does not have, and what to say of them.
+# By kind: a test for invalid numbers, and the text of the error.
 WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
     ColumnKind.LOGNORMAL: (lambda x: x <= 0, "is not above 0, so it has no logarithm"),
     ColumnKind.POISSON: (

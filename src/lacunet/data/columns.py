@@ -1,4 +1,4 @@
-"""What a column is: its states, or its numbers. Decided here, whatever source it comes from."""
+"""Decide what columns hold, states or numbers, for any source."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,19 +30,19 @@ MOST = 12  # labels that a remark lists with their numbers
 
 @dataclass(frozen=True)
 class ColumnTyper:
-    """Finds what the columns of a source are."""
+    """Decides the kinds and codes of the columns of a source."""
 
     source: Source
-    kinds: Kinds = BY_RULE  # what a person or a model says of columns
-    missing: frozenset[str] = frozenset()  # texts that a person declares missing
+    kinds: Kinds = BY_RULE  # declared by the user or a model
+    missing: frozenset[str] = frozenset()  # texts that are declared missing
     weighted: bool = False  # whether a row may stand for many
-    ignore_case: bool = False  # whether texts that differ in case alone are one state
-    asked: bool = False  # whether rows are queried only, so that nothing need be learned from them
+    ignore_case: bool = False  # whether texts that differ only in case are one state
+    asked: bool = False  # whether rows are only queried, not learned from
 
     def coding(self, raw: RawValues, cases: FloatArray, states: Sequence[State] | None) -> Coding:
-        """Code a column: by given states or bins of a model, else as its values show.
+        """Code a column by given states or bins of a model, else by its values.
 
-        `cases` (values,) weigh the values; one that is none of the states is `UNKNOWN`.
+        `cases` (values,) are weights; a value that is not a state is `UNKNOWN`.
         """
         bins = self.kinds.bins.get(raw.name)
         if states is not None and isinstance(bins, Bins):
@@ -52,15 +52,15 @@ class ColumnTyper:
         return match(raw.values, states, self.missing, self.source.markers)
 
     def _inferred(self, raw: RawValues, cases: FloatArray) -> Coding:
-        name, kinds, holes = raw.name, self.kinds, self.missing | self.source.markers
+        name, kinds, missing = raw.name, self.kinds, self.missing | self.source.markers
         if isinstance(raw.values, Numbers):
             values, codes = np.unique(raw.values.array, return_inverse=True)
             coding = Coding(Numbers(values), codes)
         else:
-            coding = infer(one_spelling(raw) if self.ignore_case else raw.values, holes)
+            coding = infer(one_spelling(raw) if self.ignore_case else raw.values, missing)
         texts = bool(coding.states) and isinstance(coding.states[0], str)
         if texts and kinds.may_be_number(name) and not kinds.declares_number(name):
-            checks.check_no_infinite_text(raw, holes)
+            checks.check_no_infinite_text(raw, missing)
         rows = None if self.weighted else weighed(coding.codes, raw.counts, len(coding.states))
         decided = kinds.decide(name, coding.states, mean_of(coding, cases), rows)
         coding = replace(coding, kind=decided.kind, why=decided.why)
@@ -73,20 +73,20 @@ class ColumnTyper:
             return replace(coding, states=Numbers(np.array(coding.states, dtype=np.float64)))
         if name not in kinds.declared and kinds.other is None:
             checks.check_inferred(raw, coding, weighted=self.weighted)
-        elif not self.asked:  # rows that are queried may show nothing
+        elif not self.asked:  # queried rows may lack values
             checks.check_categories(name, coding.states, coding)
         return replace(coding, states=tuple(coding.states))
 
     def _by_bins(self, raw: RawValues, states: Sequence[State], bins: Bins) -> Coding:
-        """Put numbers into the bins of a model; the name of a bin is understood too."""
+        """Put numbers into the bins of a model; names of bins are allowed too."""
         if isinstance(raw.values, Numbers):
             x = raw.values.array
             checks.check_finite(raw, (float(x.min(initial=0)), float(x.max(initial=0))))
             return Coding(tuple(states), bins.codes(x), bins=bins)
         coding = match(raw.values, states, self.missing, self.source.markers)
         for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
-            found = bins.find(label(raw.values[i]).strip())
-            coding.codes[i] = UNKNOWN if found < 0 else found
+            code = bins.find(label(raw.values[i]).strip())
+            coding.codes[i] = UNKNOWN if code < 0 else code
         return replace(coding, bins=bins)
 
     def _in_bins(self, raw: RawValues, cases: FloatArray, coding: Coding, cut: Cut) -> Coding:
@@ -105,11 +105,11 @@ class ColumnTyper:
         return replace(coding, states=states, codes=codes, bins=bins)
 
     def _check_numbers(self, raw: RawValues, coding: Coding) -> None:
-        """Refuse a column that cannot be numbers of its kind, or is no measurement."""
+        """Refuse values that do not fit the numeric kind, or are not measurements."""
         name, kinds = raw.name, self.kinds
         if not self.asked:
             checks.check_some_numbers(name, coding.states)
-        checks.check_numbers(raw, coding, own=name not in kinds.ends)
+        checks.check_numbers(raw, coding, declarable=name not in kinds.ends)
         checks.check_ends(kinds.ends.get(name), raw, coding)
         known = kinds.declares_number(name) or name in kinds.wanted
         if not known and isinstance(coding.states[0], int):
@@ -117,7 +117,7 @@ class ColumnTyper:
 
 
 def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> tuple[Column, ...]:
-    """Give the columns that were found; where all are categories, there is nothing to explain."""
+    """Make the columns, with reasons unless all are categorical by default."""
     explained = kinds.said or any(c.kind.number or c.bins is not None for c in codings)
     return tuple(
         Column(name, c.states, c.kind, c.why if explained else "", c.bins)
@@ -126,9 +126,9 @@ def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> 
 
 
 def ranked(source: Source, kinds: Kinds, missing: frozenset[str]) -> Source:
-    """Give the codes behind labels, in columns that are declared to hold numbers.
+    """Replace labels by numbers in columns that are declared numeric.
 
-    Files of SPSS and Stata have a code behind each label; declared categories have an order.
+    The numbers are the codes in files of SPSS and Stata, or the ranks of declared categories.
     """
     numbers: dict[str, dict[str, float]] = {}  # by column and label
     for name, states in source.categories.items():

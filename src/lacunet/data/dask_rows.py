@@ -1,6 +1,6 @@
-"""Dataframes of Dask, and files that the workers of a cluster read.
+"""Read Dask dataframes, and files by the workers of a cluster.
 
-Equal rows are counted where partitions and files are, and only distinct rows come here.
+Workers count the equal rows of partitions and files, and return only distinct rows.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from lacunet.data.source import (
 from lacunet.errors import DataError, LacunetError
 from lacunet.runtime.connecting import current_client, grouped, partitions
 
-UNKNOWN = "__UNKNOWN_CATEGORIES__"  # as Dask says that categories are known to partitions alone
+UNKNOWN = "__UNKNOWN_CATEGORIES__"  # of Dask, if only partitions have the categories
 SEED = 15
-AT_ONCE = 1 << 18  # rows to gather before it pays to look for equal ones
-WORTH = 1 << 22  # bytes of files, from which workers read them
-ROWS = 1 << 20  # of a part of a long file
-WHERE = "distinct row {}".format  # partitions have no order that people know
+AT_ONCE = 1 << 18  # rows to gather before a merge
+WORTH = 1 << 22  # bytes of files from which workers read them
+ROWS = 1 << 20  # in a part of a long file
+WHERE = "distinct row {}".format  # partitions have no order in the source
 
 
 class FilePart(NamedTuple):
@@ -46,11 +46,11 @@ class FilePart(NamedTuple):
 
 
 def open_dask(frame: Any) -> Source:
-    """Open a dataframe of Dask; nothing is computed yet but its columns."""
+    """Open a Dask dataframe; only its columns are computed."""
     name = "dask DataFrame"
     columns = check_frame_names(list(frame.columns), name)
     try:
-        declared = open_frame(frame._meta).categories  # noqa: SLF001 - the only place of types
+        declared = open_frame(frame._meta).categories  # noqa: SLF001 - the only source of types
     except LacunetError:
         declared = {}
     known = {n: states for n, states in declared.items() if states and UNKNOWN not in states}
@@ -58,9 +58,9 @@ def open_dask(frame: Any) -> Source:
 
 
 def read_by_workers(path: Path, opened: Source) -> Source:
-    """Give the same source, read by the workers of the current client, if there is one.
+    """Let the workers of the current client read the files of a source, if there is a client.
 
-    Small files, and one that has no parts, are read here.
+    Small files, and one without parts, are read in this process.
     """
     if current_client() is None:
         return opened
@@ -86,13 +86,13 @@ def _counted_batches(columns: Sequence[str], parts: Sequence[Any]) -> Batches:
 def _split(
     columns: Sequence[str], wanted: Sequence[str], part: Any, number: int, heaps: int
 ) -> list[list[pl.DataFrame]]:
-    """Count the equal rows of a part where it is, and put them on heaps."""
+    """Count the equal rows of a part on its worker, and split them into heaps."""
     if isinstance(part, FilePart):
         return on_heaps(_open_part(columns, part).batches(wanted), heaps)
-    found = [str(name) for name in part.columns]
-    if found != list(columns):
-        missing = [name for name in columns if name not in found]
-        what = f"has no column '{missing[0]}'" if missing else f"has the columns {found}"
+    names = [str(name) for name in part.columns]
+    if names != list(columns):
+        missing = [name for name in columns if name not in names]
+        what = f"has no column '{missing[0]}'" if missing else f"has the columns {names}"
         raise DataError(
             f"partition {number + 1} of the dask DataFrame {what}; the dataframe has "
             f"{list(columns)}. Partitions must have the same columns in the same order."
@@ -122,12 +122,12 @@ def _open_part(columns: Sequence[str], part: FilePart) -> Source:
 
 
 def on_heaps(batches: Iterable[pl.DataFrame], heaps: int) -> list[list[pl.DataFrame]]:
-    """Count equal rows, and put them on heaps: equal rows on the same."""
+    """Count equal rows, and split them by hash into heaps."""
     one_each = pl.lit(1, pl.Int64).alias(COPIES)
     whole: list[pl.DataFrame] = []
     waiting: list[pl.DataFrame] = []
     for batch in batches:
-        texts = pl.col(pl.Categorical).cast(pl.String)  # whose numbers are known here alone
+        texts = pl.col(pl.Categorical).cast(pl.String)  # category codes are local
         waiting.append(_counted(batch.with_columns(texts, one_each)))
         if sum(map(len, waiting)) > sum(map(len, whole)) + AT_ONCE:  # twice as many: merge them
             whole, waiting = count_rows([whole, waiting]), []
@@ -146,7 +146,7 @@ def _counted(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_rows(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
-    """Merge what several partitions have, in frames of one type each."""
+    """Merge the rows of several partitions, in a frame per schema."""
     kinds: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
     for frame in (frame for heap in heaps for frame in heap if len(frame)):
         kinds.setdefault(tuple(frame.dtypes), []).append(frame)

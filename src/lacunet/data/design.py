@@ -1,8 +1,8 @@
-"""How the rows of a survey were drawn: strata, primary sampling units, and weights.
+"""Sampling designs of surveys: strata, primary sampling units, and weights.
 
-A sample of households or schools says less than as many people drawn one by one; strata say a
-little more. Weights are counts of copies, or survey weights that are scaled to the effective sample
-size. Equal rows are merged, so a design holds what every distinct row weighs in each unit.
+Clustering reduces the information of a sample, and stratification increases it. Weights are
+frequencies, or survey weights scaled to the effective sample size. Equal rows are merged, so a
+design holds the weight of each distinct row in each unit.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from lacunet.flags import Flag, Kind
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.wording import clusters_words
 
-SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that were scaled to them
-MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
+SAME_SUM = 5e-4  # relative: weights whose sum is this near the number of rows are scaled to it
+MOST_CASES = 1e12  # whose log probabilities are still accurate to 0.01 nat
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingDesign:
-    """Primary sampling units, their strata, and what each distinct row weighs in each unit.
+    """Primary sampling units, their strata, and the weight of each distinct row in each unit.
 
-    Without clusters every row is a unit of its own; those that are alike are one here, with copies.
+    Without clusters every row is a unit; equal units are stored once, with their number.
     """
 
     row: IntArray  # (e,) distinct row of the table
-    unit: IntArray  # (e,) unit that it is in, 0 .. u - 1
-    weight: FloatArray  # (e,) cases that it counts for there, once
+    unit: IntArray  # (e,) unit of the row, 0 .. u - 1
+    weight: FloatArray  # (e,) cases of the row in one copy of the unit
     stratum: IntArray  # (u,) stratum of each unit, 0 .. s - 1; every stratum has 2 units or more
-    copies: IntArray  # (u,) units that are like this one
-    people: float  # how many were asked
+    copies: IntArray  # (u,) number of equal units
+    people: float  # number of respondents
     strata: str | None = None  # name of the column, if there is one
-    clusters: tuple[str, ...] = ()  # names of the columns that tell units apart
-    alone: int = 0  # strata of one unit, which were joined with others
+    clusters: tuple[str, ...] = ()  # names of the columns that identify units
+    alone: int = 0  # number of single-unit strata that were merged
 
     @property
     def units(self) -> int:
-        """How many there are."""
+        """The number of primary sampling units."""
         return int(self.copies.sum())
 
     @property
     def number_of_strata(self) -> int:
-        """How many there are; 1 where none were named."""
+        """The number of strata; 1 if none are named."""
         return int(self.stratum.max()) + 1
 
     @property
@@ -59,12 +59,12 @@ class SamplingDesign:
 
     @property
     def told(self) -> bool:
-        """Whether strata or clusters were named, and not weights alone."""
+        """Whether strata or clusters are named, and not weights alone."""
         return self.strata is not None or bool(self.clusters)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What evidence and tests leave out; nothing where rows were drawn one by one."""
+        """Warn that evidence and tests ignore the design; nothing for a simple random sample."""
         if not self.told:
             return ()
         what = "units in strata" if self.strata is not None else "units"
@@ -72,25 +72,25 @@ class SamplingDesign:
         return (Flag(Kind.ROWS_AS_INDEPENDENT, detail=detail),)
 
     def counts(self, times: FloatArray, rows: int) -> FloatArray:
-        """Cases of each of so many distinct rows, where units count `times`, (u,), as much."""
+        """Sum the cases of each distinct row, with units reweighted by `times`, (u,)."""
         weight = self.weight * times[self.unit]
         return np.bincount(self.row, weight, minlength=rows).astype(np.float64, copy=False)
 
     def moved(self, places: IntArray) -> Self:
-        """Give the same for a table whose distinct row r stands at places[r] now."""
+        """Give the design of a table whose distinct row r has moved to places[r]."""
         cluster = self.unit if self.clusters else None
-        own = (self.weight, self.stratum[self.unit], self.copies[self.unit])
-        row, unit, weight, stratum, copies = _arranged(places[self.row], cluster, *own)
+        entries = (self.weight, self.stratum[self.unit], self.copies[self.unit])
+        row, unit, weight, stratum, copies = _arranged(places[self.row], cluster, *entries)
         return replace(self, row=row, unit=unit, weight=weight, stratum=stratum, copies=copies)
 
     def only(self, kept: BoolArray, share: float) -> Self:
-        """Give the design of some of the distinct rows, which are such a share of the cases.
+        """Give the design of the `kept` distinct rows, which have this share of the cases.
 
-        All units stay: those who are left out might have been more, or fewer, in another sample.
+        All units stay, because the number of kept rows in a unit is random.
         """
-        own = kept[self.row]
-        row = (np.cumsum(kept) - 1)[self.row[own]]
-        unit, weight = self.unit[own], self.weight[own]
+        entries = kept[self.row]
+        row = (np.cumsum(kept) - 1)[self.row[entries]]
+        unit, weight = self.unit[entries], self.weight[entries]
         return replace(self, row=row, unit=unit, weight=weight, people=self.people * share)
 
     def __str__(self) -> str:
@@ -116,9 +116,9 @@ def sampling_design(
     strata: str | None = None,
     clusters: Sequence[str] = (),
 ) -> SamplingDesign:
-    """Make the design of rows that stand at places of a table, with their weights in cases.
+    """Make the design of rows, given their distinct rows in a table and their weights in cases.
 
-    Strata and clusters are numbers from 0 on, in an order that does not depend on that of the rows.
+    Strata and clusters are numbered from 0, independently of the order of the rows.
 
     >>> row, ones, pairs = np.arange(4), np.ones(4, int), np.array([0, 0, 1, 1])
     >>> design = sampling_design(row, 1.0 * ones, ones, cluster=pairs, people=4)
@@ -127,7 +127,7 @@ def sampling_design(
     """
     stratum = np.zeros(len(row), np.int64) if stratum is None else stratum
     row, unit, weight, stratum, copies = _arranged(row, cluster, weight, stratum, copies)
-    stratum, alone = _joined(stratum, copies)
+    stratum, alone = _merge_small_strata(stratum, copies)
     names = strata, tuple(clusters)
     return SamplingDesign(row, unit, weight, stratum, copies, people, *names, alone)
 
@@ -135,8 +135,8 @@ def sampling_design(
 def _arranged(
     row: IntArray, cluster: IntArray | None, weight: FloatArray, stratum: IntArray, copies: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]:
-    """Put entries into one order, merge equal ones, and number the units."""
-    if cluster is None:  # a unit for each row, and one for all that are alike
+    """Sort entries, merge equal ones, and number the units."""
+    if cluster is None:  # each row is a unit; equal ones are stored once
         order = np.lexsort((weight, stratum, row))
         first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, stratum, weight))))
         alike: IntArray = np.add.reduceat(copies[order], first)
@@ -151,11 +151,11 @@ def _arranged(
     return row[order[first]], units, cases, stratum[at], np.ones(len(different), np.int64)
 
 
-def _joined(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
-    """Join strata of one unit, which tell nothing of how units vary, and number strata anew.
+def _merge_small_strata(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
+    """Merge strata of one unit, which have no variance estimate, and renumber strata.
 
-    They become one stratum together; one that is alone goes to the smallest of the others. Both
-    make variances larger rather than smaller.
+    Several become one stratum; a single one joins the smallest of the others. Both are
+    conservative.
     """
     _, stratum = np.unique(stratum, return_inverse=True)
     units = np.bincount(stratum, copies)
@@ -174,12 +174,12 @@ def _joined(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
 
 
 def flags_of(design: SamplingDesign | None) -> tuple[Flag, ...]:
-    """Give what evidence and tests leave out of a design, if there is one."""
+    """Give the flags of a design, if there is one."""
     return () if design is None else design.flags
 
 
 class WeightsAs(StrEnum):
-    """What weights are taken for."""
+    """Interpretation of weights."""
 
     AUTO = "auto"  # frequency if all of them are whole numbers, else survey
     FREQUENCY = "frequency"
@@ -188,15 +188,15 @@ class WeightsAs(StrEnum):
 
 @dataclass(frozen=True)
 class SurveyWeights:
-    """What the weights of a survey are worth."""
+    """Sums of survey weights, and their effective sample size."""
 
     rows: int  # with a weight above 0
-    total: float  # sum of the weights, as they were given
+    total: float  # sum of the given weights
     effective: float  # (Σw)²/Σw², at most `rows`: what they are scaled to sum to
 
     @property
     def design_effect(self) -> float:
-        """By how much unequal weights make variances larger: rows / effective.
+        """Variance inflation by unequal weights (Kish): rows / effective.
 
         >>> SurveyWeights(rows=742, total=1e6, effective=412.0).design_effect
         1.800...
@@ -205,12 +205,12 @@ class SurveyWeights:
 
     @property
     def scale(self) -> float:
-        """What weights are multiplied by."""
+        """The factor that turns weights into cases."""
         return self.effective / self.total
 
     @property
     def sum_words(self) -> str:
-        """Say that they do not sum to the rows, and that this changes nothing; "" if they do."""
+        """A note if the weights do not sum to the number of rows; "" if they do."""
         if abs(self.total - self.rows) <= SAME_SUM * self.rows:
             return ""
         return (
@@ -226,10 +226,10 @@ class SurveyWeights:
 
 
 def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
-    """Say how many cases weights are that are taken as counts, where they may be none.
+    """Warn of weights that are taken as counts but look scaled.
 
-    Counts that are all multiples of one number, or that are not whole, were made by scaling: then
-    standard errors, intervals and evidence are those of a number of cases that nobody asked.
+    Counts with a common divisor, and counts that are not whole, probably come from scaling.
+    Standard errors, intervals and evidence then assume a wrong number of cases.
 
     >>> doubt_counts(np.array([20.0, 10.0]), np.array([1, 1]))
     'weights are taken as counts of copies: 2 rows are 30 cases, and standard errors and evidence
@@ -254,7 +254,7 @@ def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
 
 
 def is_survey(weight: FloatArray, how: WeightsAs) -> bool:
-    """Whether weights are taken for those of a survey."""
+    """Whether weights are survey weights."""
     if how is not WeightsAs.AUTO:
         return how is WeightsAs.SURVEY
     return not bool((weight == np.round(weight)).all())
@@ -263,9 +263,9 @@ def is_survey(weight: FloatArray, how: WeightsAs) -> bool:
 def as_cases(
     weight: FloatArray, copies: IntArray, how: WeightsAs
 ) -> tuple[FloatArray, SurveyWeights | None]:
-    """Give the cases that each row counts for, and what survey weights are worth.
+    """Turn weights into cases per row, and summarise survey weights.
 
-    Each weight, not all of them 0, is that of so many `copies`.
+    Each weight applies to `copies` rows; at least one is positive.
 
     >>> as_cases(np.array([2.0, 1.0]), np.array([1, 1]), WeightsAs.AUTO)
     (array([2., 1.]), None)
@@ -289,19 +289,19 @@ Clusters: TypeAlias = str | Sequence[str] | None
 
 @dataclass(frozen=True)
 class DesignColumns:
-    """Which columns say how rows were drawn; they are never items."""
+    """Columns of the sampling design, which are never items."""
 
     strata: str | None = None
     clusters: tuple[str, ...] = ()  # several together identify a unit
 
     @classmethod
     def told(cls, strata: str | None, clusters: Clusters) -> Self:
-        """Take them as a person names them: one cluster column may stand without a list."""
+        """Make it of user input: one cluster column may be a plain text."""
         return cls(strata, (clusters,) if isinstance(clusters, str) else tuple(clusters or ()))
 
     @property
     def names(self) -> list[str]:
-        """Each column once."""
+        """The columns, each once."""
         strata = () if self.strata is None else (self.strata,)
         return list(dict.fromkeys([*strata, *self.clusters]))
 
@@ -318,9 +318,9 @@ def design_of_codes(
     copies: IntArray,
     people: float,
 ) -> SamplingDesign:
-    """Make the design of rows by the codes, (rows,), of each of these columns, in `texts`.
+    """Make the design of rows from the codes, (rows,), of the design columns.
 
-    Each row stands at a place of the table, and counts for so many cases, as often as it is there.
+    `row` gives the distinct row of each, `cases` its weight, and `texts` the labels of codes.
     """
     stratum = None if columns.strata is None else codes[columns.strata]
     cluster = None
@@ -330,8 +330,8 @@ def design_of_codes(
         cluster = cluster.reshape(-1)
         if stratum is not None:
             _check_nested(columns, units, cluster, stratum, texts)
-    own = row, cases, copies, stratum, cluster
-    return sampling_design(*own, people=people, strata=columns.strata, clusters=columns.clusters)
+    rows = row, cases, copies, stratum, cluster
+    return sampling_design(*rows, people=people, strata=columns.strata, clusters=columns.clusters)
 
 
 def _check_nested(
@@ -360,7 +360,7 @@ def _check_nested(
 
 
 def missing_words(name: str, where: str) -> str:
-    """Say that a cell of a column of the design is missing."""
+    """Write the error for a missing cell in a design column."""
     return (
         f"column {name!r}, {where}: the cell is missing. Every row was drawn from some stratum and "
         "unit: fill it in, or leave --strata and --clusters out."

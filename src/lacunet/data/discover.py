@@ -1,7 +1,7 @@
-"""From the values found in a column to its states.
+"""Infer the states of a column from its values.
 
-Values come as text (CSV cells, text columns) or typed. Text is typed per column: integers, other
-numbers, true/false, or plain text. So the same data give the same states whatever they are kept in.
+Values are text (CSV cells, text columns) or typed. Text is typed per column: integers, other
+numbers, true/false, or plain text. So the same data have the same states in every format.
 """
 
 import math
@@ -15,11 +15,11 @@ from lacunet.data.kinds import ColumnKind
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import EXACT, Bins, Numbers, State, label, natural_key
 
-# What stands for a missing value in a file of text, which has no other way to say it.
+# Texts that mean missing in a text file.
 MARKERS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 
 # At most 18 digits, so that an integer fits 64 bits; longer ones are names, not numbers. A leading
-# zero ("01") marks a code that a person wrote as text, so it stays text.
+# zero ("01") marks a code, so it stays text.
 _INTEGER = re.compile(r"([+-]?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
@@ -34,16 +34,16 @@ UNKNOWN = -2  # the code of a value that is none of the declared states
 
 @dataclass(frozen=True)
 class RawValues:
-    """The different values of a column as they stand in the source."""
+    """The distinct raw values of a column."""
 
     name: str  # of the column
-    where: Callable[[int], str]  # says where a row of the source is
+    where: Callable[[int], str]  # describes a row of the source
     values: Sequence[State]  # in order of their first appearance
     rows: IntArray  # row of the first appearance of each, from 1
     counts: IntArray  # how many rows hold each
 
     def only(self, which: IntArray) -> "RawValues":
-        """Some of them."""
+        """Select some of the values."""
         some: Sequence[State]
         if isinstance(self.values, Numbers):
             some = Numbers(self.values.array[which])
@@ -52,23 +52,23 @@ class RawValues:
         return replace(self, values=some, rows=self.rows[which], counts=self.counts[which])
 
     def cell(self, i: int) -> str:
-        """Say where the value number i appears first, for a message."""
+        """Describe the cell where value i first appears, for a message."""
         return f"column {self.name!r}, {self.where(int(self.rows[i]))}"
 
 
 @dataclass(frozen=True)
 class Coding:
-    """What the values of a column are coded as."""
+    """States of a column, and the codes of its raw values."""
 
     states: Sequence[State]
-    codes: IntArray  # per found value: its code, -1 = missing, UNKNOWN = not a state
+    codes: IntArray  # per raw value: its code, -1 = missing, UNKNOWN = not a state
     kind: ColumnKind = ColumnKind.CATEGORICAL
-    why: str = ""  # it has this kind, where that was decided
-    bins: Bins | None = None  # that the states stand for, if they are bins of numbers
+    why: str = ""  # reason of the kind, if it was inferred
+    bins: Bins | None = None  # of numbers that the states represent, if any
 
 
 def markers(extra: Iterable[State]) -> frozenset[str]:
-    """Give texts that are declared missing, in every spelling that means the same.
+    """Give texts that are declared missing, as written and in canonical form.
 
     >>> sorted(markers(["-9", "99.0"]))
     ['-9', '99', '99.0']
@@ -78,7 +78,7 @@ def markers(extra: Iterable[State]) -> frozenset[str]:
 
 
 def canonical(text: str) -> str:
-    """Give the label of what a text means: "+1.0" is "1", "TRUE" is "true", "01" is itself."""
+    """Bring a text into canonical form: "+1.0" is "1", "TRUE" is "true", "01" is itself."""
     number = number_of(text) if text == text.strip() else None
     if number is not None:
         return label(_integer(text) if _INTEGER.fullmatch(text) else number)
@@ -86,7 +86,7 @@ def canonical(text: str) -> str:
 
 
 def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
-    """Find the states of a column from its values, in the order a person expects."""
+    """Infer the states of a column from its values, in natural order."""
     seen = [i for i, value in enumerate(values) if not is_missing(value, missing)]
     typed = _typed([values[i] for i in seen])
     order = sorted(
@@ -119,17 +119,16 @@ def match(
     missing: frozenset[str],
     usual: frozenset[str] = frozenset(),
 ) -> Coding:
-    """Match the values of a column with declared states, by what their labels mean.
+    """Match the values of a column with declared states, by canonical labels.
 
-    A usual marker such as "?" that is declared to be a state is that state; one in `missing` is
-    missing.
+    A usual marker such as "?" is a state if it is declared so; one in `missing` is missing.
     """
     exact = {label(state): k for k, state in enumerate(states)}
     loose = {canonical(text): k for text, k in exact.items()}
-    holes = (usual - exact.keys()) | missing
+    absent = (usual - exact.keys()) | missing
 
     def code(value: State) -> int:
-        if is_missing(value, holes):
+        if is_missing(value, absent):
             return -1
         text = label(value).strip()
         return exact.get(text, loose.get(canonical(text), UNKNOWN))
@@ -138,13 +137,13 @@ def match(
 
 
 def is_missing(value: State, missing: frozenset[str]) -> bool:
-    """Whether a value stands for a missing one."""
+    """Whether a value means missing."""
     text = label(value).strip()
     return text in missing or canonical(text) in missing
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut a text to `width` characters, with a mark where something is left out.
+    """Cut a text to `width` characters, with an ellipsis.
 
     >>> shorten("a long sentence", 8)
     'a long …'
@@ -167,7 +166,7 @@ def _typed(values: Sequence[State]) -> list[State]:
     if all(isinstance(v, bool) for v in values):
         return list(values)
     if not any(isinstance(v, str | bool) for v in values):
-        # Beyond 2⁵³ every float is whole, which says nothing of the column.
+        # Beyond 2⁵³ every float is whole, which is not evidence of integers.
         whole = all(
             isinstance(v, int) or (float(v).is_integer() and abs(float(v)) <= EXACT) for v in values
         )
@@ -184,7 +183,7 @@ def _typed(values: Sequence[State]) -> list[State]:
 
 
 def weighed(codes: IntArray | CodeArray, weight: FloatArray | IntArray, size: int) -> FloatArray:
-    """How much each code weighs in all, (size,); −1 is none."""
+    """Sum the weights of each code, (size,); missing cells (−1) are left out."""
     seen = codes >= 0
     return np.bincount(codes[seen], weight[seen], size).astype(np.float64)
 
@@ -199,7 +198,7 @@ def mean_of(coding: Coding, cases: FloatArray) -> float:
 
 
 def number_of(value: State) -> float | None:
-    """Give the number that a value is, or None; an infinite one is one only if it is no text."""
+    """Convert a value to a number, or None; texts of infinite numbers give None."""
     if not isinstance(value, str):
         return None if isinstance(value, bool) else float(value)
     text = value.strip()

@@ -1,4 +1,4 @@
-"""Find the distinct rows of coded data, in one order, with bounded memory.
+"""Find the distinct rows of coded data, in canonical order, with bounded memory.
 
 Rows of small codes are packed into as few 64-bit words as they need, some bits for each code, and
 sorted as numbers; the order of the words is the lexicographic order of the codes. Distinct rows
@@ -22,8 +22,8 @@ Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
 WORD = 62  # bits of a word that are used: the sign of int64 is left alone
 CHUNK = 1 << 14  # rows that are packed at once: their codes stay in the cache, column by column
-MANY = 1 << 16  # rows, from which it is worth asking for free memory
-FIRST_MERGE = 1 << 14  # rows to gather before it pays to look for equal ones
+MANY = 1 << 16  # rows from which freeing memory pays
+FIRST_MERGE = 1 << 14  # rows to gather before the first merge
 
 
 def smallest(states: int) -> type[np.int8 | np.int16 | np.int32]:
@@ -43,12 +43,12 @@ def pack(codes: CodeArray) -> list[IntArray]:
 
 
 def _bits(top: CodeArray) -> list[int]:
-    """How many bits the codes of each column take, up to the largest; missing is a state too."""
+    """Count the bits that the codes of each column need, including that of a missing cell."""
     return [max(1, (largest + 1).bit_length()) for largest in top.tolist()]
 
 
 def _words(bits: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """The first column of each word, and the bits of its columns."""
+    """Give the first column of each word, and the bits of its columns."""
     words: list[tuple[int, list[int]]] = []
     room = 0
     for column, wide in enumerate(bits):
@@ -61,7 +61,7 @@ def _words(bits: Sequence[int]) -> list[tuple[int, list[int]]]:
 
 
 def _packed(codes: CodeArray, first: int, bits: Sequence[int]) -> IntArray:
-    """Pack some columns, from one on, into one word."""
+    """Pack the columns from `first` on into one word."""
     word = np.zeros(len(codes), np.int64)
     for start in range(0, len(codes), CHUNK):
         part, some = word[start : start + CHUNK], codes[start : start + CHUNK]
@@ -85,8 +85,8 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     """Sort rows and merge those that are equal in codes *and* weight, adding their copies.
 
     Rows of different weight stay apart until `collapse`, so that sums of weights do not depend on
-    the order in which the rows came: floating-point addition is not associative.
-    The array `codes` is used up: the result lies in it.
+    the order of the rows: floating-point addition is not associative.
+    The result reuses the memory of `codes`.
     """
     bits = _bits(codes.max(axis=0))
     if sum(bits) <= WORD and weight.min() == weight.max():
@@ -102,17 +102,17 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
 def _merged_words(
     codes: CodeArray, bits: Sequence[int], weight: FloatArray, copies: IntArray
 ) -> Merged:
-    """Do the same where a row is one word, and all weigh the same."""
+    """Merge rows that fit one word each and have equal weights."""
     word = _packed(codes, 0, bits)
     several = np.flatnonzero(copies > 1)
     more = word[several], copies[several] - 1
-    word.sort()  # in place, and faster than to ask for an order
+    word.sort()  # in place, and faster than argsort
     starts = np.flatnonzero(firsts(len(word), [word]))
     if len(starts) < len(word) or len(several):
         copies = np.empty(len(starts), np.int64)
         np.subtract(starts[1:], starts[:-1], out=copies[:-1])
         copies[-1] = len(word) - starts[-1]
-        for first in range(0, len(starts), CHUNK):  # where it is: none is needed further back
+        for first in range(0, len(starts), CHUNK):  # in place: words only move forward
             some = slice(first, first + CHUNK)
             word[: len(starts)][some] = word[starts[some]]
         word = word[: len(starts)]
@@ -123,16 +123,16 @@ def _merged_words(
 
 
 def places(codes: CodeArray) -> IntArray:
-    """Where each row stands among the distinct ones in their order, (rows,).
+    """Give the index of each row among the sorted distinct rows, (rows,).
 
     >>> places(np.array([[1, 0], [0, 0], [1, 0]]))
     array([1, 0, 1])
     """
     keys = pack(codes)
     order = np.lexsort(keys[::-1])
-    found = np.empty(len(codes), np.int64)
-    found[order] = np.cumsum(firsts(len(codes), (key[order] for key in keys))) - 1
-    return found
+    ranks = np.empty(len(codes), np.int64)
+    ranks[order] = np.cumsum(firsts(len(codes), (key[order] for key in keys))) - 1
+    return ranks
 
 
 def collapse(
@@ -154,21 +154,21 @@ def firsts(rows: int, columns: Iterable[NDArray[Any]]) -> BoolArray:
 
 
 def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
-    """Give codes[kept] in the memory of `codes`, column by column: no second table is made."""
+    """Give codes[kept] in the memory of `codes`, column by column."""
     for j in range(codes.shape[1]):
         codes[: len(kept), j] = codes[kept, j]
     return _first_rows(codes, len(kept))
 
 
 def _first_rows(codes: CodeArray, rows: int) -> CodeArray:
-    """Give the first rows of an array that is used up, where they are if that can be."""
+    """Give the first rows of an array, in place if its memory can be resized."""
     if rows < len(codes) and codes.flags.owndata and codes.flags.c_contiguous:
         codes.resize((rows, codes.shape[1]), refcheck=False)
     return codes if len(codes) == rows else codes[:rows].copy()
 
 
 def alike(value: float, rows: int, kind: Any = np.float64) -> NDArray[Any]:
-    """One number for each row, which takes no memory: of weights and copies there may be no other.
+    """Repeat one number for each row without taking memory.
 
     >>> alike(1.0, 3)
     array([1., 1., 1.])
@@ -177,7 +177,7 @@ def alike(value: float, rows: int, kind: Any = np.float64) -> NDArray[Any]:
 
 
 def _put_together(arrays: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
-    """Give the numbers of all rows of several blocks, once where all are `alike`."""
+    """Concatenate the numbers of several blocks; if all are equal, repeat by `alike`."""
     first = arrays[0][0].item()
     if all(array.strides == (0,) and array[0].item() == first for array in arrays):
         return alike(first, rows, arrays[0].dtype)
@@ -197,14 +197,14 @@ class DistinctRows:
         self._limit = FIRST_MERGE
 
     def add(self, codes: CodeArray, weight: FloatArray, copies: IntArray) -> None:
-        """Take one batch: codes (rows, n), the weight and the copies of each row, (rows,)."""
+        """Add a batch: codes (rows, n), the weight and the copies of each row, (rows,)."""
         self._blocks.append((codes, weight, copies))
         self._waiting += len(codes)
         if self._waiting >= self._limit:
             self._merge()
 
     def joined(self) -> Merged:
-        """Give what is kept as one block; equal rows may still be in it, later merged."""
+        """Join all rows into one block, which may still hold equal rows."""
         rows = sum(len(codes) for codes, _, _ in self._blocks)
         widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
         weight = _put_together([weight for _, weight, _ in self._blocks], rows)
@@ -213,7 +213,7 @@ class DistinctRows:
         row = len(codes)
         if not (codes.flags.owndata and codes.flags.writeable):
             codes = codes.copy()
-        # The first block is the largest. It grows where it is: no second table is held.
+        # The first block is the largest; it grows in place, without a second table.
         codes.resize((rows, codes.shape[1]), refcheck=False)
         while self._blocks:
             block = self._blocks.pop(0)[0]
@@ -230,18 +230,18 @@ class DistinctRows:
         self._limit = max(2 * self._waiting, FIRST_MERGE)
 
 
-SHARE = 8  # a run takes this part of the memory that there is: to merge takes some times as much
-SAMPLED = 256  # rows of a run for each that says where ranges may end
+SHARE = 8  # a run takes 1/SHARE of the memory: merging takes several times as much
+SAMPLED = 256  # rows of a run per sampled word, where a range may end
 
 
 class _Run(NamedTuple):
-    """Some distinct rows, in a file: arrays one after the other, of which some rows can be read."""
+    """Distinct rows in a file: consecutive arrays that can be read in part."""
 
     scratch: Scratch
     rows: int
     wide: tuple[tuple[Any, int], ...]  # type and columns of each array: codes, copies, first words
     places: tuple[FileRange, ...]  # of the arrays
-    sampled: IntArray  # one in so many of the first words, where rows are sorted
+    sampled: IntArray  # every SAMPLED-th first word, if the rows are sorted
 
     @classmethod
     def written(cls, scratch: Scratch, *arrays: NDArray[Any]) -> _Run:
@@ -259,14 +259,14 @@ class _Run(NamedTuple):
         return array.reshape(-1, columns) if which == 0 else array
 
     def first_from(self, word: int) -> int:
-        """The first row whose word is not below one: few of the sorted words are read."""
+        """Find the first row whose word is at least `word`, with one short read."""
         first = SAMPLED * int(np.searchsorted(self.sampled, word))
         near = self.read(2, first, min(first + SAMPLED, self.rows))
         return first + int(np.searchsorted(near, word))
 
 
 class SpillingRows(DistinctRows):
-    """Gathers rows as `DistinctRows` does; when they are too many, they go to disk."""
+    """`DistinctRows` that writes rows to disk when they exceed the memory."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -279,7 +279,7 @@ class SpillingRows(DistinctRows):
             self.spill()
 
     def spill(self) -> None:
-        """Write what is in memory as a run."""
+        """Write the rows in memory as a run."""
         if not self._blocks:
             return
         codes, _, copies = self.joined()
@@ -294,13 +294,13 @@ class Spilled(NamedTuple):
     codes: CodeArray
     counts: FloatArray
     rows: int  # in the source
-    empty: int  # of them, those that show nothing
+    empty: int  # rows without an observed value
 
 
 def in_order(
     spilled: SpillingRows, recode: Callable[[CodeArray], CodeArray], cards: Sequence[int]
 ) -> Spilled:
-    """Give all rows their final codes, of so many states each column, merge and sort them."""
+    """Recode, merge and sort all rows; `cards` are the numbers of states of the columns."""
     scratch, runs = Scratch(), []
     first, bits = _words(_bits(np.array(cards) - 1))[0]  # one word for the rows of all runs
     while spilled.runs:
@@ -308,7 +308,7 @@ def in_order(
         codes, copies = (run.read(which, 0, run.rows) for which in (0, 1))
         codes, _, copies = _merged(recode(codes.copy()), copies)
         runs.append(_Run.written(scratch, codes, copies, _packed(codes, first, bits)))
-    spilled.scratch = Scratch()  # the runs as they were end here
+    spilled.scratch = Scratch()  # deletes the old runs
     codes_file, counts_file = Scratch(), Scratch()
     rows = empty = 0
     for together in _ranges(runs, spilled.room):
@@ -326,7 +326,7 @@ def _merged(codes: CodeArray, copies: IntArray) -> Merged:
 
 
 def _ranges(runs: Sequence[_Run], room: int) -> Iterator[tuple[CodeArray, IntArray]]:
-    """Give the rows of all runs, range by range of their first word."""
+    """Yield the rows of all runs, by ascending ranges of their first word."""
     sampled = np.sort(np.concatenate([run.sampled for run in runs]))
     kind, columns = runs[0].wide[0]
     step = max(1, room // (SHARE * (columns * kind.itemsize + 16) * SAMPLED))

@@ -1,8 +1,7 @@
-"""From batches of raw values to small integers, one column at a time.
+"""Encode batches of raw values as small integers, one column at a time.
 
-A column of measurements has nearly as many different values as rows: `NumberEncoder` keeps them as
-arrays and numbers them by sorted search. Any other column is for `ColumnEncoder`. Both number
-values in the order in which they appear.
+`NumberEncoder` is for measurements, with nearly as many values as rows: it keeps them as arrays and
+uses sorted search. `ColumnEncoder` is for any other column. Codes follow the first appearance.
 """
 
 from collections.abc import Sequence
@@ -35,26 +34,26 @@ from lacunet.errors import DataError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import Numbers, State, label
 
-# Values that a column may show before reading stops: enough to leave room for several spellings of
-# each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
+# Different values at which reading stops: enough for several spellings of each of the 1,000 allowed
+# states, few enough to refuse a long identifier early.
 MOST_VALUES = 10_000
 MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
-MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
+MOST_BEFORE_NUMBERS = 1_000  # above, a possibly numeric column is read as numbers
 LARGEST_WEIGHT = 1e300  # of a row: sums over rows are floats
-MOST_NEAR = 1_000  # integers between the least and the largest, to be numbered by a table
-LARGEST = 2.0**53  # beyond it an integer is no float: identifiers may be that long
+MOST_NEAR = 1_000  # widest range of integers with a lookup table
+LARGEST = 2.0**53  # beyond it floats do not hold all integers, such as long identifiers
 
 
 class TooManyValuesError(Exception):
-    """A column shows more different values than any usable column can."""
+    """A column has more different values than any usable column."""
 
 
 class NotNumbersError(Exception):
-    """A column that was read as numbers holds something else."""
+    """A column that was read as numbers holds another value."""
 
 
 class _Counter:
-    """Counts the rows of the values of a column."""
+    """Counts the rows of each value of a column."""
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source = name, source
@@ -62,20 +61,20 @@ class _Counter:
         self._counts = np.zeros(0, np.int64)
 
     def count(self, codes: CodeArray, more: IntArray) -> None:
-        """Let each row of a batch count so many times more."""
+        """Add further copies of the rows of a batch."""
         self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
 
     def _raw(self, values: Sequence[State]) -> RawValues:
         return RawValues(self.name, self.source.where, values, self._rows, self._counts)
 
     def _add(self, rows: IntArray) -> None:
-        """Take in new values, which first appear in these rows."""
+        """Add new values, given the rows of their first appearance."""
         self._rows = np.concatenate([self._rows, rows])
         self._counts = np.pad(self._counts, (0, len(rows)))
 
 
 class ColumnEncoder(_Counter):
-    """Numbers the values of a column of any type."""
+    """Encodes a column of any type."""
 
     def __init__(self, name: str, source: Source, most: int = MOST_VALUES) -> None:
         super().__init__(name, source)
@@ -89,31 +88,31 @@ class ColumnEncoder(_Counter):
         return self._raw(list(self._numbers))
 
     def encode(self, series: pl.Series, row: int) -> CodeArray:
-        """Give the numbers of a batch that begins after `row` rows; null is -1."""
+        """Encode a batch that begins after `row` rows; null is -1."""
         plain = _plain(series, self.name, self.source.name)
         codes = self._lookup(plain)
         if codes is None:
-            self._learn(plain, row)
+            self._add_new(plain, row)
             codes = self._lookup(plain)
         if codes is None:  # pragma: no cover
-            raise AssertionError(f"column {self.name!r}: a value was learned but not found")
+            raise AssertionError(f"column {self.name!r}: a value was added but not found")
         self._counts += np.bincount(codes[codes >= 0], minlength=len(self._counts))
         if len(self._numbers) > self.most:
             raise TooManyValuesError
         return codes
 
     def _lookup(self, values: pl.Series) -> CodeArray | None:
-        """Give the numbers of values, or None if one of them is new."""
+        """Encode values, or give None if one of them is new."""
         kind = np.int32 if len(self._numbers) > np.iinfo(np.int16).max else np.int16
         if values.dtype == pl.String:
-            # An Enum is a hash table in native code; what it does not know becomes null.
+            # An Enum is a hash table in native code; values outside it become null.
             numbers = values.cast(self._known, strict=False).to_physical()
             if numbers.null_count() != values.null_count():
                 return None
             if numbers.null_count():
                 numbers = numbers.cast(pl.Int32).fill_null(-1)
-            found: CodeArray = numbers.to_numpy().astype(kind)
-            return found
+            coded: CodeArray = numbers.to_numpy().astype(kind)
+            return coded
         integers = values.dtype.is_integer() and values.dtype != pl.UInt64
         if integers and (near := self._near(values, kind)) is not None:
             return near
@@ -126,9 +125,9 @@ class ColumnEncoder(_Counter):
         return codes
 
     def _near(self, values: pl.Series, kind: type) -> CodeArray | None:
-        """Give the numbers of integers that lie close together, by a table of all between them.
+        """Encode integers of a narrow range by a lookup table.
 
-        None: they do not, or one of them is new, or one is missing.
+        None if the range is wide, or if a value is new or missing.
         """
         least, most = values.min(), values.max()
         if values.null_count() or not isinstance(least, int) or not isinstance(most, int):
@@ -140,10 +139,10 @@ class ColumnEncoder(_Counter):
         codes: CodeArray = np.array(known, kind)[at]
         return None if (codes < 0).any() else codes
 
-    def _learn(self, values: pl.Series, row: int) -> None:
+    def _add_new(self, values: pl.Series, row: int) -> None:
         places = values.arg_unique()
-        if self.most < MOST_VALUES and len(places) > self.most + 1:  # null is no value
-            raise TooManyValuesError  # it is read again, so nothing need be learned of it
+        if self.most < MOST_VALUES and len(places) > self.most + 1:  # null is not a value
+            raise TooManyValuesError  # it is read again as numbers
         rows = list[int]()
         for first in places:
             value = values[first]
@@ -171,15 +170,15 @@ def _plain(series: pl.Series, name: str, source: str) -> pl.Series:
 
 
 class NumberEncoder(_Counter):
-    """Numbers the values of a column of numbers; refuses any other value."""
+    """Encodes a column of numbers; refuses any other value."""
 
     def __init__(self, name: str, source: Source, missing: frozenset[str]) -> None:
         super().__init__(name, source)
-        self._holes = pl.Series(sorted(missing), dtype=pl.String)
+        self._missing_texts = pl.Series(sorted(missing), dtype=pl.String)
         self._missing = _numbers_of(missing)
-        self._values = np.zeros(0)  # by their number
+        self._values = np.zeros(0)  # by their code
         self._sorted = np.zeros(0)  # the values from the smallest on,
-        self._numbers = np.zeros(0, np.int64)  # and their numbers
+        self._numbers = np.zeros(0, np.int64)  # and their codes
 
     @property
     def raw(self) -> RawValues:
@@ -187,7 +186,7 @@ class NumberEncoder(_Counter):
         return self._raw(Numbers(self._values))
 
     def encode(self, series: pl.Series, row: int) -> CodeArray:
-        """Give the numbers of a batch that begins after `row` rows; missing is -1."""
+        """Encode a batch that begins after `row` rows; missing is -1."""
         x = self._floats(series)
         seen = np.flatnonzero(~np.isnan(x))
         values, first, place, often = np.unique(
@@ -211,7 +210,7 @@ class NumberEncoder(_Counter):
         return codes
 
     def check_finite(self, series: pl.Series, row: int) -> None:
-        """Refuse an infinite number as such, where all else are numbers."""
+        """Refuse an infinite number if all other values are numbers."""
         if series.dtype == pl.String:
             text = self._stripped(series)
             large = text.str.contains(f"^(?:{INFINITE.pattern})$").fill_null(False)
@@ -222,10 +221,10 @@ class NumberEncoder(_Counter):
 
     def _stripped(self, series: pl.Series) -> pl.Series:
         text = series.str.strip_chars()
-        return text.set(text.is_in(self._holes.implode()), None)
+        return text.set(text.is_in(self._missing_texts.implode()), None)
 
     def _floats(self, series: pl.Series) -> FloatArray:
-        """The batch as floats, NaN where a cell is missing; refuse what is no number."""
+        """Convert a batch to floats, missing cells to NaN; refuse other values."""
         kind = series.dtype
         if kind == pl.String:
             text = self._stripped(series)
@@ -236,21 +235,21 @@ class NumberEncoder(_Counter):
                 raise NotNumbersError
         elif kind != pl.Null and not (kind.is_float() or kind.is_integer() or kind == pl.Decimal):
             raise NotNumbersError
-        x: FloatArray = np.array(series.cast(pl.Float64).to_numpy())  # null is NaN there
+        x: FloatArray = np.array(series.cast(pl.Float64).to_numpy())  # null becomes NaN
         if (np.abs(x[np.isfinite(x)]) >= LARGEST).any() and not kind.is_float():
             raise NotNumbersError
         x[np.isin(x, self._missing)] = np.nan
-        x[x == 0.0] = 0.0  # there is one zero, without a sign
+        x[x == 0.0] = 0.0  # −0 becomes 0
         return x
 
 
 def _numbers_of(texts: frozenset[str]) -> FloatArray:
     """Give the numbers among texts, also infinite ones."""
-    found = []
+    numbers = []
     for text in texts:
         with suppress(ValueError):
-            found.append(float(canonical(text)))
-    return np.array(found)
+            numbers.append(float(canonical(text)))
+    return np.array(numbers)
 
 
 Encoder: TypeAlias = ColumnEncoder | NumberEncoder
@@ -280,32 +279,32 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
         if numbers[at] is None:
             raise refuse(at, f"{value!r} is not a number")
         raise refuse(at, f"{value} is {'negative' if numbers[at] < 0 else 'infinite'}")
-    found: FloatArray = numbers.to_numpy().astype(np.float64)
-    if (found > LARGEST_WEIGHT).any():
+    weights: FloatArray = numbers.to_numpy().astype(np.float64)
+    if (weights > LARGEST_WEIGHT).any():
         raise DataError(
             f"weight column {name!r}: rows add up to more than {LARGEST_WEIGHT:g} cases, and "
             f"{MOST_CASES:g} are the most. Divide the weights by {LARGEST_WEIGHT:g}, and take them "
             "as those of a survey: --weights-as survey."
         )
-    return found
+    return weights
 
 
 class DesignReader:
     """Reads the columns of a sampling design batch by batch."""
 
-    def __init__(self, columns: DesignColumns, source: Source, holes: frozenset[str]) -> None:
-        self.columns, self.source, self.holes = columns, source, holes
+    def __init__(self, columns: DesignColumns, source: Source, missing: frozenset[str]) -> None:
+        self.columns, self.source, self.missing = columns, source, missing
         self.encoders = [ColumnEncoder(name, source, MOST_DIFFERENT) for name in columns.names]
 
     def encode(self, frame: pl.DataFrame, row: int) -> list[CodeArray]:
-        """Give the provisional codes of each column of a batch that begins after `row` rows."""
-        found = []
+        """Encode each column of a batch that begins after `row` rows."""
+        coded = []
         for encoder in self.encoders:
             codes = encoder.encode(cells_of(frame, encoder.name), row)
             if (codes < 0).any():
                 raise self._refuse(encoder.name, row + int(np.argmax(codes < 0)) + 1)
-            found.append(codes)
-        return found
+            coded.append(codes)
+        return coded
 
     def design(
         self,
@@ -317,7 +316,7 @@ class DesignReader:
     ) -> SamplingDesign:
         """Make the design of rows whose provisional codes are `drawn`, (rows, columns).
 
-        Each stands at a place of the table, `row`, and weighs as much as it was given.
+        `row` gives the distinct row of each in the table, and `weight` the raw weight.
         """
         cases, people = weight, float(weight @ copies)
         if survey is not None:
@@ -326,7 +325,7 @@ class DesignReader:
         texts: dict[str, Sequence[str]] = {}
         for j, encoder in enumerate(self.encoders):  # numbered by the order of their texts
             for value, at in zip(encoder.raw.values, encoder.raw.rows, strict=True):
-                if is_missing(value, self.holes):
+                if is_missing(value, self.missing):
                     raise self._refuse(encoder.name, int(at))
             meant = [canonical(label(value).strip()) for value in encoder.raw.values]
             unique, places = np.unique(meant, return_inverse=True)

@@ -1,7 +1,7 @@
 """Files of SPSS and Stata, by pyreadstat, and spreadsheets, by fastexcel through Polars.
 
 In files of SPSS and Stata a column whose values all have labels holds these labels, in the order of
-their codes. Codes that are declared to stand for no answer are missing values, and are counted.
+their codes. Codes that a file declares missing are missing values, and are counted.
 """
 
 import functools
@@ -26,10 +26,10 @@ EXTRA = "files"  # that installs the packages
 
 @dataclass(frozen=True)
 class _Labelled:
-    """What such a file says of one column."""
+    """Value labels and missing ranges of one column."""
 
     labels: Mapping[Any, str]  # of values
-    ranges: Sequence[Mapping[str, Any]]  # of values that stand for no answer
+    ranges: Sequence[Mapping[str, Any]]  # of missing values
 
     def is_missing(self, value: Any) -> bool:
         return any(
@@ -45,8 +45,8 @@ class _Labelled:
 
 def open_foreign(path: Path) -> Source:
     """Open a file of SPSS or Stata, or the first sheet of a spreadsheet."""
-    found = path.stat()
-    return _read(path, found.st_mtime_ns, found.st_size)
+    status = path.stat()
+    return _read(path, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(maxsize=1)  # a table is read in several passes
@@ -57,11 +57,11 @@ def _read(path: Path, _time: int, _size: int) -> Source:
 
 def _labelled(path: Path, ending: str) -> Source:
     package = require("pyreadstat", extra=EXTRA, what=f"reading {ending} files")
-    # Codes are given as they are where the file declares ranges of them to be missing.
+    # Keep the codes that the file declares missing, in order to count them.
     more = {"user_missing": True} if READERS[ending] == "read_sav" else {}
     try:
         frame, meta = getattr(package, READERS[ending])(str(path), output_format="polars", **more)
-    except Exception as error:  # the package has no kinds of errors
+    except Exception as error:  # the package has no error classes
         raise DataError(
             f"{path} cannot be read ({str(error).partition(chr(10))[0]}). It may be damaged, cut "
             "off, or of another format than its ending says: write it again."
@@ -70,42 +70,44 @@ def _labelled(path: Path, ending: str) -> Source:
     labels, ranges = meta.variable_value_labels, meta.missing_ranges
     columns, remarks, scales = [], {}, dict[str, dict[str, float]]()
     for name in names:
-        column, notes, scale = _meant(
+        column, notes, scale = _with_labels(
             frame[name], _Labelled(labels.get(name, {}), ranges.get(name, ()))
         )
         columns.append(column)
         remarks[name] = tuple(notes)
         scales |= {name: scale} if scale else {}
     titles = {n: text.strip() for n, text in meta.column_names_to_labels.items() if text}
-    found = pl.DataFrame(columns)
-    categories = enum_categories(found.schema)
-    batches = batches_of(found)
+    labelled = pl.DataFrame(columns)
+    categories = enum_categories(labelled.schema)
+    batches = batches_of(labelled)
     return Source(
         str(path), names, batches, categories, titles=titles, remarks=remarks, scales=scales
     )
 
 
-def _meant(series: pl.Series, own: _Labelled) -> tuple[pl.Series, list[Remark], dict[str, float]]:
+def _with_labels(
+    series: pl.Series, meta: _Labelled
+) -> tuple[pl.Series, list[Remark], dict[str, float]]:
     """Give a column with its labels, remarks on what is missing, and the codes behind labels."""
     name, notes = series.name, list[Remark]()
     if series.dtype == pl.String:
-        series = series.str.strip_chars_end().replace("", None)  # which is missing there
+        series = series.str.strip_chars_end().replace("", None)  # an empty text is missing
     values = series.drop_nulls().drop_nans() if series.dtype.is_float() else series.drop_nulls()
     counts = Counter(values.to_list())
-    missing = [value for value in sorted(counts, key=label) if own.is_missing(value)]
+    missing = [value for value in sorted(counts, key=label) if meta.is_missing(value)]
     if missing:
-        each = tuple((own.named(v), counts[v]) for v in missing)
+        each = tuple((meta.named(v), counts[v]) for v in missing)
         notes.append(Remark(name, "declared missing in the file", each, summed=True))
         series = pl.Series(name, [None if v in set(missing) else v for v in series], series.dtype)
     kept = sorted((v for v in counts if v not in missing), key=lambda v: (isinstance(v, str), v))
-    known = [v for v in kept if v in own.labels]
-    if len(known) < len(kept) or not kept or not own.labels:
+    known = [v for v in kept if v in meta.labels]
+    if len(known) < len(kept) or not kept or not meta.labels:
         if known:
             some = f"{len(known)} of its {len(kept)} values have labels, so it shows the values."
             notes.append(Remark(name, some))
         return series, notes, {}
-    texts = [own.labels[v].strip() or label(v) for v in kept]
-    often = Counter(texts)  # labels that several codes have are told apart by the code
+    texts = [meta.labels[v].strip() or label(v) for v in kept]
+    often = Counter(texts)  # the code distinguishes equal labels
     texts = [t if often[t] == 1 else f"{t} ({label(v)})" for t, v in zip(texts, kept, strict=True)]
     by_value = dict(zip(kept, texts, strict=True))
     labels = [None if v is None else by_value.get(v) for v in series.to_list()]
@@ -117,7 +119,7 @@ def _spreadsheet(path: Path, ending: str) -> Source:
     package = require("fastexcel", extra=EXTRA, what=f"reading {ending} files")
     try:
         sheets = package.read_excel(str(path)).sheet_names
-        # All rows say what a column is: a text in the last one makes it a column of texts.
+        # Types follow from all rows: one text makes a column of texts.
         frame = pl.read_excel(path, engine="calamine", infer_schema_length=None)
     except Exception as error:  # of either package
         raise DataError(

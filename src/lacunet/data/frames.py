@@ -21,23 +21,23 @@ from lacunet.runtime.arrays import BoolArray
 from lacunet.runtime.states import State, label
 from lacunet.wording import OF_ESTIMATOR
 
-PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # these have a label
-SEVERAL = (Mapping, AbstractSet, list, tuple, np.ndarray)  # values in one cell
+PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # types that have a label
+SEVERAL = (Mapping, AbstractSet, list, tuple, np.ndarray)  # types of several values
 NO_CELL = (*SEVERAL, bytes, bytearray, complex, np.complexfloating)
 
 
 def open_object(source: Any) -> Source:
-    """Open what lives in memory."""
+    """Open an object in memory."""
     from lacunet.data.table import Table
 
     if isinstance(source, Table):
         raise DataError("this table is read already. Give what it was read from.")
-    if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # as a sparse matrix has
+    if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # a sparse matrix
         return _open_mapping(source)
     if isinstance(source, list | tuple):
         return _open_rows(source)
     if isinstance(source, np.matrix):
-        source = np.asarray(source)  # whose columns are columns
+        source = np.asarray(source)  # columns of a matrix are 2-d
     if not isinstance(source, np.ndarray):
         return open_frame(source)
     if source.dtype.names:  # its fields are columns
@@ -46,13 +46,13 @@ def open_object(source: Any) -> Source:
 
 
 def _as_series(values: Sequence[Any], name: str, before: int) -> pl.Series:
-    """Write cells of a column as their labels, or null; `before` rows come before them."""
+    """Convert cells of a column to labels, or null; `before` rows precede them."""
     return pl.Series([_text(v, name, before + i) for i, v in enumerate(values, 1)], dtype=pl.String)
 
 
 def _text(value: Any, name: str, row: int) -> str | None:
-    """The label of a cell; None of a missing value."""
-    if is_hole(value):
+    """Give the label of a cell; None if it is missing."""
+    if is_null(value):
         return None
     if not isinstance(value, PLAIN):
         kind: Any = type(value)
@@ -70,9 +70,9 @@ def _as_state(value: Any) -> State:
     return value if isinstance(value, PLAIN) else str(value)  # type: ignore[return-value]
 
 
-def is_hole(value: Any) -> bool:
-    """Whether a value is what libraries have for none."""
-    # pandas.NA and NaT are known by name, so that pandas need not be there.
+def is_null(value: Any) -> bool:
+    """Whether a value is null in Python, NumPy or pandas."""
+    # The type names of pandas.NA and NaT suffice, so pandas need not be imported.
     return (
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}
@@ -81,10 +81,10 @@ def is_hole(value: Any) -> bool:
 
 
 def open_frame(native: object) -> Source:
-    """Open a dataframe that narwhals knows."""
+    """Open a dataframe that narwhals supports."""
     kind = f"{type(native).__module__.partition('.')[0]} {type(native).__name__}"
     names = getattr(native, "columns" if hasattr(native, "dtypes") else "column_names", ())
-    check_frame_names(list(names), kind)  # before narwhals, which refuses in its own words
+    check_frame_names(list(names), kind)  # before narwhals, whose message is less clear
     try:
         frame: Any = nw.from_native(native)
     except TypeError:
@@ -92,17 +92,17 @@ def open_frame(native: object) -> Source:
     if isinstance(frame, nw.LazyFrame):  # a relation of DuckDB, a collection of Dask
         try:
             frame = frame.collect("polars")
-        except Exception as error:  # whatever the library raises while it works
+        except Exception as error:  # libraries raise errors of any type
             raise unreadable(kind, error) from error
     columns = check_frame_names(list(frame.columns), kind)
-    own = dict(zip(columns, frame.columns, strict=True))  # how the dataframe itself calls them
-    declared = {n: _categories(frame.get_column(its).to_native()) for n, its in own.items()}
+    original = dict(zip(columns, frame.columns, strict=True))  # names in the dataframe
+    declared = {n: _categories(frame.get_column(its).to_native()) for n, its in original.items()}
     categories = {name: states for name, states in declared.items() if states is not None}
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for rows in slices(len(frame), len(wanted)):
             part = frame[rows]
-            series = {name: part.get_column(own[name]) for name in wanted}
+            series = {name: part.get_column(original[name]) for name in wanted}
             yield pl.DataFrame(
                 {n: _series(s, n, rows.start, n in categories) for n, s in series.items()}
             )
@@ -123,7 +123,7 @@ def _series(series: nw.Series[Any], name: str, before: int, categorical: bool) -
 def _categories(native: Any) -> tuple[State, ...] | None:
     """Give the declared categories, used or not, of a pandas or PyArrow column.
 
-    The library itself has them: narwhals lists only the categories that occur.
+    narwhals lists only the categories that occur.
     """
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):
         return tuple(map(_as_state, native.cat.categories.tolist()))
@@ -135,7 +135,7 @@ def _categories(native: Any) -> tuple[State, ...] | None:
 
 
 def in_memory(source: Any) -> Any:
-    """Collect what is not a dataframe in memory, but can be one; anything else stays what it is."""
+    """Convert a readable source to a dataframe; dataframes and arrays in memory stay unchanged."""
     plain = isinstance(source, str | os.PathLike | Mapping) or (
         isinstance(source, list) and bool(source) and all(isinstance(r, Mapping) for r in source)
     )
@@ -146,26 +146,26 @@ def in_memory(source: Any) -> Any:
         return source
     opened = open_source(source)
     every = pl.concat(list(opened.batches(opened.columns)) or [pl.DataFrame()])
-    holes = pl.col(pl.String).str.strip_chars().is_in(list(opened.markers))
-    return every.with_columns(pl.when(~holes).then(pl.col(pl.String)).name.keep())
+    missing = pl.col(pl.String).str.strip_chars().is_in(list(opened.markers))
+    return every.with_columns(pl.when(~missing).then(pl.col(pl.String)).name.keep())
 
 
 def _lazy(source: object) -> bool:
-    """Whether something is a table that is yet to be computed."""
+    """Whether an object is a lazy dataframe."""
     try:
         return isinstance(nw.from_native(source, pass_through=True), nw.LazyFrame)
-    except Exception:  # a dataframe that narwhals refuses, in its words: others say it better
+    except Exception:  # narwhals refuses the dataframe; later checks have clearer messages
         return False
 
 
 def no_table(source: object) -> DataError:
-    """Say what can be read, and what to do about things that nearly can."""
+    """Build the error for an object that is not a table, with a conversion if one exists."""
     known = (
         "a path, a dataframe (pandas, Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of "
         "rows, or a 2-d NumPy array"
     )
     steps = {"toarray": "X.toarray()", "to_frame": "X.to_frame()", "__next__": "list(X)"}
-    step = next((how for name, how in steps.items() if hasattr(source, name)), known)
+    step = next((call for name, call in steps.items() if hasattr(source, name)), known)
     return DataError(f"{type(source).__name__} cannot be read as a table. Give {step}.")
 
 
@@ -187,7 +187,7 @@ def _open_array(array: NDArray[Any]) -> Source:
     def series(name: str, rows: slice) -> pl.Series:
         values = array[rows, columns.index(name)]
         if values.dtype.kind == "O":
-            return _as_series(values.tolist(), name, rows.start)  # what is masked is None there
+            return _as_series(values.tolist(), name, rows.start)  # masked values become None
         plain = pl.Series(np.ascontiguousarray(np.asarray(values)))
         masked = np.ma.getmaskarray(values)
         return plain.set(pl.Series(masked), None) if masked.any() else plain
@@ -240,25 +240,25 @@ def _open_rows(rows: Sequence[Any]) -> Source:
 
 
 def _python_source(kind: str, columns: Mapping[Any, list[Any]]) -> Source:
-    own = dict(zip(check_frame_names(list(columns), kind), columns.values(), strict=True))
-    rows = max(map(len, own.values()), default=0)
+    named = dict(zip(check_frame_names(list(columns), kind), columns.values(), strict=True))
+    rows = max(map(len, named.values()), default=0)
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for part in slices(rows, len(wanted)):
-            yield pl.DataFrame({n: _as_series(own[n][part], n, part.start) for n in wanted})
+            yield pl.DataFrame({n: _as_series(named[n][part], n, part.start) for n in wanted})
 
-    return Source(kind, tuple(own), batches)
+    return Source(kind, tuple(named), batches)
 
 
 class Values(NamedTuple):
-    """What a column holds."""
+    """Values of a column, and which are missing."""
 
     values: NDArray[Any]  # (rows,)
     missing: BoolArray  # (rows,)
 
 
 def without_column(native: Any, name: str) -> Any:
-    """Give a dataframe without a column, if it has it; anything else as it is."""
+    """Drop a column of a dataframe if it exists; return anything else unchanged."""
     if not hasattr(native, "columns"):
         return native
     frame = nw.from_native(native, eager_only=True)
@@ -277,7 +277,7 @@ def column_of(native: Any, name: str) -> Any:
 
 
 def values_of(column: Any) -> Values:
-    """Give the values of a column, or of anything like one; None, NaN and NA are missing.
+    """Give the values of a column or a sequence; None, NaN and NA are missing.
 
     >>> values_of([1.0, float("nan")]).missing.tolist()
     [False, True]
@@ -292,5 +292,5 @@ def values_of(column: Any) -> Values:
     if values.dtype.kind == "f":
         missing = missing | np.isnan(values)
     elif values.dtype == object:
-        missing = missing | np.reshape([is_hole(v) for v in values.ravel()], values.shape)
+        missing = missing | np.reshape([is_null(v) for v in values.ravel()], values.shape)
     return Values(values, missing)

@@ -1,11 +1,15 @@
-"""What the values of a column are: categories, or numbers of some kind.
+"""Kinds of columns: categories, or numbers with a distribution.
 
-The rule where nothing is said, from the first that holds: texts, true/false and declared categories
-are categories; so are whole numbers within 20 steps, or of which up to 20 different ones are to be
-expected, and up to 5 different numbers with fractions; whole numbers from 0 with a mean of at most
-10 are counts; all other numbers are Gaussian. The number of different values to be expected counts
-and not that of those seen, so that a fold is read as the whole table is (Chao 1984, Scand. J.
-Statist. 11, 265–270). `checks` refuses identifiers and columns of dates.
+The default rule takes the first case that holds:
+
+- texts, true/false and declared categories are categorical;
+- whole numbers are categorical within 20 steps, or if at most 20 different ones are expected;
+- up to 5 different numbers with fractions are categorical;
+- whole numbers from 0 with a mean of at most 10 are counts;
+- all other numbers are Gaussian.
+
+The expected number of different values (Chao 1984, Scand. J. Statist. 11, 265–270) replaces the
+observed one, so that a fold is read like the whole table. `checks` refuses identifiers and dates.
 """
 
 from __future__ import annotations
@@ -22,17 +26,17 @@ from lacunet.errors import OptionError, did_you_mean
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import USUAL_BINS, Binning, Cut, State
 
-MOST_NUMBERS = 20  # different whole numbers that are categories; more of them are measured
-DENSE = 0.3  # share of the places in a wide range that codes do not show
-MOST_FRACTIONS = 5  # the same of numbers with fractions: doses, halves
+MOST_NUMBERS = 20  # different whole numbers that are categories; more are measurements
+DENSE = 0.3  # least share of a wide range that measurements fill
+MOST_FRACTIONS = 5  # the same for numbers with fractions: doses, halves
 MOST_DATES = 20  # different dates that are categories
-LARGEST_MEAN = 10.0  # of whole numbers that are taken for counts; above, they have a normal shape
+LARGEST_MEAN = 10.0  # of counts; above, they are nearly normal
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 AUTO = "auto"
 
 
 class ColumnKind(StrEnum):
-    """What the values of a column are."""
+    """The distribution of the values of a column."""
 
     CATEGORICAL = "categorical"  # each state has a probability of its own
     GAUSSIAN = "gaussian"  # numbers with a mean and a variance
@@ -48,68 +52,70 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """What a column is read as, and why."""
+    """The kind of a column, and the reason."""
 
     kind: ColumnKind
     why: str
-    cut: Cut | None = None  # how its numbers are put into bins, if they are
+    cut: Cut | None = None  # bins of its numbers, if any
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """What is said of the kinds of columns."""
+    """Declared kinds and bins of columns."""
 
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
-    other: ColumnKind | None = None  # of columns that are not named; None: by the rule
+    other: ColumnKind | None = None  # of columns that are not declared; None: by the rule
     bins: Mapping[str, Cut] = field(default_factory=dict)  # columns that are put into bins
     every: int = 0  # bins of columns that are numbers by the rule; 0: they stay numbers
-    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers of a model
-    forced: bool = False  # whether `every` is there because only categories can be
-    wanted: frozenset[str] = frozenset()  # columns asked for by name: none is an identifier
+    ends: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # range of numbers in a model
+    forced: bool = False  # whether `every` is set because only categories are allowed
+    wanted: frozenset[str] = frozenset()  # columns requested by name: none is an identifier
 
     @property
     def said(self) -> bool:
-        """Whether anything was."""
+        """Whether the user declared anything."""
         return bool(self.declared or self.bins or self.every or self.other) and not self.forced
 
     def also(self, other: Kinds) -> Kinds:
-        """Say more, where nothing was said."""
+        """Add the declarations of `other`; those of `self` take precedence."""
         declared, ends = {**other.declared, **self.declared}, {**other.ends, **self.ends}
         return replace(self, declared=declared, ends=ends, bins={**other.bins, **self.bins})
 
-    def binned(self, said: Binning) -> Kinds:
+    def binned(self, binning: Binning) -> Kinds:
         """Put columns into bins."""
-        for name in said.named:
+        for name in binning.named:
             if name in self.declared:
                 raise OptionError(
                     f"column '{name}' is {self.declared[name]} in --kinds, and in bins by --bin. "
                     "Leave out one of the two."
                 )
-        every = said.every or self.every
-        bins = {**self.bins, **said.named}
-        return replace(self, bins=bins, every=every, forced=self.forced and not said.every)
+        every = binning.every or self.every
+        bins = {**self.bins, **binning.named}
+        return replace(self, bins=bins, every=every, forced=self.forced and not binning.every)
 
     @property
     def categories_alone(self) -> Kinds:
-        """The same where only categories can be: what the rule takes for numbers is in bins."""
+        """The same kinds, with bins for columns that the rule reads as numbers."""
         return self if self.every else replace(self, every=USUAL_BINS, forced=True)
 
     def may_be_number(self, name: str) -> bool:
-        """Whether a column may turn out to hold numbers."""
+        """Whether a column may be read as numbers."""
         free = name not in self.declared and self.other is None
         return free or self.declares_number(name)
 
     def declares_number(self, name: str) -> bool:
-        """Whether a column is said to hold numbers."""
+        """Whether a column is declared to hold numbers."""
         kind = self.declared.get(name, self.other)
         return name in self.bins or (kind is not None and kind.number)
 
     def decide(
         self, name: str, states: Sequence[State], mean: float, rows: FloatArray | None = None
     ) -> Decision:
-        """Say what a column is whose states are these, in order, with this mean if numbers.
+        """Decide the kind of a column from its sorted states, and their mean if they are numbers.
 
-        `rows` (states,) show each of them; None: rows have weights, and their number says nothing.
+        `rows` (states,) are the numbers of rows; None if rows have weights.
         """
         if name in self.bins:
             return Decision(ColumnKind.CATEGORICAL, "in bins, as declared", self.bins[name])
@@ -123,7 +129,7 @@ class Kinds:
 
 
 def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None) -> Decision:
-    """Say what a column is of which nothing is said.
+    """Decide the kind of a column without a declaration.
 
     >>> by_rule(range(152), 75.5).kind.value, by_rule((0.5, 1.0, 1.5), 1.0).kind.value
     ('gaussian', 'categorical')
@@ -152,12 +158,12 @@ def _are_few(states: Sequence[State], rows: FloatArray | None) -> bool:
         return True
     if rows is None:
         return len(states) <= MOST_NUMBERS
-    # What is shown of most of a wide range are values of a measurement; codes leave gaps.
+    # Measurements fill most of a wide range; codes leave gaps.
     return len(states) < DENSE * steps and different_in_all(rows) <= MOST_NUMBERS
 
 
 def different_in_all(rows: FloatArray) -> float:
-    """How many different values are to be expected where these, (values,), were seen so often.
+    """Estimate the number of different values (Chao 1984) from observed counts, (values,).
 
     >>> import numpy as np
     >>> different_in_all(np.array([3.0, 2.0, 4.0])), different_in_all(np.ones(8))
@@ -169,9 +175,9 @@ def different_in_all(rows: FloatArray) -> float:
 
 
 def steps_of(states: Sequence[State]) -> int:
-    """Steps from the lowest to the highest of different whole numbers, in order.
+    """Count the steps from the lowest to the highest of sorted distinct whole numbers.
 
-    A step is what all their differences are multiples of.
+    A step is the greatest common divisor of their differences.
 
     >>> steps_of((1, 2, 5)), steps_of((10, 20, 50)), steps_of((3,))
     (4, 4, 0)
@@ -181,12 +187,12 @@ def steps_of(states: Sequence[State]) -> int:
     return (whole[-1] - whole[0]) // step if step else 0
 
 
-BY_RULE = Kinds()  # nothing is said
+BY_RULE = Kinds()  # nothing is declared
 KindsLike: TypeAlias = Kinds | str | Mapping[str, str] | None
 
 
 def understand_kinds(kinds: KindsLike) -> Kinds:
-    """Read what a person says of kinds: NAME=KIND with commas between, or one KIND for all.
+    """Parse kinds: NAME=KIND with commas between, or one KIND for all columns.
 
     >>> understand_kinds("auto,visits=poisson").declared["visits"].value
     'poisson'

@@ -34,7 +34,7 @@ from lacunet.wording import worded
 
 T = TypeVar("T", str, State)
 
-# How each bundled data set is read: the column that holds the number of people, or the design.
+# Options of `read_table` for each bundled data set.
 DATASETS: dict[str, dict[str, Any]] = {
     "carcinoma": {"weights": "count"},
     "values": {"weights": "count"},
@@ -65,7 +65,7 @@ def read_table(
     states: Mapping[str, Sequence[State]] | None = None,
     also: Sequence[str] = (),
     kinds: KindsLike = None,
-    bin: BinLike = None,  # noqa: A002  # what people call it
+    bin: BinLike = None,  # noqa: A002  # the public name
     ignore_case: bool = False,
     memory: str | float | None = None,
 ) -> Table:
@@ -81,9 +81,9 @@ def read_table(
         tables, or a pattern of their names (`part-*.parquet`); a dataframe (pandas, Polars,
         PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
     missing
-        Values that stand for a hole. They are compared by their text, so "99" is also the integer
-        99 and the number 99.0. In files of text an empty cell, NA, NaN, null and ? are holes
-        anyway; elsewhere None, NaN, a null and what an array masks are, and no text is.
+        Values that mean missing, compared by their text: "99" is also the integer 99 and the number
+        99.0. In text files an empty cell, NA, NaN, null and ? are always missing. Elsewhere None,
+        NaN, nulls and masked values are missing, and texts are not.
     weights
         Column with the weight of each row.
     weights_as
@@ -91,12 +91,12 @@ def read_table(
         to the effective sample size; auto: frequency if all are whole numbers and neither strata
         nor clusters are named, else survey.
     strata
-        Column with the stratum that each row was drawn from. No item then; for standard errors.
+        Column with the stratum of each row, for standard errors. It is not an item.
     clusters
-        Column with the primary sampling unit of each row: who was drawn together. Several columns
-        tell units together, for numbers that begin anew in each stratum.
+        Column with the primary sampling unit of each row. Several columns identify units
+        together, if numbers of units begin anew in each stratum.
     columns
-        The columns to use, in this order; all of them without it.
+        The columns to use, in this order. Default: all.
     exclude
         Columns not to use.
     states
@@ -107,18 +107,17 @@ def read_table(
     kinds
         Columns of numbers: a mapping, or NAME=KIND with commas between. Kinds are gaussian,
         lognormal (a Gaussian logarithm), poisson (counts), ordinal (whole numbers with an order)
-        and categorical; one of them alone is that of all columns. Columns that are not named are
-        numbers if they hold more than 20 different whole numbers, or more than 5 with fractions.
+        and categorical; a single kind is that of all columns. Other columns are numbers
+        if they hold more than 20 different whole numbers, or more than 5 with fractions.
     bin
         Columns of numbers to put into bins: a mapping of names to a number of bins (of about as
         many rows each) or to a list of edges; one number is for all columns of numbers. As text:
         NAME=NUMBER, NAME=EDGE:EDGE:EDGE, with commas between. The edges are kept with the model.
     ignore_case
-        Whether texts that differ in upper and lower case alone are one state, by the spelling that
-        occurs most often.
+        Whether texts that differ only in case are one state, named by the most frequent spelling.
     memory
-        Memory that the process may have, "2GB" for instance, or a number of bytes: more distinct
-        rows than that are kept on disk, and `fit`, `select` and `compare` leave them there.
+        Memory limit of the process, such as "2GB" or a number of bytes. Distinct rows beyond it are
+        kept on disk, also by `fit`, `select` and `compare`.
 
     Examples
     --------
@@ -149,9 +148,10 @@ def read_table(
         checks.check_used(about, option, names)
     if states is not None and (binning.named or binning.every):
         raise OptionError("--bin: the network has states already. Leave it out, or the network.")
-    said, holes = declared.binned(binning), markers(_listed(missing))
-    opened = ranked(opened, said, holes)
-    typer = ColumnTyper(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
+    stated, absent = declared.binned(binning), markers(_listed(missing))
+    opened = ranked(opened, stated, absent)
+    weighted = weights is not None
+    typer = ColumnTyper(opened, stated, absent, weighted=weighted, ignore_case=ignore_case)
     limit = None if memory is None else bytes_of(memory)
     reader = SourceReader(typer, names, states, weights, drawn, limit)
     began = time.perf_counter()
@@ -179,7 +179,7 @@ def load_dataset(name: str) -> Table:
 
 
 def _table(reader: SourceReader, how: WeightsAs) -> Table:
-    """Read all rows, and merge those that are equal."""
+    """Read all rows, and merge equal ones."""
     rows = DistinctRows() if reader.memory is None else SpillingRows(room_in(reader.memory))
     for batch, weight, copies in reader.batches():
         rows.add(batch, weight, copies)
@@ -200,7 +200,9 @@ def _table(reader: SourceReader, how: WeightsAs) -> Table:
     if by_design and reader.weights is not None and how is WeightsAs.AUTO:
         how = WeightsAs.SURVEY
     entries = None
-    if by_design or (is_survey(weight, how) and copies.sum() > 1):  # before the array is used up
+    if by_design or (
+        is_survey(weight, how) and copies.sum() > 1
+    ):  # before `merge` overwrites the codes
         entries = drawn, places(codes), weight, copies
     del items, drawn, batch
     give_back()
@@ -218,7 +220,7 @@ def _table(reader: SourceReader, how: WeightsAs) -> Table:
 
 
 def _spilled(reader: SourceReader, rows: SpillingRows) -> Table:
-    """Make a table of rows that are on disk, its columns in the order of work."""
+    """Make a table of rows on disk, with its columns in canonical order."""
     if reader.weights is not None or reader.drawn.names:
         raise DataError(
             f"{reader.source.name}: the distinct rows do not fit into --memory "
@@ -233,10 +235,10 @@ def _spilled(reader: SourceReader, rows: SpillingRows) -> Table:
     def final(codes: CodeArray) -> CodeArray:
         return np.ascontiguousarray(recoded(codes, codings)[:, order])
 
-    found = in_order(rows, final, [len(column.states) for column in columns])
-    notes = tuple(map(worded, (*reader.notes(codings), *words_of_empty(found.empty))))
-    about = found.rows, found.empty, reader.source.name, None, notes
-    return Table(columns, found.codes, found.counts, *about, memory=reader.memory)
+    merged = in_order(rows, final, [len(column.states) for column in columns])
+    notes = tuple(map(worded, (*reader.notes(codings), *words_of_empty(merged.empty))))
+    about = merged.rows, merged.empty, reader.source.name, None, notes
+    return Table(columns, merged.codes, merged.counts, *about, memory=reader.memory)
 
 
 def read_rows(
@@ -249,13 +251,13 @@ def read_rows(
 ) -> Rows:
     """Read every row in the order of the source, with the states of a model.
 
-    Columns of numbers have the values that occur, whatever states they are given; so have those
-    that are read `also`, behind the others.
+    Numeric columns have the values that occur, whatever their states. So have the columns in
+    `also`, which follow the others.
     """
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states, also)
-    holes = markers(_listed(missing))
-    typer = ColumnTyper(ranked(opened, kinds, holes), kinds, holes, asked=True)
+    absent = markers(_listed(missing))
+    typer = ColumnTyper(ranked(opened, kinds, absent), kinds, absent, asked=True)
 
     def rows(reader: SourceReader) -> Rows:
         codes = reader.codes()
@@ -273,7 +275,7 @@ def _chosen(
     states: Mapping[str, Sequence[State]] | None,
     also: Sequence[str] = (),
 ) -> list[str]:
-    """Decide which columns are used."""
+    """Select the columns to use."""
     if weights is not None:
         checks.check_names([weights], "--weights", source)
     checks.check_names(exclude, "--exclude", source)
@@ -307,5 +309,5 @@ def _chosen(
 
 
 def _listed(names: Sequence[T]) -> list[T]:
-    """Take one name for a list of one: a person who writes exclude="id" means that."""
+    """Turn a single name, as in exclude="id", into a list."""
     return [names] if isinstance(names, str) else list(names)

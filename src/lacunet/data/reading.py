@@ -1,4 +1,4 @@
-"""One pass over a source: batches of codes, what the columns are, and rows in their own order."""
+"""One pass over a source: batches of codes, types of columns, and unmerged rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Values: TypeAlias = NDArray[Any]
 
 
 class _ReadAgainError(Exception):
-    """Columns are other than was thought while they were read."""
+    """Columns have another type than was assumed while they were read."""
 
     def __init__(self, numbers: frozenset[str], texts: frozenset[str]) -> None:
         super().__init__(numbers, texts)
@@ -50,7 +50,7 @@ class _ReadAgainError(Exception):
 
 
 def until_read(reader: SourceReader, read: Callable[[SourceReader], R]) -> R:
-    """Read; where columns turn out to be other than was thought, begin again."""
+    """Read; start again whenever columns have another type than assumed."""
     while True:
         try:
             return read(reader)
@@ -61,20 +61,20 @@ def until_read(reader: SourceReader, read: Callable[[SourceReader], R]) -> R:
 
 @dataclass(frozen=True)
 class SourceReader:
-    """One pass over a source: its rows get provisional codes, values by their appearance."""
+    """One pass over a source; provisional codes number values by first appearance."""
 
     typer: ColumnTyper
     names: Sequence[str]  # the used columns
-    states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
+    states: Mapping[str, Sequence[State]] | None = None  # of a model: no remarks on the data then
     weights: str | None = None
-    drawn: DesignColumns = NO_DESIGN  # columns that say how rows were drawn
-    memory: int | None = None  # bytes that the process may have
+    drawn: DesignColumns = NO_DESIGN  # columns of the sampling design
+    memory: int | None = None  # memory limit of the process in bytes
     numbers: frozenset[str] = frozenset()  # columns that are read as numbers
     texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
     @property
     def source(self) -> Source:
-        """What is read."""
+        """The source."""
         return self.typer.source
 
     @cached_property
@@ -84,21 +84,21 @@ class SourceReader:
 
     @cached_property
     def design_reader(self) -> DesignReader:
-        """Reads the columns that say how rows were drawn."""
+        """The reader of the design columns."""
         return DesignReader(self.drawn, self.source, self.typer.missing | self.source.markers)
 
     def _encoder(self, name: str) -> Encoder:
-        """Read a column as numbers, if it must be that; else a value is anything."""
+        """Choose the encoder: of numbers if the column must be numeric, else of any values."""
         declared = self.typer.kinds.declares_number(name)
         if name not in self.texts and (declared or name in self.numbers):
             return NumberEncoder(name, self.source, self.typer.missing | self.source.markers)
         most = MOST_BEFORE_NUMBERS if self._is_open(name) else MOST_VALUES
         if declared:
-            most = MOST_DIFFERENT  # so that what is no number can be named
+            most = MOST_DIFFERENT  # so that an error can show the wrong value
         return ColumnEncoder(name, self.source, most)
 
     def _is_open(self, name: str) -> bool:
-        """Whether a column may still turn out to be numbers."""
+        """Whether a column may still be read as numbers."""
         declared = self.source.categories if self.states is None else self.states
         known = name in declared or name in self.texts
         return not known and self.typer.kinds.may_be_number(name)
@@ -108,9 +108,9 @@ class SourceReader:
         return np.concatenate([batch for batch, _, _ in self.batches()])
 
     def batches(self) -> Iterator[Merged]:
-        """Give, batch by batch, provisional codes (rows, n), weights and copies (rows,).
+        """Yield batches of provisional codes (rows, n), weights and copies (rows,).
 
-        Behind the codes of the used columns come those of the design.
+        Codes of the design columns follow those of the used columns.
         """
         weighed_by = () if self.weights is None else (self.weights,)
         wanted, drawn = [*self.names, *weighed_by, *self.drawn.names], self.design_reader
@@ -136,7 +136,7 @@ class SourceReader:
             raise DataError(f"{self.source.name} has columns but no rows. Add at least one row.")
 
     def _coded(self, frame: pl.DataFrame, row: int) -> list[CodeArray]:
-        """Give the provisional codes of each column of a batch that begins after `row` rows."""
+        """Encode each column of a batch that begins after `row` rows."""
         coded, many, texts = [], set[str](), set[str]()
         for encoder in self.encoders:
             name = encoder.name
@@ -150,34 +150,34 @@ class SourceReader:
             except TooManyValuesError:
                 if not self._is_open(name):
                     raw = encoder.raw
-                    self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
+                    self._coding(encoder, raw.counts.astype(np.float64))  # a better error, if any
                     why = f"has more than {len(raw.values):,} different values"
                     raise checks.unusable(name, why) from None
                 many.add(name)
-        if many or texts:  # all that are found here at once: few passes, however many columns
+        if many or texts:  # all at once, for few passes
             raise _ReadAgainError(frozenset(many), frozenset(texts))
         return coded
 
     @property
     def counted(self) -> list[FloatArray]:
-        """How many rows have each provisional code of each column; nothing where rows weigh."""
+        """Rows of each provisional code, by column; empty if rows have weights."""
         if self.weights is not None:
             return []
         return [encoder.raw.counts.astype(np.float64) for encoder in self.encoders]
 
     def weighed(self, codes: CodeArray, weight: FloatArray) -> list[FloatArray]:
-        """What each provisional code of each column weighs in rows, (rows, n), so heavy each."""
+        """Sum the weights of each provisional code of each column of `codes`, (rows, n)."""
         return [
             weighed(codes[:, j], weight, len(encoder.raw.values))
             for j, encoder in enumerate(self.encoders)
         ]
 
     def codings(self, cases: Sequence[FloatArray]) -> list[Coding]:
-        """Find the states of each column, and refuse those that cannot be used.
+        """Infer the states of each column, and refuse unusable columns.
 
-        `cases` say what each of its provisional codes weighs.
+        `cases` are the weights of the provisional codes, by column.
         """
-        return [self._coding(e, own) for e, own in zip(self.encoders, cases, strict=True)]
+        return [self._coding(e, weights) for e, weights in zip(self.encoders, cases, strict=True)]
 
     def _coding(self, encoder: Encoder, cases: FloatArray) -> Coding:
         name, raw, kinds = encoder.name, encoder.raw, self.typer.kinds
@@ -197,19 +197,19 @@ class SourceReader:
         return replace(coding, why="its states were declared")
 
     def described(self, codings: Sequence[Coding]) -> tuple[Column, ...]:
-        """Give the columns that were found."""
-        found, titles = described(self.names, codings, self.typer.kinds), self.source.titles
-        return tuple(replace(c, title=titles.get(c.name, "")) for c in found)
+        """Make the columns, with their titles."""
+        columns, titles = described(self.names, codings, self.typer.kinds), self.source.titles
+        return tuple(replace(c, title=titles.get(c.name, "")) for c in columns)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
-        """Say what a person may not expect of the states that were found."""
+        """Collect remarks on the values of the columns."""
         remarks, kinds = self.source.remarks, self.typer.kinds
-        said = [note for name in ("", *self.names) for note in remarks.get(name, ())]
+        notes = [note for name in ("", *self.names) for note in remarks.get(name, ())]
         if self.states is None:
             for e, coding in zip(self.encoders, codings, strict=True):
                 forced = kinds.forced and e.name not in kinds.bins
-                said += notes_on(e.raw, coding, forced=forced)
-        return written_once(said)
+                notes += notes_on(e.raw, coding, forced=forced)
+        return written_once(notes)
 
 
 def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
@@ -224,7 +224,7 @@ def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
 
 @dataclass(frozen=True)
 class Unseen:
-    """A value that is none of the states of its column."""
+    """A value outside the states of its column."""
 
     column: str
     where: str  # its first row
@@ -234,14 +234,14 @@ class Unseen:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as codes in the order of their source, none merged."""
+    """Unmerged rows as codes, in the order of their source."""
 
     columns: tuple[Column, ...]
     codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
     unseen: tuple[Unseen, ...] = ()  # each such value once
-    notes: tuple[str, ...] = ()  # what a person should know
-    unknown: BoolArray | None = None  # (rows, n) where they stand; None: nowhere
-    beside: Rows | None = None  # given columns of the same rows, which are not queried
+    notes: tuple[str, ...] = ()  # remarks on the data
+    unknown: BoolArray | None = None  # (rows, n) cells with unseen values; None: there are none
+    beside: Rows | None = None  # further columns of the same rows, which are not queried
 
 
 def code_rows(
@@ -254,27 +254,27 @@ def code_rows(
     kinds: Kinds = BY_RULE,
     asked: bool = False,
 ) -> Rows:
-    """Code some columns of a source, by places, under other `names` if they are given.
+    """Code some columns of a source by index, under other `names` if given.
 
-    A column without `states` has those that it declares (categories), or that it shows. A row of
-    weight 0 is as if it were not in the source. `kinds` are by `names`; `asked`: rows are only
-    queried, so that a column need not be one to learn from.
+    A column without `states` has its declared categories or its observed values. Rows of weight 0
+    are ignored. `kinds` refer to `names`. With `asked` rows are only queried, so a column need not
+    be suitable for learning.
 
     >>> code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]])).codes.tolist()
     [[0, 0], [1, -1], [0, 1]]
     """
     opened = open_source(source)
-    own = opened.columns if columns is None else [opened.columns[i] for i in columns]
-    if not own:
+    selected = opened.columns if columns is None else [opened.columns[i] for i in columns]
+    if not selected:
         raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
-    called = own if names is None else names
-    # `kinds` has other names than the source: any column may be numbers.
-    reader = SourceReader(ColumnTyper(opened), own)
+    called = selected if names is None else names
+    # `kinds` may use other names than the source, so any column may be numeric here.
+    reader = SourceReader(ColumnTyper(opened), selected)
     reader, codes = until_read(reader, lambda one: (one, one.codes()))
     weight = np.ones(len(codes)) if weights is None else weights
     codes, weight = codes[weight > 0], weight[weight > 0]
     typer = ColumnTyper(opened, kinds, weighted=weights is not None, asked=asked)
-    given = [None] * len(own) if states is None else states
+    given = [None] * len(selected) if states is None else states
     codings, unseen, notes = [], [], list[str | Remark]()
     for j, (name, encoder) in enumerate(zip(called, reader.encoders, strict=True)):
         # Values that no row of weight above 0 shows are left out.
@@ -282,7 +282,7 @@ def code_rows(
         which = np.flatnonzero(rows)
         raw = replace(encoder.raw, name=name, counts=rows).only(which)
         cases = weighed(codes[:, j], weight, len(rows))[which]
-        declared = opened.categories.get(own[j]) if given[j] is None else given[j]
+        declared = opened.categories.get(selected[j]) if given[j] is None else given[j]
         coding = typer.coding(raw, cases, declared)
         if not coding.states and name not in kinds.ends:
             raise checks.unusable(name, checks.NOTHING)
@@ -298,13 +298,13 @@ def code_rows(
             where = opened.where(int(raw.rows[i]))
             unseen.append(Unseen(name, where, raw.values[i], coding.states))
     final = recoded(codes, codings)
-    said = tuple(map(worded, written_once(notes)))
-    more = tuple(unseen), said, final == UNKNOWN if unseen else None
+    remarks = tuple(map(worded, written_once(notes)))
+    more = tuple(unseen), remarks, final == UNKNOWN if unseen else None
     return Rows(described(called, codings, kinds), np.maximum(final, -1), *more)
 
 
 def empty_columns(source: object, rows: BoolArray | None = None) -> list[int]:
-    """Places of the columns that show no value at all, in some of the rows.
+    """Give the indices of the columns without an observed value in the selected rows.
 
     >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
     [1]
@@ -316,13 +316,13 @@ def empty_columns(source: object, rows: BoolArray | None = None) -> list[int]:
 
 
 def declared_columns(source: object) -> list[int]:
-    """Places of the columns whose states the source declares, as categories of a dataframe."""
+    """Give the indices of the columns with declared categories, as in a dataframe."""
     opened = open_source(source)
     return [j for j, name in enumerate(opened.columns) if name in opened.categories]
 
 
 def as_array(states: Sequence[Sequence[State]], codes: CodeArray) -> Values:
-    """Give the values of coded cells without holes: numbers if all columns have them, or objects.
+    """Decode cells without missing values: numbers if all columns are numeric, else objects.
 
     >>> as_array([("no", "yes"), (1, 2)], np.array([[1, 0]])).tolist()
     [['yes', 1]]
@@ -336,6 +336,6 @@ def as_array(states: Sequence[Sequence[State]], codes: CodeArray) -> Values:
 
 
 def as_values(states: Sequence[State]) -> Values:
-    """Keep numbers and truth values as they are; texts stay Python's."""
+    """Make an array of states: numbers and truth values unchanged, texts as objects."""
     numbers = not any(isinstance(state, str) for state in states)
     return np.array(states, dtype=None if numbers else object)

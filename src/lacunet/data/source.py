@@ -21,45 +21,47 @@ from lacunet.errors import DataError
 from lacunet.runtime.connecting import is_dask_frame
 from lacunet.runtime.states import State
 
-# How often a row stands in the source, in batches of distinct rows: no column can have this name.
+# The column of row counts in batches of distinct rows; no other column can have this name.
 COPIES = "\0copies"
 CELLS = 1 << 18  # cells per batch: as text, some megabytes;
-NUMBERS = 4  # times as many, where all are numbers
+NUMBERS = 4  # times as many, if all are numbers
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 LABELLED = (".sav", ".zsav", ".por", ".dta")
 SPREADSHEETS = (".xlsx", ".xls", ".xlsb", ".ods")
-MANY = (*TEXT, *PARQUET, *ARROW)  # what a folder of tables may hold
+MANY = (*TEXT, *PARQUET, *ARROW)  # formats in a folder of tables
 KNOWN = (*MANY, *LABELLED, *SPREADSHEETS)
 # What Polars raises for a damaged file; its panics are not Exceptions.
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 WILD = frozenset("*?[")
-ASIDE = ("_", ".")  # names that begin so are notes of the program that wrote the others
-PROCESS = os.getpid()  # the threads of Polars live in this process alone
+ASIDE = ("_", ".")  # prefixes of metadata files, such as _SUCCESS
+PROCESS = os.getpid()  # the threads of Polars do not survive a fork
 
 Batches: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that can be read."""
+    """A readable table."""
 
-    name: str  # as messages call it
+    name: str  # for messages
     columns: tuple[str, ...]
     batches: Batches  # gives the wanted columns, some rows at a time, in order
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)  # declared, in order
-    markers: frozenset[str] = frozenset()  # texts that stand for a missing value
-    titles: Mapping[str, str] = field(default_factory=dict)  # what columns are about
-    remarks: Mapping[str, tuple[str | Remark, ...]] = field(default_factory=dict)  # "": of all
-    types: Mapping[str, pl.DataType] = field(default_factory=dict)  # nothing where all are text
+    markers: frozenset[str] = frozenset()  # texts that mean missing
+    titles: Mapping[str, str] = field(default_factory=dict)  # descriptions of columns
+    remarks: Mapping[str, tuple[str | Remark, ...]] = field(
+        default_factory=dict
+    )  # "": of the table
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)  # empty if all are text
     scales: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # codes behind labels
     where: Callable[[int], str] = "row {}".format  # the first row is 1
-    paths: tuple[Path, ...] = ()  # where several files are one table
+    paths: tuple[Path, ...] = ()  # of the files, if there are several
 
 
 def by_name(names: Sequence[str]) -> list[pl.Expr]:
-    """Select columns whatever their names: Polars takes `*` and `^…$` for patterns.
+    """Select columns by exact names, because Polars parses `*` and `^…$` as patterns.
 
     >>> pl.DataFrame({"*": [1], "a": [2]}).select(by_name(["*"])).columns
     ['*']
@@ -75,7 +77,7 @@ def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
 def open_source(source: object, *, counted: bool = False) -> Source:
     """Open a path, a dataframe, a 2-d array, or Python's own lists and dicts.
 
-    With `counted` the order of rows does not matter, and distinct ones may come with their copies.
+    With `counted` batches may hold distinct rows in any order, with their counts.
     """
     if os.getpid() != PROCESS:
         raise DataError(
@@ -104,7 +106,7 @@ def open_source(source: object, *, counted: bool = False) -> Source:
 
 
 def batches_of(frame: pl.DataFrame) -> Batches:
-    """Read a frame in memory."""
+    """Make the batches of a frame in memory."""
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for part in slices(len(frame), len(wanted)):
@@ -120,8 +122,8 @@ def slices(rows: int, columns: int, times: int = 1) -> Iterator[slice]:
 
 
 def check_frame_names(names: Sequence[object], source: str) -> tuple[str, ...]:
-    """Turn the column names of a dataframe into text, each different."""
-    texts: dict[str, None] = {}  # in their order
+    """Turn the column names of a dataframe into distinct texts."""
+    texts: dict[str, None] = {}  # an ordered set
     for name in names:
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
             raise DataError(
@@ -158,7 +160,7 @@ def _open_path(path: Path) -> Source:
 
 
 def _open_file(path: Path, ending: str) -> Source:
-    """Open one file; the readers of other programs are loaded only where they are needed."""
+    """Open one file, and import readers of foreign formats on demand."""
     from lacunet.data import formats, text
 
     if ending not in KNOWN:
@@ -178,10 +180,10 @@ def _open_file(path: Path, ending: str) -> Source:
 
 
 def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
-    """Open a query.
+    """Open a lazy query.
 
-    Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
-    may run the whole query, or load a whole record batch, each time.
+    Slices bound memory best if they are cheap: in memory and in Parquet. Elsewhere each slice may
+    run the whole query, or load a whole record batch.
     """
     try:
         schema = lazy.collect_schema()
@@ -207,12 +209,12 @@ def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
 
 
 def enum_categories(schema: pl.Schema) -> dict[str, tuple[State, ...]]:
-    """Give the categories that columns of a frame declare."""
+    """Give the categories of the Enum columns."""
     return {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
 
 
 def unreadable(name: str, error: BaseException) -> DataError:
-    """Say that something that should be a table cannot be read, and why."""
+    """Build the error for an unreadable table."""
     why = str(error).strip().partition("\n")[0]
     return DataError(
         f"{name} cannot be read ({why}). A file may be damaged, cut off, or of another format than "
@@ -228,19 +230,19 @@ def _close_files(path: Path) -> str:
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether a path is meant for several files."""
+    """Whether a path is a glob pattern and not an existing file."""
     return bool(WILD & set(str(path))) and not path.exists()
 
 
 def files_of(path: Path, endings: Sequence[str]) -> list[Path]:
-    """Find the tables of a folder, or those that a pattern fits, by name; refuse if there is none.
+    """List the tables of a folder or of a pattern, sorted by name; refuse if there is none.
 
-    All must have one ending: rows of text and typed values are not read alike.
+    All must have one ending, because text and typed values are read differently.
     """
     folder = path.is_dir()
-    found = path.iterdir() if folder else Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+    paths = path.iterdir() if folder else Path(path.anchor).glob(str(path.relative_to(path.anchor)))
     files = sorted(
-        p for p in found if p.is_file() and p.suffix.lower() in endings and p.name[0] not in ASIDE
+        p for p in paths if p.is_file() and p.suffix.lower() in endings and p.name[0] not in ASIDE
     )
     if not files:
         inside = folder and any(p.is_dir() for p in path.iterdir())
@@ -257,16 +259,16 @@ def files_of(path: Path, endings: Sequence[str]) -> list[Path]:
 
 
 def _open_many(path: Path, files: Sequence[Path]) -> Source:
-    """Open files as one table; refuse one whose columns are other than those of the first."""
+    """Open files as one table; all must have the columns of the first."""
     parts = [_open_path(file) for file in files]
     first = parts[0]
     for file, part in zip(files[1:], parts[1:], strict=True):
         _check_same(files[0], first, file, part)
     remarks: dict[str, list[str | Remark]] = {}
     for part in parts:
-        for name, own in part.remarks.items():
+        for name, notes in part.remarks.items():
             known = remarks.setdefault(name, [])
-            known += (one for one in own if isinstance(one, Remark) or one not in known)
+            known += (one for one in notes if isinstance(one, Remark) or one not in known)
     rows = [0]  # of the files that are read so far
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -289,7 +291,7 @@ def _open_many(path: Path, files: Sequence[Path]) -> Source:
         first.categories,
         first.markers,
         first.titles,
-        {name: tuple(own) for name, own in remarks.items()},
+        {name: tuple(notes) for name, notes in remarks.items()},
         first.types,
         first.scales,
         where,
@@ -308,9 +310,9 @@ def _check_same(first: Path, one: Source, file: Path, other: Source) -> None:
                     "are fine)."
                 )
     for name, kind in one.types.items():
-        there = other.types[name]
-        if pl.Null() not in (kind, there) and kind != there:
+        other_kind = other.types[name]
+        if pl.Null() not in (kind, other_kind) and kind != other_kind:
             raise DataError(
-                f"column '{name}' is {kind} in {first} and {there} in {file}. Write the files with "
-                "one type."
+                f"column '{name}' is {kind} in {first} and {other_kind} in {file}. Write the "
+                "files with one type."
             )

@@ -38,15 +38,15 @@ AS_COUNTS = "--weights-as frequency counts them as they are."
 
 @dataclass(frozen=True)
 class Column:
-    """A variable of the table: its name and what its codes stand for."""
+    """A variable of the table: its name and its states."""
 
     name: str
-    states: Sequence[State]  # code k stands for states[k]; in the order a person expects
-    kind: ColumnKind = ColumnKind.CATEGORICAL  # of numbers the states are the values that occur
-    why: str = ""  # it has this kind, where that was decided
-    bins: Bins | None = None  # of numbers that the states stand for, if they are bins
-    place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
-    title: str = field(default="", compare=False)  # what it is about, where the source says it
+    states: Sequence[State]  # states[k] has the code k; in natural order
+    kind: ColumnKind = ColumnKind.CATEGORICAL  # states of numbers are the values that occur
+    why: str = ""  # reason of the kind, if it was inferred
+    bins: Bins | None = None  # of numbers that the states represent, if any
+    place: int = field(default=NOWHERE, compare=False)  # among the columns of the source
+    title: str = field(default="", compare=False)  # description in the source
 
     def __post_init__(self) -> None:
         if isinstance(self.states, Numbers):  # all different
@@ -68,8 +68,8 @@ class Column:
 class Table(Printable):
     """Data with missing values: each distinct row once, with the weight of its copies.
 
-    The distinct rows are in lexicographic order of their codes (missing before every state), so the
-    same data always give the same arrays, whatever the order of the rows in the source.
+    The distinct rows are in lexicographic order of their codes, missing before every state. So the
+    arrays do not depend on the order of the rows in the source.
     """
 
     columns: tuple[Column, ...]
@@ -77,18 +77,18 @@ class Table(Printable):
     counts: FloatArray  # (m,) total weight of each distinct row
     rows: int  # rows in the source, unweighted
     empty_rows: int  # rows in the source with every cell missing: kept and counted
-    source: str  # where it came from, for messages
+    source: str  # its name, for messages
     weights: str | None = None  # name of the weight column, if any
-    notes: tuple[str, ...] = ()  # what a person should know
-    survey: SurveyWeights | None = None  # what the weights of a survey are worth
-    design: SamplingDesign | None = None  # how its rows were drawn, where that is known
-    memory: int | None = None  # bytes that the process may have while it is worked on
-    holder: Holder | None = None  # that holds the rows while they are worked on, if not memory
-    seconds: float | None = None  # that reading took, where it was read
+    notes: tuple[str, ...] = ()  # remarks on the data
+    survey: SurveyWeights | None = None  # sums of survey weights
+    design: SamplingDesign | None = None  # sampling design, if there is one
+    memory: int | None = None  # memory limit of the process in bytes
+    holder: Holder | None = None  # of the rows, if they are not in memory
+    seconds: float | None = None  # of reading
 
     @property
     def fingerprint(self) -> str:
-        """What it shows, in a few letters: the same, wherever people see its columns."""
+        """Compute a digest of columns and rows, without the places of columns."""
         columns = [replace(column, place=NOWHERE) for column in self.columns]
         return fingerprint(columns, self.codes, self.counts)
 
@@ -105,11 +105,11 @@ class Table(Printable):
         Parameters
         ----------
         codes
-            (rows, n) integers; any negative number is a hole.
+            (rows, n) integers; negative numbers are missing.
         columns
-            What the codes stand for. Without it: x1 .. xn with the states 0 .. largest code.
+            Names and states of the columns. Default: x1 .. xn with the states 0 .. largest code.
         counts
-            (rows,) weight of each row; 1 each without it.
+            (rows,) weight of each row. Default: 1.
 
         Examples
         --------
@@ -150,7 +150,7 @@ class Table(Printable):
         survey: SurveyWeights | None = None,
         design: SamplingDesign | None = None,
     ) -> Self:
-        """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
+        """Make a table from the result of `distinct.merge`: sorted rows, weights and copies."""
         rows = int(copies.sum())
         # Missing is before every state: rows without a value come first.
         shown = next((k for k, row in enumerate(codes) if (row >= 0).any()), len(codes))
@@ -167,15 +167,15 @@ class Table(Printable):
 
     @property
     def weight(self) -> float:
-        """The total weight, N: the number of rows, where there is no weight column.
+        """The total weight N, which is the number of rows if there is no weight column.
 
-        Of survey weights it is the effective sample size.
+        Survey weights sum to the effective sample size.
         """
         return float(self.counts.sum())
 
     @property
     def distinct_rows(self) -> int:
-        """How many different rows there are."""
+        """The number of distinct rows."""
         return len(self.codes)
 
     @property
@@ -194,29 +194,29 @@ class Table(Printable):
 
     @property
     def kinds(self) -> Kinds:
-        """What to say of the same columns, to read them again as they were."""
+        """Declarations that read the same columns with the same kinds again."""
         bins = {c.name: c.bins for c in self.columns if c.bins is not None}
         return Kinds({c.name: c.kind for c in self.columns if c.bins is None}, bins=bins)
 
     def tidy(self) -> Columns:
         """Give each distinct row, and its weight in a last column."""
-        found: dict[str, Sequence[State | float | None]] = {}
+        columns: dict[str, Sequence[State | float | None]] = {}
         for column, codes in zip(self.columns, self.codes.T.tolist(), strict=True):
             values = (*alike(column.states), None)  # a missing cell, -1, gets the last
-            found[column.name] = [values[code] for code in codes]
+            columns[column.name] = [values[code] for code in codes]
         name = self.weights or "count"
-        while name in found:
+        while name in columns:
             name += "_"
-        return {**found, name: self.counts.tolist()}
+        return {**columns, name: self.counts.tolist()}
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Columns in the order in which people see them: as they stood in their source."""
+        """Indices of the columns in the order of their source."""
         return as_shown([column.place for column in self.columns])
 
     @cached_property
     def in_work_order(self) -> Table:
-        """The same with its columns by name, and its rows sorted by them; each keeps its place."""
+        """The table in canonical order: columns by name, rows sorted; columns keep their places."""
         order = by_name([column.name for column in self.columns])
         if order == sorted(order):
             return self
@@ -233,12 +233,12 @@ class Table(Printable):
         return [audit_grid(self)]
 
     def brief(self) -> str:
-        """Say where it is from, and how large it is."""
+        """Name the source and the size."""
         return f"{self.source}, {self.rows:,} rows, {len(self.columns)} columns"
 
 
 def words_of_empty(rows: int) -> list[str]:
-    """Say that rows have no value, if there are any."""
+    """Write the remark on rows without a value, if there are any."""
     which = "1 row has" if rows == 1 else f"{rows:,} rows have"
     return [f"{which} every cell missing: kept and counted."] if rows else []
 
@@ -264,7 +264,7 @@ def _checked_counts(counts: ArrayLike | None, rows: int, source: str) -> FloatAr
 
 
 def _check_total(counts: FloatArray, weights: str | None, source: str) -> None:
-    """Refuse less than a case, and more than floats can tell apart by their log probability."""
+    """Refuse less than one case, and more than log probabilities can resolve."""
     with np.errstate(over="ignore"):
         total = float(counts.sum())
     column = "counts" if weights is None else f"weight column '{weights}'"

@@ -1,8 +1,8 @@
-"""Delimited text, in pieces that fit in memory: every cell as the text that it is.
+"""Read delimited text in pieces that fit in memory; every cell stays a text.
 
-Polars parses pieces whose lines are rows. The csv module parses pieces with a blank or ragged line,
-of which it says the row, with line breaks in cells, and with quotation marks in unusual places.
-Numbers may have a decimal comma.
+Polars parses pieces whose lines are rows. The csv module parses pieces with blank or ragged lines,
+line breaks in cells, or unusual quotation marks. It locates errors by row. Numbers may have a
+decimal comma.
 """
 
 import csv
@@ -49,14 +49,14 @@ def comma_columns(frame: pl.DataFrame) -> frozenset[str]:
     >>> sorted(comma_columns(frame))
     ['a']
     """
-    found = set()
+    columns = set()
     for name in frame.columns:
         texts = cells_of(frame, name).drop_nulls().unique()
         texts = texts.filter(~texts.str.strip_chars().is_in(list(MARKERS)))
         commas = texts.str.contains(WITH_COMMA)
         if commas.any() and (commas | texts.str.contains(WITHOUT)).all():
-            found.add(name)
-    return frozenset(found)
+            columns.add(name)
+    return frozenset(columns)
 
 
 def _with_point(cells: pl.Expr) -> pl.Expr:
@@ -75,7 +75,7 @@ class _TextFile:
     header_line: int  # number of the last line of the header, from 1
     lines_are_rows: bool = True  # until a quoted cell with a line break is met
     commas: frozenset[str] = frozenset()  # columns with decimal commas
-    blank: int | None = None  # row of a blank line, maybe a last one
+    blank: int | None = None  # row of the first blank line, perhaps the last line
 
     def where(self, row: int) -> str:
         return f"row {row}" + (f" (line {row + self.header_line})" if self.lines_are_rows else "")
@@ -159,8 +159,8 @@ class _TextFile:
             return line
 
         def lines() -> Iterator[str]:
-            # The csv module asks for a line only when it needs one, so after a complete record
-            # the file stands exactly at the start of the next.
+            # The csv module reads a line only when it needs one, so after a complete record
+            # the file is at the start of the next.
             nonlocal ended
             while line := left.pop() if left else next_line():
                 yield line.decode()
@@ -174,7 +174,7 @@ class _TextFile:
             for record in reader:
                 row += 1
                 self.lines_are_rows &= reader.line_num == last_line + 1
-                if ended:  # the reader asked for more, so a cell is still open
+                if ended:  # the reader needs another line, so a cell is still open
                     raise self._unclosed(row)
                 last_line = reader.line_num
                 cells = record or [""]
@@ -214,7 +214,7 @@ class _TextFile:
         )
 
     def _too_long(self, row: int, file: BinaryIO) -> DataError:
-        """Say what is wrong with a cell without end: marks that are all closed come in pairs."""
+        """Explain an overlong cell: an odd number of quotation marks leaves one open."""
         file.seek(self.start)
         if sum(piece.count(b'"') for piece in iter(lambda: file.read(PIECE), b"")) % 2:
             return self._unclosed(row)
@@ -252,17 +252,17 @@ def open_text(path: Path) -> Source:
                 "Shorten it; if the first line holds data, add a header above it."
             ) from None
         names = _checked([name.strip() for name in record], path)
-        found = _TextFile(path, separator, names, file.tell(), lines)
+        text_file = _TextFile(path, separator, names, file.tell(), lines)
     if separator != ",":
-        found.commas = comma_columns(next(found.batches(names), pl.DataFrame()))
-    remarks = {n: (Remark(n, "numbers with a decimal comma."),) for n in found.commas}
+        text_file.commas = comma_columns(next(text_file.batches(names), pl.DataFrame()))
+    remarks = {n: (Remark(n, "numbers with a decimal comma."),) for n in text_file.commas}
     return Source(
-        str(path), names, found.batches, markers=MARKERS, remarks=remarks, where=found.where
+        str(path), names, text_file.batches, markers=MARKERS, remarks=remarks, where=text_file.where
     )
 
 
 def _header(file: BinaryIO, path: Path) -> tuple[str, int]:
-    """Read the header, over several lines if a quoted name is; give it and its last line's number.
+    """Read the header, which may span several lines, and the number of its last line.
 
     Blank lines before it are skipped.
     """

@@ -1,4 +1,4 @@
-"""Tables made from tables: missing cells as a state or as columns of their own, rows in groups."""
+"""Transform tables: missing cells as a state or as indicator columns, rows in groups."""
 
 import re
 import shlex
@@ -14,13 +14,13 @@ from lacunet.runtime.arrays import BoolArray, CodeArray
 
 MISSING_STATE = "(missing)"
 _MISSING_STATE = re.compile(r"\(missing( \d+)?\)")
-SEEN, HOLE = "seen", "missing"  # states of a column that says whether another is missing
-MOST_GROUPS = 30  # each has parameters of its own
-FEWEST_CASES = 10  # of a group: below, nothing can be learned of its classes
+SEEN, HOLE = "seen", "missing"  # states of a missingness indicator
+MOST_GROUPS = 30  # each has separate parameters
+FEWEST_CASES = 10  # of a group whose classes can be estimated
 
 
 def missing_state(column: Column) -> str:
-    """Name the state of a missing cell, so that it is none of the column's own.
+    """Name the state of a missing cell, distinct from the other states of the column.
 
     >>> missing_state(Column("x", ("no", "yes"))), missing_state(Column("x", ("a", "(missing)")))
     ('(missing)', '(missing 2)')
@@ -32,10 +32,9 @@ def missing_state(column: Column) -> str:
 
 
 def put_missing_states(codes: CodeArray, columns: Sequence[Column]) -> None:
-    """Give missing cells the code of the state that stands for them, in place, where there is one.
+    """Recode missing cells as the missing state of their column, in place, if it has one.
 
-    That is how rows are read for a model that was fitted to a table of `missing_as_state`. In a
-    column that had no missing cells then, a missing cell stays one.
+    New rows are read like this for a model that was fitted to a table of `missing_as_state`.
     """
     for j, column in enumerate(columns):
         if has_missing_state(column):
@@ -43,15 +42,15 @@ def put_missing_states(codes: CodeArray, columns: Sequence[Column]) -> None:
 
 
 def has_missing_state(column: Column) -> bool:
-    """Whether the last state of a column stands for a missing cell."""
+    """Whether the last state of a column represents a missing cell."""
     return _MISSING_STATE.fullmatch(column.labels[-1]) is not None
 
 
 def missing_as_state(table: Table, *, merged: bool = True) -> Table:
-    """Make a missing cell a state of its own in every column that has one; other columns stay.
+    """Add a state of missing cells to every column that has some; other columns stay.
 
-    The new state comes last, so the codes of all others stay. Rows that differed still differ.
-    Unless they are to be merged, rows stay where they are, though some may be equal.
+    The new state comes last, so all other codes stay. Without `merged` the rows keep their order,
+    though some may be equal.
     """
     columns, changed = list(table.columns), []
     number = next((c.name for c in columns if c.kind.number), None)
@@ -70,25 +69,25 @@ def missing_as_state(table: Table, *, merged: bool = True) -> Table:
 
 
 def with_missing_states(table: Table, *, merged: bool = True) -> Table:
-    """Give missing cells the state that stands for them, in the columns that have one."""
+    """Recode missing cells as the missing state of their column, if it has one."""
     kind = smallest(max(len(c.states) for c in table.columns))
     codes: CodeArray = np.array(table.codes, dtype=kind)  # a copy: it is changed in place
     put_missing_states(codes, table.columns)
     if not merged:
         return replace(table, codes=codes)
-    # A cell may have named the state itself: such rows are equal now.
+    # A cell may already have had the missing state, so rows may be equal now.
     design = None if table.design is None else table.design.moved(places(codes))
     codes, counts = collapse(*merge(codes, table.counts, np.ones(len(codes), dtype=np.int64)))
     return replace(table, codes=codes, counts=counts, design=design)
 
 
 def with_masks(table: Table) -> tuple[Table, dict[str, str]]:
-    """Add, for every column with missing cells, one that says whether it is missing.
+    """Add a missingness indicator for every column with missing cells.
 
-    Returns the table and the name of each new column, by the column that it speaks of.
+    Returns the table and the name of each indicator, by its column.
     """
-    holes = table.codes < 0
-    wanted = np.flatnonzero(holes.any(axis=0))
+    missing = table.codes < 0
+    wanted = np.flatnonzero(missing.any(axis=0))
     names: dict[str, str] = {}
     for j in wanted:
         name = f"{table.columns[j].name} is missing"
@@ -96,14 +95,14 @@ def with_masks(table: Table) -> tuple[Table, dict[str, str]]:
             name += "?"
         names[table.columns[j].name] = name
     masks = [Column(name, (SEEN, HOLE)) for name in names.values()]
-    codes: CodeArray = np.column_stack([table.codes, holes[:, wanted].astype(table.codes.dtype)])
+    codes: CodeArray = np.column_stack([table.codes, missing[:, wanted].astype(table.codes.dtype)])
     return replace(table, columns=(*table.columns, *masks), codes=codes), names
 
 
 def with_groups(table: Table, name: str) -> Table:
-    """Give the rows that show their group; refuse a column that makes no groups.
+    """Select the rows with an observed group; refuse a column that is not suitable.
 
-    Groups without rows are left out of its states.
+    Groups without rows are removed from its states.
     """
     column = [c.name for c in table.columns].index(name)
     given = table.columns[column]

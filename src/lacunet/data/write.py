@@ -1,6 +1,6 @@
 """Write tables: the input with columns added, coded rows as labels, missing cells filled in.
 
-A filled array stays an array, and a dataframe what it is, with the types it had.
+Arrays and dataframes keep their types when missing cells are filled in.
 """
 
 import datetime as dt
@@ -33,15 +33,15 @@ def column_names(source: object) -> list[str]:
 
 
 def whole_frame(source: object) -> pl.DataFrame:
-    """Read all cells of a source as they are: those of a text file are texts."""
+    """Read all cells of a source unchanged; those of a text file are texts."""
     opened = open_source(source)
     return pl.concat(opened.batches(opened.columns))
 
 
 def write_frames(frames: Sequence[pl.DataFrame], out: StrPath, numbered: str | None = None) -> None:
-    """Write tables of the same columns one below the other, perhaps with a column for their number.
+    """Write tables of the same columns one below the other.
 
-    It comes first, and counts from 1.
+    A first column `numbered`, if named, counts the tables from 1.
     """
     check_table_file(out)
     if numbered:
@@ -53,7 +53,7 @@ def write_frames(frames: Sequence[pl.DataFrame], out: StrPath, numbered: str | N
 def append_columns(
     source: object, new: Mapping[str, Sequence[Any] | NDArray[Any]], out: StrPath
 ) -> None:
-    """Write all columns of a source as they are, in its order of rows, then the new columns.
+    """Write all columns of a source unchanged, followed by the new columns.
 
     `new` has a value per row of the source; the ending of `out` says the format (`ENDINGS`).
     """
@@ -99,14 +99,14 @@ def write_codes(columns: Sequence[Column], codes: CodeArray, out: StrPath) -> No
 
 def labelled_frame(columns: Sequence[Column], codes: CodeArray) -> pl.DataFrame:
     """Turn coded rows (m, n) into a dataframe of labels and numbers, a missing cell null."""
-    found = []
-    for column, own in zip(columns, codes.T, strict=True):
+    labelled = []
+    for column, cells in zip(columns, codes.T, strict=True):
         number = column.kind.number
         values = [*(column.states if number else column.labels), None]
         series = pl.Series(column.name, values, None if number else pl.String)
         # A missing cell picks the entry after the last value, which is null.
-        found.append(series.gather(np.where(own < 0, len(values) - 1, own)))
-    return pl.DataFrame(found)
+        labelled.append(series.gather(np.where(cells < 0, len(values) - 1, cells)))
+    return pl.DataFrame(labelled)
 
 
 def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:
@@ -126,7 +126,7 @@ def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:
 
 
 def _inert_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Take from texts what spreadsheets would compute, where that was asked for."""
+    """Make texts inert in spreadsheets, if `SAFE_CSV` is set."""
     if not SAFE_CSV.get():
         return frame
     texts = (s for s in frame if s.dtype in (pl.String, pl.Categorical, pl.Enum))
@@ -137,14 +137,14 @@ def _inert_cells(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _header(names: Sequence[str], separator: str) -> bytes:
-    """Write the header, with quotation marks around whatever could be taken for a separator."""
+    """Write the header, and quote names that contain a possible separator."""
     special = {*',;|"\t\r\n'}
     quoted = ['"' + n.replace('"', '""') + '"' if special & {*n} else n for n in names]
     return (separator.join(quoted) + "\n").encode()
 
 
 def check_table_file(out: StrPath) -> None:
-    """Say now, before the work, why a table could not be written; nothing is made yet."""
+    """Check before the computation that a table can be written; create nothing."""
     ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(
@@ -159,14 +159,14 @@ MOMENTS: dict[Any, Callable[[str], Any]] = {
     nw.Date: dt.date.fromisoformat,
     nw.Time: dt.time.fromisoformat,
 }
-MOST_DECIMALS = 9  # that a column is rounded to; numbers with more are not rounded
+MOST_DECIMALS = 9  # of a rounded column; numbers with more are not rounded
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The values that a column of numbers can have, as far as the values that occur show it."""
+    """Plausible values of a numeric column, inferred from the values that occur."""
 
-    values: FloatArray  # (values,) that occur, rising
+    values: FloatArray  # (values,) that occur, sorted
 
     @classmethod
     def of(cls, *occurring: Sequence[State]) -> "Support":
@@ -179,13 +179,13 @@ class Support:
 
     @cached_property
     def decimals(self) -> int | None:
-        """How many decimals the values have; None: too many to be a choice of a person.
+        """The number of decimals of the values; None: too many for rounded values.
 
-        Two values are no more than the ends of a range: they show whether numbers are whole.
+        Two values may be only the ends of a range: they show whether numbers are whole.
         """
         most = MOST_DECIMALS if len(self.values) > 2 else 0
         with np.errstate(over="ignore", invalid="ignore"):
-            single = self.values.astype(np.float32)  # as a column in single precision has them
+            single = self.values.astype(np.float32)  # values of a column in single precision
             x, kind = self.values, np.float32 if (single == self.values).all() else np.float64
             each = (d for d in range(most + 1) if (np.round(x, d).astype(kind) == x).all())
             return next(each, None)
@@ -196,14 +196,14 @@ class Support:
         return self.decimals == 0
 
     def near(self, x: FloatArray) -> FloatArray:
-        """The same numbers within the range of the values, with as many decimals; NaN stays."""
+        """Round numbers to the decimals of the values, and clip them to the range; NaN stays."""
         if not len(self.values):
             return x
         rounded = x if self.decimals is None else np.round(x, self.decimals)
         return np.clip(rounded, self.values[0], self.values[-1])
 
     def nearest(self, x: FloatArray) -> FloatArray:
-        """The value that occurs next to each number; NaN stays.
+        """Replace each number by the nearest value that occurs; NaN stays.
 
         >>> Support.of((0, 100, 250)).nearest(np.array([-30.0, 40.0, 60.0])).tolist()
         [0.0, 0.0, 100.0]
@@ -215,54 +215,54 @@ class Support:
 
 
 class Filling(NamedTuple):
-    """What the missing cells of one column get."""
+    """Imputed values of the missing cells of one column."""
 
-    values: NDArray[Any]  # different ones,
-    which: IntArray  # (rows,) and the one that each row gets; −1: nothing
-    codes: CodeArray  # (rows,) which of the values each row shows; −1: another, or none
+    values: NDArray[Any]  # (values,) distinct imputed values
+    which: IntArray  # (rows,) index of the imputed value; −1: not imputed
+    codes: CodeArray  # (rows,) index of the observed value; −1: another, or none
 
 
-def filled_array(X: NDArray[Any], found: Mapping[int, Filling]) -> NDArray[Any]:
-    """Put values into cells; the array keeps its type if that holds them."""
-    if X.dtype.kind == "U" or any(filling.values.dtype == object for filling in found.values()):
+def filled_array(X: NDArray[Any], fillings: Mapping[int, Filling]) -> NDArray[Any]:
+    """Impute cells of an array, which keeps its type if that can hold the values."""
+    if X.dtype.kind == "U" or any(filling.values.dtype == object for filling in fillings.values()):
         X = X.astype(object)
-    for j, filling in found.items():
-        holes = filling.which >= 0
-        values = filling.values[filling.which[holes]]
+    for j, filling in fillings.items():
+        missing = filling.which >= 0
+        values = filling.values[filling.which[missing]]
         if X.dtype == object:
             sample = _sample(X[:, j])
             values = np.array([_like(value, sample) for value in values.tolist()], dtype=object)
-        X[holes, j] = values
+        X[missing, j] = values
     return X
 
 
-def filled_frame(native: Any, found: Mapping[int, Filling]) -> Any:
-    """Do the same with a dataframe, in its own library's types."""
+def filled_frame(native: Any, fillings: Mapping[int, Filling]) -> Any:
+    """Impute cells of a dataframe, in the types of its library."""
     frame = nw.from_native(native, eager_only=True)
     names = frame.columns
-    new = [_filled(frame.get_column(names[j]), filling) for j, filling in found.items()]
+    new = [_filled(frame.get_column(names[j]), filling) for j, filling in fillings.items()]
     return frame.with_columns(*new).to_native() if new else native
 
 
 def _filled(column: Any, filling: Filling) -> Any:
-    """Let each hole have the very value that another row of the column shows, if one does."""
-    holes = filling.which >= 0
+    """Copy each imputed value from a row of the column that shows it, if there is one."""
+    missing = filling.which >= 0
     donors = np.full(len(filling.values), -1)
     shown, rows = np.unique(filling.codes, return_index=True)
     donors[shown[shown >= 0]] = rows[shown >= 0]
-    wanted = np.where(holes, donors[filling.which], -1)
-    given = holes & (wanted >= 0)
+    wanted = np.where(missing, donors[filling.which], -1)
+    given = missing & (wanted >= 0)
     if given.any():
         order = np.where(given, wanted, np.arange(len(wanted)))
         column = column[order.tolist()].alias(column.name)
-    others = holes & ~given
+    others = missing & ~given
     if others.any():
         column = _with_values(column, others, filling.values[filling.which[others]])
     return column
 
 
-def _with_values(column: Any, holes: BoolArray, values: NDArray[Any]) -> Any:
-    """Write values that no row shows: a mean, or a state of other rows."""
+def _with_values(column: Any, missing: BoolArray, values: NDArray[Any]) -> Any:
+    """Write imputed values that no row shows, such as a mean."""
     dtype = column.dtype
     if dtype.is_integer():
         values = np.rint(values)
@@ -272,22 +272,22 @@ def _with_values(column: Any, holes: BoolArray, values: NDArray[Any]) -> Any:
     elif dtype == nw.Object:
         sample = _sample(column.to_list())
         new = [_like(value, sample) for value in new]
-    else:  # states are texts where there is no number
+    else:  # states that are not numbers are texts
         read = next((read for kind, read in MOMENTS.items() if dtype == kind), None)
         new = new if read is None else [read(value) for value in new]
-    own = nw.new_series(column.name, new, backend=nw.get_native_namespace(column))
-    own = own if dtype == nw.Object else own.cast(dtype)
-    return column.scatter(np.flatnonzero(holes).tolist(), own)
+    series = nw.new_series(column.name, new, backend=nw.get_native_namespace(column))
+    series = series if dtype == nw.Object else series.cast(dtype)
+    return column.scatter(np.flatnonzero(missing).tolist(), series)
 
 
 def _sample(cells: Iterable[Any]) -> Any:
-    """The first cell that shows a text or a number; None, if no cell does."""
+    """Give the first cell with a text or a number; None if there is none."""
     shown = (x for x in cells if isinstance(x, str) or (isinstance(x, Number) and x == x))
     return next(shown, None)
 
 
 def _like(value: Any, sample: Any) -> Any:
-    """A state of the type that another cell of an untyped column has: text, integer or itself."""
+    """Convert a value to text or integer, if a sample cell of an untyped column is one."""
     if isinstance(sample, str):
         return label(value)
     whole = isinstance(value, float) and value.is_integer()

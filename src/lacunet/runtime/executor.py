@@ -1,7 +1,7 @@
-"""Independent tasks in parallel, and their progress. Results do not depend on the executor.
+"""Run independent tasks in parallel, with progress; results do not depend on the executor.
 
-A task is a function of a module (or a `partial` of one) with arguments that can be pickled. It may
-have tasks of its own: a thread that waits for them does some of them.
+A task is a module-level function (or a `partial` of one) with picklable arguments. It may start
+subtasks: a thread that waits for them runs some of them.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from typing import Any, TypeVar
 
 from lacunet.runtime.progress import Listener, Progress, ignore
 
-# Kernels that take less do not pay for a thread of their own: a thread that comes back from one
-# waits for the interpreter, and two threads of short steps are slower than one.
+# Shorter kernels do not pay for a separate thread: a thread that returns from one waits for the
+# interpreter lock, and two threads of short steps are slower than one.
 SHORT = 3e5  # nanoseconds
-TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
+TICK = 0.1  # seconds between checks for Ctrl-C, which an unlimited wait may not notice
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
 class Executor(ABC):
-    """Does tasks, and reports progress to a listener."""
+    """Runs tasks, and reports progress to a listener."""
 
     @abstractmethod
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item; give each result as it comes, with the place of its item.
+        """Apply to every item; yield each result when it is ready, with the index of its item.
 
         The first error ends it.
         """
 
     @abstractmethod
     def say(self, task: str, done: float) -> None:
-        """Report what is being done now, and how much of the work is done, 0 to 1."""
+        """Report the current task, and the share of the work that is done, 0 to 1."""
 
     def check(self) -> None:
-        """Raise an error if the work is not to go on; long tasks ask between their steps."""
+        """Raise an error if the work must stop; long tasks call it between their steps."""
         return
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
@@ -51,17 +51,17 @@ class Executor(ABC):
     def count(
         self, function: Callable[[A], B], items: Sequence[A], name: str, first: int, total: int
     ) -> list[B]:
-        """Do the same, and say after each how many of the total are done; `first` were before."""
-        found: dict[int, B] = {}
+        """Apply to every item, and report the number done of `total`; `first` were done before."""
+        results: dict[int, B] = {}
         for place, result in self.results(function, items):
-            found[place] = result
+            results[place] = result
             if name:
-                done = first + len(found)
+                done = first + len(results)
                 self.say(f"{name} {done} of {total}", done / total)
-        return [found[place] for place in range(len(found))]
+        return [results[place] for place in range(len(results))]
 
     def part(self, first: float, last: float, title: str = "") -> Executor:
-        """Give one whose progress from 0 to 1 is shown as that from first to last."""
+        """Give an executor whose progress 0 to 1 is reported as `first` to `last`."""
 
         def say(task: str, done: float) -> None:
             self.say(f"{title}: {task}" if title else task, first + done * (last - first))
@@ -69,25 +69,25 @@ class Executor(ABC):
         return _View(self, say)
 
     def until(self, check: Callable[[], None]) -> Executor:
-        """Give one that checks whether to go on, after every task too: an error ends the work."""
+        """Give an executor that calls `check` after every task; an error ends the work."""
         return _View(self, check=check)
 
     def if_worth(self, nanoseconds: float) -> Executor:
-        """Give one for tasks whose steps take so long; short ones are done one after the other."""
+        """Give an executor for steps of this duration; short ones run serially."""
         return self if nanoseconds >= SHORT else _View(self, serial=True)
 
     def here(self) -> Executor:
-        """Give one for pieces of a step, which share the memory of this process."""
+        """Give an executor for parts of a step, in the memory of this process."""
         return self
 
     def silent(self) -> Executor:
-        """Give one whose progress is not shown."""
+        """Give an executor without progress."""
         return _View(self, lambda _task, _done: None)
 
     def beside(self, titles: Sequence[str], weights: Sequence[float]) -> list[Executor]:
-        """Give one for each of several pieces of work that are done side by side.
+        """Give an executor for each of several concurrent pieces of work.
 
-        Progress is that of all together, weighed, and shows the title of the piece that got on.
+        Progress is their weighted mean, with the title of the piece that advanced.
         """
         lock, whole, parts = threading.Lock(), math.fsum(weights), [0.0] * len(weights)
 
@@ -102,12 +102,12 @@ class Executor(ABC):
         return [beside(place) for place in range(len(weights))]
 
     def __reduce__(self) -> tuple[Callable[[], Executor], tuple[()]]:
-        """Travel as the plain one: no threads and no listener are where a task ends up."""
+        """Pickle as the serial executor, because workers have no threads and no listener."""
         return _serial, ()
 
 
 class _View(Executor):
-    """The workers of another executor, with other progress, a check, or one task at a time."""
+    """Another executor with modified progress, with a check, or run serially."""
 
     def __init__(
         self,
@@ -164,14 +164,14 @@ def _serial() -> Executor:
 
 
 def cores() -> int:
-    """How many cores this process may use: the usual number of threads, and of processes."""
-    if hasattr(os, "sched_getaffinity"):  # fewer than there are, in a container or a batch queue
+    """Count the cores of this process: the default number of threads and processes."""
+    if hasattr(os, "sched_getaffinity"):  # may be fewer in a container or a batch queue
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
-    """Let BLAS have one thread, until the returned context is left."""
+    """Limit BLAS to one thread, until the returned context is left."""
     import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
@@ -181,10 +181,10 @@ def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Executor]:
-    """Give an executor on that many threads (default: one per core), for the time of a block.
+    """Give an executor with that many threads (default: one per core) inside the block.
 
-    Meanwhile BLAS runs with one thread of its own: two layers of threads on few cores make small
-    products ten times slower, and BLAS sums in another order with another number of threads.
+    BLAS has one thread meanwhile, because nested threads make small products ten times slower, and
+    the order of BLAS sums depends on their number.
     """
     count = threads or cores()
     with one_blas_thread():
@@ -200,8 +200,8 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
         pool.close(wait=True)
 
 
-class _Unwanted(BaseException):
-    """The result of this task is not wanted any more."""
+class _Cancelled(BaseException):
+    """The task was cancelled."""
 
 
 class _Job:
@@ -217,16 +217,15 @@ class _Job:
         self.wanted = True
 
     def lineage(self) -> list[_Job]:
-        """The job, and those that it is a part of."""
+        """Give the job and its ancestors."""
         return [self, *(self.parent.lineage() if self.parent else ())]
 
 
 class Threads(Serial):
-    """Threads that take items of any job, the oldest first.
+    """A thread pool that takes items of the oldest job first.
 
-    A thread that waits for a job of its own does items of it meanwhile, and when all are claimed,
-    items of what these were split into. So it waits for what is deeper inside than itself, and that
-    never waits for it: jobs within jobs do not block each other.
+    A thread that waits for its job runs items of it, and then items of its subjobs. It waits only
+    for deeper jobs, which never wait for it, so nested jobs do not deadlock.
     """
 
     def __init__(self, count: int, listener: Listener = ignore) -> None:
@@ -234,7 +233,7 @@ class Threads(Serial):
         self._changed = threading.Condition()  # guards all that follows, and every job
         self._jobs: list[_Job] = []  # those that are under way
         self._open = True
-        self._here = threading.local()  # .job: the one that a thread does an item of
+        self._current = threading.local()  # .job: the job of the thread's current item
         self.threads: list[threading.Thread] = []
         with contextlib.suppress(RuntimeError):  # `ulimit -u` and `-v` limit them
             for _ in range(count):
@@ -243,9 +242,9 @@ class Threads(Serial):
                 self.threads.append(thread)
 
     def close(self, *, wait: bool) -> None:
-        """Do nothing more; with `wait`, come back when the threads have ended.
+        """Stop the pool; with `wait`, join the threads.
 
-        Without it, tasks that are under way end where they next use the executor; the threads are
+        Without `wait`, running tasks end at their next use of the executor. The threads are
         daemons, so the program can end before.
         """
         with self._changed:
@@ -257,10 +256,10 @@ class Threads(Serial):
     def check(self) -> None:
         """End a task of a pool that was closed."""
         if not self._open:
-            raise _Unwanted
+            raise _Cancelled
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        job = _Job(function, items, getattr(self._here, "job", None))
+        job = _Job(function, items, getattr(self._current, "job", None))
         with self._changed:
             self._jobs.append(job)
             self._changed.notify_all()
@@ -273,12 +272,12 @@ class Threads(Serial):
                 self._jobs.remove(job)
 
     def _next(self, job: _Job) -> tuple[int, Any]:
-        """Wait for a result of a job; threads of the pool do something for it meanwhile."""
+        """Wait for a result of a job; a thread of the pool runs items of it meanwhile."""
         while True:
             with self._changed:
                 while not job.ended:
                     if not (self._open and all(j.wanted for j in job.lineage())):
-                        raise _Unwanted
+                        raise _Cancelled
                     claim = self._claim(job) if job.parent else None
                     if claim:
                         break
@@ -291,7 +290,7 @@ class Threads(Serial):
             self._do(*claim)
 
     def _claim(self, within: _Job | None = None) -> tuple[_Job, int] | None:
-        """Take an unclaimed item: of any job, or only of one and what it was split into."""
+        """Take an unclaimed item of any job, or only of `within` and its subjobs."""
         for job in self._jobs:
             if within is None or within in job.lineage():
                 place = next(job.places, None)
@@ -300,13 +299,13 @@ class Threads(Serial):
         return None
 
     def _do(self, job: _Job, place: int) -> None:
-        before, self._here.job = getattr(self._here, "job", None), job
+        before, self._current.job = getattr(self._current, "job", None), job
         result, error = None, None
         try:
             result = job.function(job.items[place])
         except BaseException as raised:  # goes to the thread that waits for it
             error = raised
-        self._here.job = before
+        self._current.job = before
         with self._changed:
             job.ended.append((place, result, error))
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Compile kernels with Numba, all with the same flags, and say so when that takes long.
+"""Compile kernels with Numba, all with the same flags, and announce long compilation.
 
 `contract` allows fused multiply-add. Fast-math flags that reorder would undo the rounding of
 `exp_inplace`; those that assume finite numbers would lose −inf, the weight of an impossible state.
@@ -32,7 +32,7 @@ R = TypeVar("R")
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile on first use, keep the result on disk, release the GIL while running.
 
-    To Numba a number that is written out in a call is a type of its own, which is compiled anew:
+    Numba gives a literal number in a call a separate type, and compiles the kernel again. So
     kernels pass `np.intp(0)` to each other, not 0.
     """
     return cast("Callable[P, R]", _lazily(function))
@@ -49,12 +49,12 @@ def _lazily(function: Callable[..., Any], **more: str) -> Any:
 def is_compiled(function: Callable[..., Any]) -> bool:
     """Whether a kernel is ready for some types, in memory or on disk."""
     cache = getattr(function, "_cache", None)
-    stored = getattr(cache, "_cache_file", None)  # there is no public way to look into it
+    stored = getattr(cache, "_cache_file", None)  # there is no public interface
     load = getattr(stored, "_load_index", dict)
     return bool(getattr(function, "signatures", None)) or bool(load())
 
 
-NOTICED = 1.0  # seconds of compiling after which a person is told
+NOTICED = 1.0  # seconds of compiling before the notice
 NOTICE = (
     "lacunet: compiling kernels, once on this machine (`lacunet warm-up` or lacunet.warm_up() "
     "compiles them ahead)"
@@ -62,14 +62,14 @@ NOTICE = (
 
 
 class _Compiling(event.Listener):
-    """Say once, in a terminal, that kernels are compiled, when it takes long."""
+    """Writes one notice to a terminal if compilation takes long."""
 
     def __init__(self) -> None:
         self._seconds, self._inside, self._said = 0.0, threading.local(), False
 
     def on_start(self, event: Any) -> None:
         begun = self._inside.__dict__.setdefault("begun", [])
-        begun.append(time.monotonic())  # a kernel that is compiled for another one counts with it
+        begun.append(time.monotonic())  # nested compilations count once
         self._count(event, begun[0])
 
     def on_end(self, event: Any) -> None:
@@ -94,19 +94,18 @@ cast("Any", event).register("numba:compile", _Compiling())
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Write a kernel into those that call it.
+    """Compile a kernel inline into its callers.
 
-    For short ones that take tuples of arrays and are called for every case: a call counts the
-    references to all of them, there and back, which takes longer than what is done with a case.
+    Use it for short kernels that take tuples of arrays and are called for every case, because the
+    reference counting of a call takes longer than their work.
     """
     return cast("Callable[P, R]", _lazily(function, inline="always"))
 
 
 def where_given(otherwise: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a kernel for callers whose first argument may be None: then it is a constant.
+    """Compile a kernel that is the constant `otherwise` if its first argument is None.
 
-    Which of the two is known when the caller is compiled: a structure without a part pays nothing
-    for those that have it.
+    The choice is made when the caller is compiled, so an absent part costs nothing.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,4 +1,4 @@
-"""Independent tasks on processes of this machine (loky), and the memory of this process."""
+"""Run tasks on local processes (loky); memory limits of this process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
-IDLE = 20.0  # seconds without work after which the processes end, all of them
+IDLE = 20.0  # seconds without work after which all processes end
 
 
 class Processes(Serial):
-    """Processes that take one item after the other; a task that splits its work does all of it."""
+    """Local processes with one task each at a time; subtasks run serially."""
 
     def __init__(self, pool: ProcessPoolExecutor, listener: Listener = ignore) -> None:
         super().__init__(listener)
@@ -51,9 +51,9 @@ class Processes(Serial):
 
 @contextmanager
 def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Executor]:
-    """Give an executor on that many processes (default: one per core), for the time of a block.
+    """Give an executor with that many processes (default: one per core) inside the block.
 
-    One is this one. BLAS runs with one thread in each, as with `on_threads`.
+    A single process is this one. BLAS has one thread in each, as in `on_threads`.
     """
     count = count or cores()
     if count == 1:
@@ -71,10 +71,10 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
 
 
 class _Staying:
-    """Processes that stay for the next block, for a while: to start them takes longer than a task.
+    """A process pool that is reused between blocks, because starting it takes longer than a task.
 
-    They end together, between blocks. Loky would end each that is idle, also while others work, and
-    warn when there is work for it after all.
+    All processes end together, between blocks. Loky would end idle ones while others work, and
+    warn if work arrives afterwards.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ _STAYING = _Staying()
 
 
 def _in_process() -> None:
-    """Prepare a process: BLAS has one thread, and memory that grows with a task is not a leak."""
+    """Initialise a process: one BLAS thread, and no check for memory leaks by loky."""
     from loky import process_executor
 
     one_blas_thread()
@@ -118,7 +118,7 @@ def _in_process() -> None:
 
 
 def forget_shared() -> None:
-    """Unlink what processes shared, before an end of the program that skips Python's own."""
+    """Unlink memory shared by processes, before an exit that skips Python's finalizers."""
     if "loky" in sys.modules:
         util._run_finalizers(0)  # type: ignore[attr-defined]  # noqa: SLF001 - as at a usual end
 
@@ -131,10 +131,10 @@ UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def give_back() -> None:
-    """Give memory that is free back to the system, where it does not happen by itself (glibc).
+    """Return free memory to the system, if the allocator keeps it (glibc).
 
-    Arrays of a few hundred kilobytes, made and let go again and again while a table is read, leave
-    holes between those that stay; they would count as used until the end.
+    Temporary arrays of a few hundred kilobytes fragment the heap while a table is read, and their
+    memory would count as used until the end.
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
@@ -151,18 +151,18 @@ def address_limit() -> int | None:
 
 
 def save_address_space() -> None:
-    """Let libraries that are loaded later reserve little: one thread each, one arena, small stacks.
+    """Let libraries loaded later reserve little: one thread each, one arena, small stacks.
 
-    They reserve more than twice of what they use: for each thread a stack and an arena.
+    By default they reserve a stack and an arena per thread, more than twice of what they use.
     """
     os.environ.update(dict.fromkeys(POOLS, "1"), RUST_MIN_STACK=str(STACK), MALLOC_ARENA_MAX="1")
-    with suppress(OSError, AttributeError):  # the variable is for processes that are started later
+    with suppress(OSError, AttributeError):  # the variable affects only new processes
         ctypes.CDLL(None).mallopt(ARENAS, 1)
     threading.stack_size(STACK)
 
 
 def in_bytes(number: float) -> str:
-    """Give bytes in the unit that people use.
+    """Write bytes in the largest suitable unit.
 
     >>> in_bytes(1_530_000), in_bytes(999)
     ('1.53 MB', '999 bytes')
@@ -174,7 +174,7 @@ def in_bytes(number: float) -> str:
 
 
 def bytes_of(size: str | float) -> int:
-    """Read a size that is given as a text.
+    """Parse a size in bytes.
 
     >>> bytes_of("2GB"), bytes_of("1.5 mb"), bytes_of(1e6)
     (2000000000, 1500000, 1000000)

@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO, TypeAlias
 
-QUIET_STEP = 0.25  # where a line cannot be written anew, there is one at every quarter of the work
-BLINK = 0.1  # seconds between two looks of one line
+QUIET_STEP = 0.25  # share of the work between lines, if a line cannot be rewritten
+BLINK = 0.1  # seconds between updates of a line
 WIDTH = 79  # characters that a line may have
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One event."""
+    """A progress event."""
 
-    task: str  # what is being done now, for a person
+    task: str  # description of the current task
     done: float  # work done so far, 0 to 1
 
 
@@ -27,14 +27,14 @@ Listener: TypeAlias = Callable[[Progress], None]
 
 
 def ignore(event: Progress) -> None:
-    """Listen to nothing."""
+    """Ignore the event."""
 
 
 @contextmanager
 def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Listener]:
-    """Give a listener that shows progress for the time of a block, once that lasts some seconds.
+    """Give a listener that shows progress inside the block, from `after` seconds on.
 
-    In a terminal or a notebook that is one line, which is gone at the end; elsewhere, a few.
+    Terminals and notebooks show one line, which is erased at the end; other streams a few lines.
     """
     out = sys.stderr if stream is None else stream
     if not in_notebook() and not out.isatty():
@@ -48,7 +48,7 @@ def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Liste
 
 
 def in_notebook() -> bool:
-    """Whether a person works in a notebook."""
+    """Whether the program runs in a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -60,7 +60,7 @@ class PlainLines:
         self._stream, self._next, self._first = stream, 0.0, time.monotonic() + after
 
     def __call__(self, event: Progress) -> None:
-        """Write it, if its quarter has begun."""
+        """Write the event if its quarter has begun."""
         if event.done >= self._next and time.monotonic() >= self._first:
             self._next = (event.done // QUIET_STEP + 1) * QUIET_STEP
             self._stream.write(f"{event.done:4.0%}  {event.task}\n")
@@ -68,13 +68,13 @@ class PlainLines:
 
 
 class OneLine:
-    """One line that is written anew."""
+    """A line that is rewritten."""
 
     def __init__(self, stream: TextIO, after: float = 0.0) -> None:
         self._stream, self._next, self._width = stream, time.monotonic() + after, 0
 
     def __call__(self, event: Progress) -> None:
-        """Write it, unless the last is just written."""
+        """Write the event unless the last update is recent."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + BLINK
             self._write(f"{event.done:4.0%}  {event.task}"[:WIDTH])
@@ -85,16 +85,16 @@ class OneLine:
         self._width = len(text)
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """Erase the line."""
         if self._width:
             self._write("")
             self._stream.write("\r")
 
 
 class NotebookLine(OneLine):
-    """The same below a cell of a notebook, which keeps nothing of it."""
+    """A line below a notebook cell, which is not saved with it."""
 
-    _place: Any = None  # where it is shown
+    _place: Any = None  # display handle
 
     def _write(self, text: str) -> None:
         line = html.escape(" ".join(text.split()))
@@ -106,6 +106,6 @@ class NotebookLine(OneLine):
             self._place.update(bundle, raw=True)
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """Erase the line."""
         if self._place is not None:
             self._place.update({"text/html": "", "text/plain": ""}, raw=True)

@@ -19,7 +19,7 @@ WHOLE = 1e15  # above this a float is written with its exponent, not as a row of
 
 
 def label(state: State) -> str:
-    """Write a state as canonical text, the same for every type that means the same.
+    """Write a state as canonical text, equal for equal values of different types.
 
     >>> [label(s) for s in (True, 1, 1.0, 2.5, "a")]
     ['true', '1', '1', '2.5', 'a']
@@ -35,7 +35,7 @@ def label(state: State) -> str:
 
 
 def alike(states: Sequence[State]) -> tuple[State, ...]:
-    """Give states for one column of a dataframe: their texts, where they are of several types.
+    """Give the states of a dataframe column one type: mixed types become texts.
 
     >>> alike((0, 1)), alike((0, 1, "(missing)"))
     ((0, 1), ('0', '1', '(missing)'))
@@ -45,17 +45,17 @@ def alike(states: Sequence[State]) -> tuple[State, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbers(Sequence[State]):
-    """Different numbers, as states: like a tuple of them, in an eighth of its memory.
+    """Distinct numbers as states: a tuple of numbers in an eighth of its memory.
 
     >>> Numbers(np.array([1.0, 2.0, 5.0])) == (1, 2, 5), Numbers(np.array([0.5, 2.0]))[0]
     (True, 0.5)
     """
 
-    array: NDArray[np.float64]  # (values,) of a variable: rising
+    array: NDArray[np.float64]  # (values,) sorted, if they are the states of a variable
 
     @cached_property
     def whole(self) -> bool:
-        """Whether they are integers, all of them; beyond 2⁵³ that says nothing of a float."""
+        """Whether all are integers up to 2⁵³, beyond which every float is whole."""
         return bool(((np.abs(self.array) <= EXACT) & (self.array == np.floor(self.array))).all())
 
     @overload
@@ -63,7 +63,7 @@ class Numbers(Sequence[State]):
     @overload
     def __getitem__(self, at: slice) -> tuple[State, ...]: ...
     def __getitem__(self, at: int | slice) -> State | tuple[State, ...]:
-        """Give Python's own numbers: integers, if all of them are."""
+        """Give Python numbers: integers, if all are whole."""
         kind = int if self.whole else float
         if isinstance(at, slice):
             return tuple(map(kind, self.array[at].tolist()))
@@ -84,27 +84,27 @@ class Numbers(Sequence[State]):
         return isinstance(other, Sequence) and self[:] == tuple(other)
 
     def __hash__(self) -> int:
-        return hash(self[:2]) ^ len(self)  # equal to no tuple of the same: nothing mixes the two
+        return hash(self[:2]) ^ len(self)  # differs from the hash of an equal tuple
 
     def __repr__(self) -> str:
         return repr(self[:])
 
 
 Floats: TypeAlias = NDArray[np.float64]
-Cut: TypeAlias = "int | tuple[float, ...] | Bins"  # how many bins, their edges, or bins of a model
+Cut: TypeAlias = "int | tuple[float, ...] | Bins"  # number of bins, edges, or bins of a model
 BinLike: TypeAlias = int | str | Mapping[str, int | Sequence[float]] | None
 
-USUAL_BINS = 5  # where nobody says how many
+USUAL_BINS = 5  # default number
 MOST_BINS = 1_000
 DASH = " – "
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Edges of bins. A number at an edge is in the bin above; outer bins have no outer end."""
+    """Edges of bins. A number at an edge is in the bin above; the outer bins are unbounded."""
 
     edges: tuple[float, ...]  # (bins + 1,) rising; the last two may be equal: a bin of one number
-    typical: tuple[float, ...]  # (bins,) what to put into a hole: the middle one of its numbers
+    typical: tuple[float, ...]  # (bins,) imputed value of each bin: the median of its numbers
 
     def __post_init__(self) -> None:
         steps = np.diff(self.edges)
@@ -118,7 +118,7 @@ class Bins:
             raise OptionError("bins have a typical number each. Give as many as there are bins.")
 
     def codes(self, numbers: Floats) -> NDArray[np.int64]:
-        """Which bin each number is in.
+        """Give the bin of each number.
 
         >>> Bins((0.0, 10.0, 20.0, 30.0), (5.0, 15.0, 25.0)).codes(np.array([-5.0, 10.0, 99.0]))
         array([0, 1, 2])
@@ -126,7 +126,7 @@ class Bins:
         return np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int64)
 
     def find(self, text: str) -> int:
-        """Which bin a number is in that is written as text; −1 if it is none."""
+        """Give the bin of a number in text form; −1 if it is not a finite number."""
         try:
             number = float(text)
         except ValueError:
@@ -134,18 +134,18 @@ class Bins:
         return int(self.codes(np.array([number]))[0]) if np.isfinite(number) else -1
 
 
-def cut_into_bins(numbers: Floats, cases: Floats, how: int | tuple[float, ...]) -> Bins | None:
+def cut_into_bins(numbers: Floats, cases: Floats, cut: int | tuple[float, ...]) -> Bins | None:
     """Cut numbers into bins of about as many cases each, or at given edges.
 
-    `numbers` are (values,) different ones, rising, and `cases` (values,) how often each occurs.
-    Numbers that are all the same cannot be cut: None.
+    `numbers` (values,) are distinct and sorted, and `cases` (values,) are their counts. None if
+    there is only one number.
     """
     if len(numbers) < 2:
         return None
-    if isinstance(how, tuple):
-        edges = how
+    if isinstance(cut, tuple):
+        edges = cut
     else:
-        inner = quantiles(numbers, cases, np.arange(1, how) / how)
+        inner = quantiles(numbers, cases, np.arange(1, cut) / cut)
         # Equal numbers, and gaps between them, leave fewer bins: none is empty.
         inner = np.unique(inner[inner > numbers[0]])
         inner = inner[np.unique(np.searchsorted(inner, numbers, side="right"))[1:] - 1]
@@ -154,7 +154,7 @@ def cut_into_bins(numbers: Floats, cases: Floats, how: int | tuple[float, ...]) 
     typical = [(low + high) / 2 for low, high in pairwise(edges)]
     places = Bins(edges, tuple(typical)).codes(numbers)
     for k in range(len(typical)):
-        # The number that half of the cases do not exceed: one that occurs, so whole stays whole.
+        # The lower median is a number that occurs, so whole numbers stay whole.
         upto = np.cumsum(cases[places == k])
         if len(upto) and upto[-1] > 0:
             median = int(np.searchsorted(upto, upto[-1] / 2))
@@ -163,7 +163,7 @@ def cut_into_bins(numbers: Floats, cases: Floats, how: int | tuple[float, ...]) 
 
 
 def quantiles(numbers: Floats, cases: Floats, shares: Floats) -> Floats:
-    """Quantiles of numbers that occur several times, between neighbours by a straight line.
+    """Quantiles of numbers with counts, by linear interpolation.
 
     >>> quantiles(np.array([1.0, 2.0, 9.0]), np.array([3.0, 1.0, 1.0]), np.array([0.5, 0.75, 0.9]))
     array([1. , 2. , 6.2])
@@ -179,7 +179,7 @@ def quantiles(numbers: Floats, cases: Floats, shares: Floats) -> Floats:
 
 
 def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
-    """Name bins by their edges; those that were computed with as many digits as tell them apart.
+    """Name bins by their edges; computed edges get just enough digits to differ.
 
     >>> bin_labels((18.0, 25.26, 40.6666, 80.0), exact=False)
     ('18 – 25.3', '25.3 – 40.7', '40.7 – 80')
@@ -194,14 +194,14 @@ def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Binning:
-    """What a person says of bins."""
+    """Declared bins."""
 
     named: Mapping[str, Cut]  # by column
     every: int = 0  # bins of all other columns of numbers; 0: they stay numbers
 
 
 def understand_bins(bins: BinLike) -> Binning:
-    """Read what a person says of bins: how many or which edges, by column; one number for all.
+    """Parse bins: a number or edges by column, or one number for all columns.
 
     >>> understand_bins("age=5,income=0:1000:5000").named
     {'age': 5, 'income': (0.0, 1000.0, 5000.0)}
@@ -210,11 +210,11 @@ def understand_bins(bins: BinLike) -> Binning:
     """
     pairs: list[tuple[str | None, object]] = []  # no name: all columns
     if isinstance(bins, Mapping):
-        pairs = [(str(name), how) for name, how in bins.items()]
+        pairs = [(str(name), given) for name, given in bins.items()]
     elif isinstance(bins, str):
         for part in filter(None, (p.strip() for p in bins.split(","))):
-            name, _, how = part.rpartition("=")
-            pairs.append((name.strip() or None, _numbers(how.strip())))
+            name, _, given = part.rpartition("=")
+            pairs.append((name.strip() or None, _numbers(given.strip())))
     elif isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         pairs = [(None, bins)]
     elif bins is not None:
@@ -235,7 +235,7 @@ def understand_bins(bins: BinLike) -> Binning:
 
 
 def _numbers(text: str) -> int | list[float]:
-    """Read a number of bins, or edges."""
+    """Parse a number of bins, or edges."""
     try:
         numbers = [float(x) for x in text.split(":")]
     except ValueError:
@@ -246,32 +246,32 @@ def _numbers(text: str) -> int | list[float]:
     return int(numbers[0]) if len(numbers) == 1 and numbers[0].is_integer() else numbers
 
 
-def _cut(name: str, how: object) -> Cut:
-    if isinstance(how, Bins):
-        return how
-    if isinstance(how, int | np.integer) and not isinstance(how, bool):
-        if not 2 <= how <= MOST_BINS:
-            raise OptionError(f"--bin: {name}: {how} bins. Give 2 to {MOST_BINS:,}.")
-        return int(how)
+def _cut(name: str, given: object) -> Cut:
+    if isinstance(given, Bins):
+        return given
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        if not 2 <= given <= MOST_BINS:
+            raise OptionError(f"--bin: {name}: {given} bins. Give 2 to {MOST_BINS:,}.")
+        return int(given)
     try:
-        edges = tuple(float(x) for x in how)  # type: ignore[attr-defined]
+        edges = tuple(float(x) for x in given)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         edges = ()
     rising = len(edges) >= 3 and (np.diff(edges) > 0).all() and np.isfinite(edges).all()
     if not rising or len(edges) > MOST_BINS:
         raise OptionError(
-            f"--bin: column '{name}': {how!r} are no edges. Give a number of bins, or at least "
+            f"--bin: column '{name}': {given!r} are no edges. Give a number of bins, or at least "
             "three finite edges, each above the one before."
         )
     return edges
 
 
 DIGITS = re.compile("([0-9]+)")
-NOWHERE = -1  # the place of what nobody put anywhere: before all else
+NOWHERE = -1  # without a place: first
 
 
 def by_name(names: Sequence[str]) -> list[int]:
-    """Give the places of names in their natural order: numbers in them by their size.
+    """Give the indices that sort names in natural order.
 
     >>> by_name(["x10", "y", "x2"])
     [2, 0, 1]
@@ -280,20 +280,17 @@ def by_name(names: Sequence[str]) -> list[int]:
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:
-    """Key that sorts "q2" before "q10": texts and numbers by turns, numbers by their length first.
-
-    Numbers may have any number of digits.
-    """
+    """Key that sorts "q2" before "q10": texts and numbers of any length in turn."""
     parts = DIGITS.split(text)
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
     return [(len(part) if k % 2 else 0, part) for k, part in enumerate(parts)]
 
 
 def kept(places: Sequence[int]) -> Sequence[int]:
-    """Give the places of things; where nobody gave them any, they stand as they were written."""
+    """Give the places, or 0, 1, … if no place is set."""
     return range(len(places)) if all(place == NOWHERE for place in places) else places
 
 
 def as_shown(places: Sequence[int]) -> tuple[int, ...]:
-    """Give the order in which people see things that have places: as they wrote them down."""
+    """Give the indices that sort by place, for output."""
     return tuple(sorted(range(len(places)), key=places.__getitem__))

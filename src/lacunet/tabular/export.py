@@ -1,4 +1,4 @@
-r"""Numbers as tables show them, and tables in the formats of other programs.
+r"""Format numbers for tables, and tables as CSV, Markdown, HTML and LaTeX.
 
 Everything that may come from data is escaped. Markdown is GitHub's, LaTeX needs the package
 booktabs. A CSV cell holds all the digits of a number (`Shown`), the other formats a rounded one.
@@ -16,11 +16,11 @@ from typing import Self
 from lacunet.runtime.files import inert
 
 SHOWN = 0.001  # the least probability that is written out
-WIDE = 0.005  # standard error of a probability from which on two digits say all
+WIDE = 0.005  # standard error of a probability from which two digits suffice
 
 
 class Shown(str):
-    """A text that stands for a number: tables show the text, CSV files get all the digits.
+    """The text of a number: tables show the text, CSV files have all the digits.
 
     >>> Shown("<0.001", 1e-9).value
     1e-09
@@ -31,7 +31,7 @@ class Shown(str):
     __slots__ = ("value",)
 
     def __new__(cls, text: str, value: float) -> Self:
-        """Take the text to show, and what it stands for."""
+        """Make it of the text and the number."""
         shown = super().__new__(cls, text)
         shown.value = float(value)
         return shown
@@ -40,7 +40,7 @@ class Shown(str):
         return str(self), self.value
 
     def digits(self) -> str:
-        """Write the number with all its digits; nothing, where it does not exist.
+        """Write the number with all its digits; NaN is an empty text.
 
         >>> number(1 / 3).digits(), number(math.nan).digits(), number(math.inf).digits()
         ('0.3333333333333333', '', 'inf')
@@ -48,11 +48,11 @@ class Shown(str):
         return "" if math.isnan(self.value) else repr(self.value)
 
 
-FULL = 1e15  # from which on digits behind the point say nothing
+FULL = 1e15  # from which decimals are not significant
 
 
 def number(x: float, digits: int = 2) -> Shown:
-    """Write a number for a table; a value that does not exist is a dash, as it is null in JSON.
+    """Format a number for a table; one that is not finite is a dash.
 
     >>> number(-1234.5678), number(math.nan), number(-math.inf), number(-1e100)
     ('-1234.57', '–', '–', '-1e+100')
@@ -63,7 +63,7 @@ def number(x: float, digits: int = 2) -> Shown:
 
 
 def measured(x: float) -> Shown:
-    """Write a number of any size to four digits; one that does not exist is a dash.
+    """Format a number of any size to four digits; one that is not finite is a dash.
 
     >>> measured(1234.5678), measured(0.012344), measured(math.nan)
     ('1235', '0.01234', '–')
@@ -72,9 +72,9 @@ def measured(x: float) -> Shown:
 
 
 def probability(p: float, *, exact: bool = True) -> Shown:
-    """Write a probability; one that is not quite 0 or 1 never looks as if it were.
+    """Format a probability; only exact ones are shown as 0 or 1.
 
-    Where it is not `exact`, even 0 and 1 are taken for rounded values between them.
+    Without `exact` 0 and 1 are rounded values too.
 
     >>> probability(1.0), probability(0.99999), probability(0.25), probability(1e-9)
     ('1', '>0.999', '0.250', '<0.001')
@@ -89,7 +89,7 @@ def probability(p: float, *, exact: bool = True) -> Shown:
 
 
 def chance(p: float, stderr: float | None, *, exact: bool = False) -> Shown:
-    """Write a probability with its standard error, if that is known and not too small to show.
+    """Format a probability with its standard error, if that is known and not too small.
 
     >>> chance(0.6234, 0.0171), chance(0.25, 0.0012), chance(0.25, None), chance(0.99999, 1e-6)
     ('0.62 ± 0.02', '0.250 ± 0.002', '0.250', '>0.999')
@@ -112,8 +112,8 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
         "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
         "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-        '"': "{''}",  # in some languages a plain one begins a command
-        # Signs of our own titles that pdfLaTeX has no letter for.
+        '"': "{''}",  # in some languages a plain quote begins a command
+        # Signs of titles that pdfLaTeX fonts lack.
         "α": r"$\alpha$", "θ": r"$\theta$", "χ": r"$\chi$", "π": r"$\pi$", "−": "$-$", "–": "--",
         "′": "$'$", "²": "$^2$", "½": r"$\frac12$", "×": r"$\times$", "±": r"$\pm$",
         "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\dots{}",
@@ -136,7 +136,7 @@ _HTML = """<!doctype html>
 
 
 def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
-    r"""Write CSV with a header, numbers with all their digits; one that does not exist is empty.
+    r"""Write CSV with a header, numbers with all their digits; NaN is an empty cell.
 
     >>> from lacunet.tabular import number
     >>> csv_table(("name", "value"), [("a, b", number(1 / 3))])
@@ -187,7 +187,7 @@ def sorted_notes(notes: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def markdown(text: str) -> str:
-    r"""Escape a text, so that it shows as it is.
+    r"""Escape a text for Markdown.
 
     >>> print(markdown("<b>_x_</b> | y"))
     &lt;b&gt;\_x\_&lt;/b&gt; \| y
@@ -198,7 +198,7 @@ def markdown(text: str) -> str:
 
 
 def html_page(title: str, body: str) -> str:
-    """Put tables of HTML into a page of their own: three rules each, wide ones are scrolled.
+    """Make an HTML page of tables, with three rules each; wide tables scroll.
 
     >>> html_page("Sizes & shares", "<table></table>").splitlines()[3]
     '<title>Sizes &amp; shares</title>'
@@ -245,7 +245,7 @@ def latex_table(
 
 
 def latex(text: str) -> str:
-    r"""Escape a text, so that it shows as it is; a number gets a minus sign, not a hyphen.
+    r"""Escape a text for LaTeX; a number gets a minus sign, not a hyphen.
 
     >>> print(latex("50% of_all"), latex(Shown("-1.50", -1.5)))
     50\% of\_all $-$1.50

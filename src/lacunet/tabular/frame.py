@@ -1,4 +1,4 @@
-"""Results: each has a tidy table, as a dict or a dataframe, and grids that it prints."""
+"""Base classes of results: a tidy table, as a dict or a dataframe, and printed grids."""
 
 import html
 import unicodedata
@@ -15,32 +15,32 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 
-POLARS = "polars"  # what is there in any case
+POLARS = "polars"  # always installed
 LIBRARIES: tuple[str, ...] = get_args(Backend)
 LONGEST = 160  # characters of a `repr`: two lines
-WORDS = 30  # characters that a column of words gets before it is wrapped
-# How a notebook shows what stands above and below a table; colours are the notebook's own.
+WORDS = 30  # characters of a column of words before it is wrapped
+# Styles of title and notes in a notebook, which sets the colours.
 TITLE = "font-weight:bold;margin:0.6em 0 0.2em"
 NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 
 
 class Framed:
-    """A result with one tidy table; `repr` says in a line what it is."""
+    """A result with one tidy table; `repr` summarises it in a line."""
 
     def brief(self) -> str:
-        """Say in a few words what it is."""
+        """Summarise the result in a few words."""
         raise NotImplementedError
 
     def tidy(self) -> Columns:
-        """Give the columns of its table: a row for each thing that was found."""
+        """Give the columns of the tidy table."""
         raise NotImplementedError
 
     def usual_library(self) -> str:
-        """Name the library of dataframes that `to_frame` gives without a `library`."""
+        """Name the default `library` of `to_frame`."""
         return POLARS
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Give the same columns as lists of Python's own values."""
+        """Give the columns of the tidy table as lists of Python values."""
         return {name: [_plain(x) for x in values] for name, values in self.tidy().items()}
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -49,8 +49,7 @@ class Framed:
         Parameters
         ----------
         library
-            'polars', 'pandas' or 'pyarrow'. Without it: that of the rows that were asked about, or
-            Polars.
+            'polars', 'pandas' or 'pyarrow'. Default: that of the queried rows, or Polars.
         """
         return frame_of(self.tidy(), library or self.usual_library())
 
@@ -82,17 +81,17 @@ def frame_of(columns: Columns, library: str = POLARS) -> Any:
 
 
 def library_of(data: object) -> str:
-    """Give the library that a dataframe belongs to; Polars of anything else.
+    """Name the library of a dataframe; Polars for anything else.
 
     >>> library_of([[1, 2]])
     'polars'
     """
-    own = type(data).__module__.partition(".")[0]
-    return own if own in LIBRARIES else POLARS
+    package = type(data).__module__.partition(".")[0]
+    return package if package in LIBRARIES else POLARS
 
 
 def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
-    """Give the columns of a table that comes row by row.
+    """Turn the rows of a table into columns.
 
     >>> transposed(("name", "share"), [("a", 0.5), ("b", 0.5)])
     {'name': ['a', 'b'], 'share': [0.5, 0.5]}
@@ -103,9 +102,9 @@ def transposed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
 
 @dataclass(frozen=True)
 class Grid:
-    """A title, a header, rows of texts, and lines to say below them.
+    """A table of texts with title, header and notes.
 
-    Lines name options as the command does, or as Python does.
+    Notes name options in the notation of the command line or of Python.
 
     >>> Grid("Fits", notes=("Raise --starts 8.",)).notes
     ('Raise starts=8.',)
@@ -128,7 +127,7 @@ class Grid:
         left: frozenset[int] = frozenset({0}),
         notes: Iterable[str] = (),
     ) -> Self:
-        """Make a table of columns, by their heads."""
+        """Make a table from columns by header."""
         rows = tuple(zip(*columns.values(), strict=True))
         return cls(title, tuple(columns), rows, left, tuple(notes))
 
@@ -220,14 +219,14 @@ class Grid:
 
 
 class Printable(Framed):
-    """Results print as their grids, in a terminal, in a notebook and in a paper."""
+    """A result that prints as grids in terminals, notebooks and papers."""
 
     def grids(self) -> Sequence[Grid]:
-        """Give what to show."""
+        """Give the tables to print."""
         raise NotImplementedError
 
     def brief(self) -> str:
-        """Say in a few words what it is: its first title."""
+        """Give the first title as the summary."""
         return self.grids()[0].title
 
     def tidy(self) -> Columns:
@@ -247,8 +246,7 @@ class Printable(Framed):
     def to_csv(self) -> str:
         """Give the tables as CSV, numbers with all their digits.
 
-        One table is plain CSV. Several stand one after the other, each below a line with its title
-        and with an empty line between.
+        One table is plain CSV. Several are separated by empty lines, each below its title.
         """
         tables = [grid for grid in self.grids() if grid.header]
         if len(tables) == 1:
@@ -279,17 +277,17 @@ class Together(Printable):
         return [grid for result in self.results for grid in result.grids()]
 
     def to_csv(self) -> str:
-        """Give the tables as CSV, as each result writes its own, below their titles."""
+        """Give the tables of all results as CSV, below their titles."""
         if sum(bool(grid.header) for grid in self.grids()) == 1:
             return super().to_csv()
         return "\n".join(filter(None, map(_titled_csv, self.results)))
 
 
 def _titled_csv(result: Printable) -> str:
-    """Write one table below its title; several have theirs already."""
+    """Write the tables of a result, each below its title."""
     titles = [grid.title for grid in result.grids() if grid.header]
-    own = result.to_csv() if titles else ""
-    return export.csv_table((titles[0],), ()) + own if len(titles) == 1 else own
+    tables = result.to_csv() if titles else ""
+    return export.csv_table((titles[0],), ()) + tables if len(titles) == 1 else tables
 
 
 def _width(text: str) -> int:
