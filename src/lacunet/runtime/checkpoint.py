@@ -1,9 +1,9 @@
-"""Results in a file: interrupted work resumes from it, and ends with identical results.
+"""Checkpoint files: an interrupted run resumes with identical results.
 
-A file is a header and a line for each result. Work is a series of calls, each of a function for
-many items, in an order that only their results decide: a call has a number, and a result its place
-in it. A search has named pieces instead; the last line of a piece says where it stands. Numbers are
-read back to the last digit, with arrays and records of this package, but no code.
+A file has a header, and a line for each result. Calls of functions over items are numbered in a
+reproducible order, and a result has the index of its item. A search has named pieces instead; the
+last line of a piece is its state. Numbers, arrays and records of this package are restored exactly;
+no code is loaded.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ DIGEST = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Sort:
-    """A sort of such files."""
+    """A format of result files."""
 
-    format: str  # as its first line names it
+    format: str  # name in its first line
     made_by: str  # "a results file of `lacunet paper`"
-    elsewhere: str  # what a person may give another name with
-    own_name: bool = True  # False: a person names the file, so that it may be another one
+    elsewhere: str  # how the user chooses another name
+    own_name: bool = True  # False: the user names the file, which may be of another format
 
 
 class Ledger(Generic[T]):
-    """The file of results: those that are done are read, new ones are added."""
+    """A file of results: reads existing results and appends new ones."""
 
     def __init__(self, path: Path, sort: Sort, settings: Mapping[str, Any], kind: type[T]) -> None:
         self.path, self.sort, self.kind = path, sort, kind
@@ -72,7 +72,7 @@ class Ledger(Generic[T]):
         return task in self.records
 
     def add(self, record: dict[str, Any]) -> None:
-        """Keep a result, on disk at once."""
+        """Append a result, and flush it to disk."""
         self._append(record)
         self.records[self._task(record)] = record
 
@@ -85,32 +85,32 @@ class Ledger(Generic[T]):
     def _read(self) -> None:
         text = self.path.read_bytes()
         *lines, rest = text.split(b"\n")
-        found = [_parsed(line) for line in lines]
-        if not found or found[0] is None:
+        records = [_parsed(line) for line in lines]
+        if not records or records[0] is None:
             self._begin_anew(text)
             return
-        if found[0].get("format") != self.sort.format:
+        if records[0].get("format") != self.sort.format:
             raise self._refused(f"it is not {self.sort.made_by}")
         for name, value in self.header.items():
-            made = found[0].get(name)
+            made = records[0].get(name)
             if made != value:
                 shown = not isinstance(value, dict) and not DIGEST.fullmatch(str(value))
                 why = f"it was made with {name} {made!r}, not {value!r}"
                 raise self._refused(why if shown else f"it belongs to work with other {name}")
-        for number, record in enumerate(found[1:], start=2):
+        for number, record in enumerate(records[1:], start=2):
             if record is None:
                 raise self._refused(f"line {number} is damaged")
             if not all(name in record for name in self.names):
                 raise self._refused(f"line {number} is no result")
             self.records[self._task(record)] = record
-        if rest:  # cut off while it was written: that one result is made again
+        if rest:  # a truncated last line: its result is computed again
             with self.path.open("r+b") as file:
                 file.truncate(len(text) - len(rest))
 
     def _begin_anew(self, text: bytes) -> None:
-        """Begin anew; what the file held is kept beside it, unless it is a header cut off.
+        """Begin anew; old content is kept beside the file, unless it is a truncated header.
 
-        A file that a person named, and that does not begin as one of these, is left as it is.
+        A file that the user named is left unchanged if it has another format.
         """
         header = (json.dumps(self.header, allow_nan=False) + "\n").encode()
         if not header.startswith(text):
@@ -138,10 +138,10 @@ class Ledger(Generic[T]):
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 STOPPED = Sort(
@@ -154,7 +154,7 @@ STOPPED = Sort(
 
 @dataclass(frozen=True)
 class Piece:
-    """One result; a piece of a search has a name alone."""
+    """The key of a result; a piece of a search has only a name."""
 
     call: int
     place: int
@@ -163,7 +163,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Packing(Generic[A, B]):
-    """How a result is written that is not written whole: what its item knows is left out."""
+    """A compact form of results, without the data that their items hold."""
 
     pack: Callable[[A, B], Any]
     unpack: Callable[[A, Any], B]
@@ -173,17 +173,17 @@ WHOLE: Packing[Any, Any] = Packing(lambda _, result: result, lambda _, packed: p
 
 
 class Kept:
-    """A checkpoint: does tasks and keeps their results; without a file, it only does them."""
+    """A checkpoint: runs tasks and stores their results; without a file, it only runs them."""
 
     def __init__(self, path: StrPath | None = None, about: Mapping[str, Any] | None = None) -> None:
         self.calls, self.name, self.ledger = 0, "", None
-        self.lock = threading.Lock()  # pieces of a search may be done side by side
+        self.lock = threading.Lock()  # pieces of a search may run concurrently
         if path is not None:
             check_file(path)
             self.ledger = Ledger(Path(path), STOPPED, about or {}, Piece)
 
     def close(self) -> None:
-        """Let others have the file."""
+        """Release the lock of the file."""
         if self.ledger is not None:
             self.ledger.close()
 
@@ -196,48 +196,47 @@ class Kept:
         packing: Packing[A, B] = WHOLE,
         of: tuple[int, int] | None = None,
     ) -> list[B]:
-        """Apply to every item whose result is not there, results in order.
+        """Apply to every item without a stored result; return all results in order.
 
-        With a name, say after each how many of them are done; `of` says how many were before, and
-        how many there are together.
+        With a name, report the number done; `of` is the number done before, and the total.
         """
         before, total = of or (0, len(items))
         self.calls += 1
         task = getattr(function, "func", function).__name__
         pieces = [Piece(self.calls, place, task) for place in range(len(items))]
         records = {} if self.ledger is None else self.ledger.records
-        found = {
+        results = {
             place: packing.unpack(items[place], decoded(records[piece]["told"]))
             for place, piece in enumerate(pieces)
             if piece in records
         }
-        left = [place for place in range(len(items)) if place not in found]
+        left = [place for place in range(len(items)) if place not in results]
         for at, result in executor.results(function, [items[place] for place in left]):
             place = left[at]
-            found[place] = result
+            results[place] = result
             if name:
-                done = before + len(found)
+                done = before + len(results)
                 executor.say(f"{name} {done} of {total}", done / total)
-            # None: there was no time for it. Next time there may be.
+            # None: time ran out, and the next run tries again.
             if self.ledger is not None and result is not None:
                 packed = packing.pack(items[place], result)
-                if packed is not None:  # what failed is tried again
+                if packed is not None:  # failures are tried again
                     self.ledger.add({**vars(pieces[place]), "told": encoded(packed)})
-        return [found[place] for place in range(len(items))]
+        return [results[place] for place in range(len(items))]
 
     def get(self, piece: str) -> dict[str, Any] | None:
-        """Give where a piece of a search stood when it was stopped."""
+        """Restore the state of a piece of a search."""
         record = None if self.ledger is None else self.ledger.records.get(self._piece(piece))
         return None if record is None else dict(decoded(record["told"]))
 
     def put(self, piece: str, **stand: Any) -> None:
-        """Keep where a piece of a search stands, on disk at once."""
+        """Store the state of a piece of a search on disk."""
         if self.ledger is not None:
             with self.lock:
                 self.ledger.add({**vars(self._piece(piece)), "told": encoded(stand)})
 
     def chapter(self, name: str) -> Kept:
-        """Give the same file for one of several like searches, whose pieces begin with a name."""
+        """Give a view of the file for one of several searches, with a prefix for its pieces."""
         chapter = Kept()
         chapter.ledger, chapter.lock, chapter.name = self.ledger, self.lock, f"{self.name}{name}: "
         return chapter
@@ -246,7 +245,7 @@ class Kept:
         return Piece(0, 0, f"{self.name}{name}")
 
     def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        """Travel as one that keeps nothing: where a task ends up, there is no such file."""
+        """Pickle as the null checkpoint, because workers do not have the file."""
         return Kept, ()
 
 
@@ -254,13 +253,13 @@ FORGETFUL = Kept()
 
 
 def fingerprint(*values: Any) -> str:
-    """Give a digest of values: work on others may not resume from a file."""
+    """Compute a digest of values, so that a run on other data does not resume from a file."""
     text = json.dumps([encoded(x) for x in values], allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def encoded(x: Any) -> Any:
-    """Give what JSON can hold of a value."""
+    """Encode a value for JSON."""
     if isinstance(x, float) and not math.isfinite(x):
         return {"float": repr(float(x))}
     if x is None or (isinstance(x, bool | int | float | str) and not isinstance(x, Enum)):
@@ -292,7 +291,7 @@ def encoded(x: Any) -> Any:
 
 
 def decoded(x: Any) -> Any:
-    """Give the value that `encoded` wrote."""
+    """Decode a value that `encoded` wrote."""
     if isinstance(x, list):
         return [decoded(y) for y in x]
     if not isinstance(x, dict):
@@ -302,7 +301,7 @@ def decoded(x: Any) -> Any:
             return float(number)
         case {"array": str(data), "dtype": str(kind), "shape": [*shape]}:
             if np.dtype(kind).kind not in KINDS:
-                raise _odd("holds what is no array")
+                raise _damaged("holds an invalid array")
             array = np.frombuffer(base64.b64decode(data), np.dtype(kind))
             return array.reshape(shape).copy()
         case {"generator": {"bit_generator": "PCG64"} as state}:
@@ -317,10 +316,10 @@ def decoded(x: Any) -> Any:
             return _record(name)(*(decoded(y) for y in values))
         case {"record": str(name), "fields": dict(named)}:
             return _record(name)(**{k: decoded(y) for k, y in named.items()})
-    raise _odd("holds what nobody wrote there")
+    raise _damaged("holds an unknown entry")
 
 
-def _odd(what: str) -> OutputError:
+def _damaged(what: str) -> OutputError:
     return OutputError(f"a file of work that was stopped {what}. Remove it.")
 
 
@@ -331,9 +330,9 @@ def _name(kind: type) -> str:
 @functools.cache
 def _record(name: str) -> Any:
     """Find a record of this package by its name: a dataclass, a named tuple or an enumeration."""
-    module, _, own = name.partition(":")
-    if module.startswith(OURS) and own.isidentifier():
-        kind = getattr(importlib.import_module(module), own, None)
+    module, _, qualname = name.partition(":")
+    if module.startswith(OURS) and qualname.isidentifier():
+        kind = getattr(importlib.import_module(module), qualname, None)
         if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, tuple | Enum)):
             return kind
-    raise _odd(f"names '{name}', which is none")
+    raise _damaged(f"names '{name}', which is none")

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: an executor, and the rows that they hold."""
+"""Dask workers: an executor, and a holder of partitioned rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 
-LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
-ATTEMPTS = 4  # times that work is given to others after workers were lost
-BESIDE = 4  # pieces of work here that wait for workers, side by side
-# From so many bytes of rows on, workers share them. Of fewer each has all, and does whole fits.
+LARGE = 1 << 16  # bytes from which an array is serialised separately
+ATTEMPTS = 4  # attempts at a task when workers are lost
+BESIDE = 4  # concurrent tasks of this process that wait for workers
+# Bytes of rows from which workers share them. Below, each worker has all rows and does whole fits.
 MANY = 1 << 26
 
 A = TypeVar("A")
@@ -34,7 +34,7 @@ B = TypeVar("B")
 
 
 class _Packer(pickle.Pickler):
-    """Packs a thing without its large arrays, whose places in a list stand for them."""
+    """Pickles an object with references to its large arrays in a list."""
 
     def __init__(self, file: io.BytesIO, arrays: list[Any], *, adding: bool) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -61,19 +61,19 @@ class _Unpacker(pickle.Unpickler):
 
 
 def packed(thing: Any, arrays: list[Any], *, adding: bool = True) -> bytes:
-    """Pack a thing; its large arrays are added to the end of the list, unless they are there."""
+    """Serialise an object, and append its large arrays to the list, each once."""
     file = io.BytesIO()
     _Packer(file, arrays, adding=adding).dump(thing)
     return file.getvalue()
 
 
 def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
-    """Give the thing that was packed with these arrays."""
+    """Deserialise an object that was packed with these arrays."""
     return _Unpacker(io.BytesIO(data), arrays).load()
 
 
 def do(function: bytes, item: bytes, *arrays: Any) -> bytes:
-    """Do a task where it ended up; its result names the arrays that it was given."""
+    """Run a task on a worker; the result refers to the arrays that the task got."""
     quiet_blas()
     result = unpacked(function, arrays)(unpacked(item, arrays))
     return packed(result, list(arrays), adding=False)
@@ -81,28 +81,28 @@ def do(function: bytes, item: bytes, *arrays: Any) -> bytes:
 
 @lru_cache
 def quiet_blas() -> Any:
-    """Let BLAS have one thread in this worker: with another number it adds in another order."""
+    """Limit BLAS to one thread in this worker, because their number changes the order of sums."""
     return one_blas_thread()
 
 
 class Workers(Serial):
-    """Workers that take one item after the other; a task that splits its work does all of it.
+    """Dask workers with one task each at a time; subtasks run serially.
 
-    What works with rows that the cluster holds is done here, on a few threads: it waits for the
-    workers that have them.
+    Tasks that use rows on the cluster run on a few threads of this process, because they only wait
+    for the workers.
     """
 
     def __init__(self, client: Client, listener: Listener = ignore) -> None:
         super().__init__(listener)
         self.client = client
-        self._here = Threads(BESIDE, listener)
-        self._there: dict[int, tuple[Any, Future]] = {}  # arrays that the cluster has, by id
+        self._threads = Threads(BESIDE, listener)
+        self._scattered: dict[int, tuple[Any, Future]] = {}  # arrays on the cluster, by id
 
     def close(self, *, wait: bool) -> None:
-        self._here.close(wait=wait)
+        self._threads.close(wait=wait)
 
     def here(self) -> Executor:
-        return self._here
+        return self._threads
 
     def if_worth(self, nanoseconds: float) -> Executor:  # no step is too short
         return self
@@ -113,7 +113,7 @@ class Workers(Serial):
             task = packed(function, arrays)
             tasks = [(task, packed(item, arrays)) for item in items]
         except NotPicklableError:
-            yield from self._here.results(function, items)
+            yield from self._threads.results(function, items)
             return
         left = set(range(len(items)))
         for _ in range(ATTEMPTS):
@@ -127,15 +127,15 @@ class Workers(Serial):
     def _done(
         self, tasks: Sequence[tuple[bytes, bytes]], left: Sequence[int], arrays: Sequence[Any]
     ) -> Iterator[tuple[int, bytes]]:
-        """Do what is left; what is lost with a worker is left out."""
+        """Run the remaining tasks; leave out those that are lost with a worker."""
         from distributed import as_completed
 
-        there = [self._put(array) for array in arrays]
+        remote = [self._put(array) for array in arrays]
         places: dict[Any, int] = {}
         try:
             for place in left:
-                with in_our_words(self.client):
-                    future = self.client.submit(do, *tasks[place], *there, pure=False)
+                with translated_errors(self.client):
+                    future = self.client.submit(do, *tasks[place], *remote, pure=False)
                 places[future] = place
             for future in as_completed(list(places), loop=self.client.loop):
                 data = result_of(self.client, future)
@@ -146,20 +146,20 @@ class Workers(Serial):
                 future.release()
 
     def _put(self, array: Any) -> Future:
-        """Have an array on the cluster: once, unless it is lost."""
-        known = self._there.get(id(array))
+        """Send an array to the cluster, once unless it is lost."""
+        known = self._scattered.get(id(array))
         if known is None or known[1].status != "finished":
-            with in_our_words(self.client):
+            with translated_errors(self.client):
                 future = self.client.scatter(array, hash=False)
-            there, key = self._there, id(array)
-            last = weakref.ref(array, lambda _: there.pop(key, None) and None)
-            known = there[key] = (last, future)
+            scattered, key = self._scattered, id(array)
+            last = weakref.ref(array, lambda _: scattered.pop(key, None) and None)
+            known = scattered[key] = (last, future)
         return known[1]
 
 
 @contextmanager
-def in_our_words(client: Client) -> Iterator[None]:
-    """Say that a scheduler is gone, or that a task ends its workers, as our other errors do."""
+def translated_errors(client: Client) -> Iterator[None]:
+    """Translate Dask errors of a lost scheduler, or of killed workers, to `WorkerError`."""
     from distributed import KilledWorker
 
     _check_running(client)  # a client without a scheduler would wait for ever
@@ -176,7 +176,7 @@ def in_our_words(client: Client) -> Iterator[None]:
 def result_of(client: Client, future: Future) -> Any:
     """Give the result; None if it was lost together with a worker."""
     try:
-        with in_our_words(client):
+        with translated_errors(client):
             return future.result()
     except CancelledError:
         _check_running(client)
@@ -184,16 +184,16 @@ def result_of(client: Client, future: Future) -> Any:
 
 
 def results_of(client: Client, futures: Sequence[Future]) -> list[Any]:
-    """Give several results, which come at once; None for each that was lost with a worker."""
+    """Gather results in one message; None for each that was lost with a worker."""
     try:
-        with in_our_words(client):
+        with translated_errors(client):
             return list(client.gather(list(futures)))
-    except CancelledError:  # some of them: the others are there
+    except CancelledError:  # some are lost
         return [result_of(client, future) for future in futures]
 
 
 def _check_running(client: Client, cause: Exception | None = None) -> None:
-    """Refuse to go on without a scheduler."""
+    """Raise an error if the scheduler is gone."""
     if client.status != "running":
         raise WorkerError(
             "the scheduler of the cluster was lost in the middle of the work. Start the cluster "
@@ -203,7 +203,7 @@ def _check_running(client: Client, cause: Exception | None = None) -> None:
 
 
 def lost_too_often() -> WorkerError:
-    """Say that work ended its workers again and again."""
+    """Build the error for a task that repeatedly loses its workers."""
     return WorkerError(
         f"workers were lost {ATTEMPTS} times with the same piece of work, most likely because "
         "memory was short there. Give workers more memory, or have fewer of them on a machine."
@@ -211,66 +211,66 @@ def lost_too_often() -> WorkerError:
 
 
 class HeldByWorkers(Held[A]):
-    """A value for each part, in bundles that a worker has each; made anew where one is lost.
+    """A value for each part, in bundles of one worker each; lost bundles are recomputed.
 
-    A message to a worker takes longer than an E step over few rows, so a bundle gets one. When the
-    work is over and the workers are gone, values are made here, part by part.
+    A message to a worker takes longer than an E step over few rows, so each bundle gets one. After
+    the workers are gone, values are computed in this process, part by part.
     """
 
     def __init__(
-        self, shared: Shared, bundles: int, there: Callable[[int], Future], here: MadeHere[A]
+        self, shared: Shared, bundles: int, remote: Callable[[int], Future], local: MadeHere[A]
     ) -> None:
-        self._shared, self._bundles, self._there, self._here = shared, bundles, there, here
+        self._shared, self._bundles, self._remote, self._local = shared, bundles, remote, local
         self._futures: dict[int, Future] = {}
-        self._asked: list[Future] = []  # the last time
+        self._latest: list[Future] = []  # of the last call
         self._lock = threading.Lock()
         shared.held.add(self)
 
     def then(self, function: Callable[[A], B]) -> HeldByWorkers[B]:
-        def there(bundle: int) -> Future:
-            return self._ask(function, [bundle])[0]
+        def remote(bundle: int) -> Future:
+            return self._submitted(function, [bundle])[0]
 
-        return HeldByWorkers(self._shared, self._bundles, there, self._here.then(function))
+        return HeldByWorkers(self._shared, self._bundles, remote, self._local.then(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
-        """Apply to every value on the worker that has it; what is lost is asked for again."""
+        """Apply to every value on its worker; submit lost results again."""
         if not self._shared.open:
-            return self._here.each(function, executor)
-        found: dict[int, list[B]] = {}
+            return self._local.each(function, executor)
+        results: dict[int, list[B]] = {}
         for _ in range(ATTEMPTS):
-            left = [bundle for bundle in range(self._bundles) if bundle not in found]
-            # A client sends its messages at least 10 ms apart. To forget what was asked before is
-            # one too: it is done after this, and not before, where the caller would wait.
-            self._asked = self._ask(function, left)
-            bundles = results_of(self._shared.client, self._asked)
-            found |= {b: own for b, own in zip(left, bundles, strict=True) if own is not None}
-            if len(found) == self._bundles:
-                return [one for bundle in range(self._bundles) for one in found[bundle]]
+            left = [bundle for bundle in range(self._bundles) if bundle not in results]
+            # A client sends its messages at least 10 ms apart. The release of the last futures is
+            # a message too: it follows the new one, so that the caller does not wait for it.
+            self._latest = self._submitted(function, left)
+            bundles = results_of(self._shared.client, self._latest)
+            results |= {b: one for b, one in zip(left, bundles, strict=True) if one is not None}
+            if len(results) == self._bundles:
+                return [one for bundle in range(self._bundles) for one in results[bundle]]
         raise lost_too_often()
 
-    def _ask(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
-        """Have a function applied to the values of bundles, in one message."""
+    def _submitted(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
+        """Submit a function of the values of bundles, in one message."""
         client, values = self._shared.client, [self._future(bundle) for bundle in bundles]
-        with in_our_words(client):
+        with translated_errors(client):
             return list(client.map(_apply, [function] * len(values), values, pure=False))
 
     def _future(self, bundle: int) -> Future:
         with self._lock:
             known = self._futures.get(bundle)
             if known is None or known.status == "cancelled":
-                known = self._futures[bundle] = self._there(bundle)
+                known = self._futures[bundle] = self._remote(bundle)
             return known
 
-    def let_go(self) -> None:
-        """Let workers forget the values."""
+    def release(self) -> None:
+        """Release the values on the workers."""
         self._futures.clear()
-        self._asked = []
+        self._latest = []
 
     def __reduce__(self) -> tuple[type[MadeHere[A]], tuple[int, Callable[[int], A]]]:
-        """Refuse to be pickled as long as workers hold it."""
+        """Refuse to be pickled while workers hold the values."""
         if self._shared.open:
             raise NotPicklableError
-        return MadeHere, (self._here.count, self._here.make)
+        return MadeHere, (self._local.count, self._local.make)
 
 
 def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
@@ -279,7 +279,7 @@ def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
 
 
 class Shared(Holder):
-    """The workers of a cluster, for rows that are many."""
+    """Dask workers that hold the rows of a large table."""
 
     open = True  # whether workers hold anything
 
@@ -294,19 +294,19 @@ class Shared(Holder):
         return rows.codes.nbytes + rows.counts.nbytes >= MANY
 
     def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
-        """Hand parts out: a bundle of neighbours to each thread of the workers."""
+        """Distribute parts: a bundle of neighbours to each worker thread."""
         number = min(len(parts), sum(self.client.nthreads().values()))
         bundles = np.array_split(np.arange(len(parts)), number)
 
-        def there(bundle: int) -> Future:
-            with in_our_words(self.client):
+        def remote(bundle: int) -> Future:
+            with translated_errors(self.client):
                 return self.client.scatter([[parts[i] for i in bundles[bundle]]], hash=False)[0]
 
-        return HeldByWorkers(self, number, there, MadeHere(len(parts), parts.__getitem__))
+        return HeldByWorkers(self, number, remote, MadeHere(len(parts), parts.__getitem__))
 
     def close(self) -> None:
-        """Let workers forget everything; from now on values are made here."""
+        """Release all values on the workers; later ones are computed in this process."""
         self.open = False
         self._rows.clear()
         for held in list(self.held):
-            held.let_go()
+            held.release()

@@ -1,4 +1,4 @@
-"""Find a Dask cluster, or start one on this machine; dataframes of Dask."""
+"""Connect to a Dask cluster, or start a local one; aggregate Dask dataframes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lacunet.errors import OptionError, WorkerError
 from lacunet.optional import require
-from lacunet.runtime.cluster import Shared, Workers, in_our_words
+from lacunet.runtime.cluster import Shared, Workers, translated_errors
 from lacunet.runtime.executor import Executor, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.rows import Holder
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0  # seconds to wait for an answer from an address
 FIRST = 60.0  # and for the first worker of a cluster that is starting
-VERSION = "__import__('lacunet').__version__"  # as a text, for workers that may have none
-HEAPS = 8  # for each thread of the workers: all of one heap is in memory at once
+VERSION = "__import__('lacunet').__version__"  # evaluated by workers, which may lack the package
+HEAPS = 8  # for each worker thread; one whole heap is in memory at a time
 
 
 @dataclass(frozen=True)
 class Engine:
-    """What does the work, and what may hold rows for it."""
+    """An executor, and a holder of rows."""
 
     executor: Executor
     holder: Holder | None = None
-    count: int = 1  # threads of workers, where these are a cluster's
+    count: int = 1  # worker threads of a cluster
 
 
 def current_client() -> Client | None:
-    """Give the Dask client that the caller works in, if there is one."""
-    loaded: Any = sys.modules.get("distributed")  # which a client has loaded
+    """Give the current Dask client, if there is one."""
+    loaded: Any = sys.modules.get("distributed")  # imported by any client
     try:
         client: Client | None = loaded and loaded.Client.current()
     except ValueError:
@@ -51,9 +51,9 @@ def current_client() -> Client | None:
 def on_cluster(
     where: str | int | Client, version: str, listener: Listener = ignore
 ) -> Iterator[Engine]:
-    """Work on the cluster at an address, on so many processes of this machine, or of a client.
+    """Give an engine on the cluster of an address or a client, or on a number of local processes.
 
-    All workers must have this version of the program. What is started here ends here.
+    All workers must have this version of the program. A cluster started here ends with the block.
     """
     with ExitStack() as stack, one_blas_thread():
         client = stack.enter_context(client_of(where)) if isinstance(where, int | str) else where
@@ -62,7 +62,7 @@ def on_cluster(
         stack.callback(shared.close)
         try:
             yield Engine(workers, shared, sum(client.nthreads().values()))
-        except BaseException:  # also Ctrl-C: nobody wants what is under way
+        except BaseException:  # also Ctrl-C: running tasks are cancelled
             workers.close(wait=False)
             raise
         workers.close(wait=True)
@@ -74,7 +74,7 @@ def _dask(package: str = "distributed") -> Any:
 
 @contextmanager
 def client_of(where: str | int) -> Iterator[Client]:
-    """Be the client of a cluster at an address, or of so many processes that are started here."""
+    """Give a client of the cluster at an address, or of new local processes."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -108,7 +108,7 @@ def _connected(address: str) -> Client:
 @contextmanager
 def _started(workers: int) -> Iterator[Client]:
     distributed, dask = _dask(), _dask("dask")
-    # The profiler of Dask takes time, and warnings of ports are about pages that are not served.
+    # The profiler of Dask takes time, and its port warnings concern pages that are not served.
     quiet = dask.config.set({"distributed.worker.profile.enabled": False})
     with quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,14 +121,14 @@ def _started(workers: int) -> Iterator[Client]:
             host="127.0.0.1",
             memory_limit=0,
         )
-    # Workers of this machine send results here, not by way of the scheduler.
+    # Local workers send results directly, not through the scheduler.
     direct = {"set_as_default": False, "direct_to_workers": True}
     with cluster, distributed.Client(cluster, **direct) as client:
         yield client
 
 
 def check_workers(client: Client, version: str) -> None:
-    """Refuse a cluster without workers, and workers that have not this program."""
+    """Refuse a cluster without workers, or with another version of the program."""
     patience = PATIENCE if client.cluster is None else FIRST  # it was started here
     try:
         client.wait_for_workers(1, timeout=patience)
@@ -152,13 +152,13 @@ def check_workers(client: Client, version: str) -> None:
 
 
 def is_dask_frame(thing: object) -> bool:
-    """Whether something is a dataframe of Dask, without loading Dask for it."""
+    """Whether an object is a Dask dataframe, without importing Dask."""
     module = type(thing).__module__
     return module.startswith(("dask.", "dask_expr.")) and hasattr(thing, "to_delayed")
 
 
 def partitions(frame: Any) -> list[Any]:
-    """Give the partitions of a dataframe, not made yet."""
+    """Give the delayed partitions of a dataframe."""
     return list(frame.to_delayed())
 
 
@@ -167,10 +167,9 @@ def grouped(
     split: Callable[[Any, int, int], Sequence[Any]],
     join: Callable[[Sequence[Any]], Any],
 ) -> Iterator[Any]:
-    """Split each part into heaps, join the heaps of one number, and give what comes of each.
+    """Split each part into heaps, join the heaps of equal number, and yield the results in turn.
 
-    `split` gets a part, its number and the number of heaps. Parts stay where they are; of the heaps
-    one after the other comes here.
+    `split` gets a part, its number and the number of heaps. Parts stay on their workers.
     """
     dask, client = _dask("dask"), current_client()
     threads = 1 if client is None else sum(client.nthreads().values())
@@ -181,10 +180,10 @@ def grouped(
     if client is None:
         yield from dask.compute(*joined)
         return
-    with in_our_words(client):
+    with translated_errors(client):
         futures = client.compute(joined)
     while futures:
-        future = futures.pop(0)  # what is done with is let go there
-        with in_our_words(client):
-            found = future.result()
-        yield found
+        future = futures.pop(0)  # a used result is released on its worker
+        with translated_errors(client):
+            result = future.result()
+        yield result

@@ -1,4 +1,4 @@
-"""Write files whole or not at all, also where the machine dies meanwhile."""
+"""Write files atomically, even if the machine crashes."""
 
 import contextlib
 import ctypes
@@ -19,19 +19,19 @@ from lacunet.errors import OutputError
 
 try:
     import fcntl
-except ImportError:  # Windows: there two processes on one file are not told apart
+except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
-PRIVATE = ".lacunet"  # how the names of private folders begin: machine and process follow
+PRIVATE = ".lacunet"  # prefix of private folders; host and process follow
 AT_CWD, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 def check_file(target: StrPath) -> None:
-    """Say now, before the work, why a file could not be written; nothing is made yet."""
+    """Check before the computation that a file can be written; create nothing."""
     path = Path(target)
-    with _said(target):
+    with _translated_errors(target):
         if path.is_dir():
             raise OutputError(f"{path} is a folder. Give the name of a file inside it.")
         if path.exists() and not path.is_file():
@@ -42,7 +42,7 @@ def check_file(target: StrPath) -> None:
 
 
 def check_ending(target: StrPath, endings: Sequence[str], what: str) -> None:
-    """Say now, before the work, why a file could not be written, perhaps for its ending."""
+    """Check before the computation that a file can be written and has an allowed ending."""
     check_file(target)
     ending = Path(target).suffix.lower()
     if ending not in endings:
@@ -53,7 +53,7 @@ def check_ending(target: StrPath, endings: Sequence[str], what: str) -> None:
 
 
 def check_not_read(target: StrPath, source: str) -> None:
-    """Refuse to replace the file that a result is of; `source` need not be the name of a file."""
+    """Refuse to replace the input file; `source` need not be the name of a file."""
     try:
         same = Path(target).samefile(source)
     except (OSError, ValueError):
@@ -66,17 +66,17 @@ def check_not_read(target: StrPath, source: str) -> None:
 
 
 def check_folder(target: StrPath) -> None:
-    """Say now, before the work, why a folder could not be made or used; nothing is made yet."""
+    """Check before the computation that a folder can be made or used; create nothing."""
     path = Path(target)
-    with _said(target):
+    with _translated_errors(target):
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file, and a folder is needed. Give another name.")
         _check_place(path, path.absolute())
 
 
 def _check_place(path: Path, folder: Path) -> None:
-    """Check the nearest folder that is there already: the others would be made in it."""
-    path.exists()  # a name that is too long is found out here
+    """Check the nearest existing folder, in which missing ones would be created."""
+    path.exists()  # raises an error if the name is too long
     folder = next(p for p in (folder, *folder.parents) if os.path.lexists(p))
     if not folder.is_dir():
         raise _refused(path, f"{folder} is a file, not a folder")
@@ -85,8 +85,8 @@ def _check_place(path: Path, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _said(target: StrPath) -> Iterator[None]:
-    """Turn what the system refuses into a sentence."""
+def _translated_errors(target: StrPath) -> Iterator[None]:
+    """Translate OSError to `OutputError`."""
     if "\0" in os.fspath(target):
         raise OutputError(f"{os.fspath(target)!r} is no name of a file: it has a zero byte.")
     try:
@@ -120,8 +120,8 @@ def atomic_path(target: StrPath) -> Iterator[Path]:
 def atomic_folder(target: StrPath) -> Iterator[Path]:
     """Give a temporary folder beside `target`, which takes its place if the block succeeds.
 
-    Other files that are in `target` already stay there. Old and new are exchanged in one step; in
-    the current folder, and in those above it, files are replaced one by one.
+    Other files in `target` stay. Old and new folders are exchanged in one step. In the current
+    folder, and in those above it, files are replaced one by one.
     """
     check_folder(target)
     with _beside(target) as (temporary, path):
@@ -133,29 +133,29 @@ def atomic_folder(target: StrPath) -> Iterator[Path]:
             sync(temporary)
             temporary.replace(path)
         elif path in (here := Path(os.path.realpath(Path.cwd())), *here.parents):
-            for file in sorted(temporary.iterdir()):  # where we are stays the same folder
+            for file in sorted(temporary.iterdir()):  # keeps the current folder
                 file.replace(path / file.name)
         else:
             whole = temporary.with_name("whole")
             shutil.copytree(path, whole, symlinks=True, copy_function=_link_or_copy)
             for file in sorted(temporary.iterdir()):
-                file.replace(whole / file.name)  # the old file is another, linked from there
+                file.replace(whole / file.name)  # replaces the link, not the old file
             sync(whole)
             _exchange(whole, path)
         sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on disk and not only on their way."""
+    """Flush a file, or the names in a folder, to disk."""
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR
     try:
         handle = os.open(path, flags)
     except PermissionError:
-        return  # folders that cannot be opened: Windows, which has the names on disk by itself
+        return  # Windows cannot open folders, and flushes names by itself
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that know no sync
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems without sync
             raise
     finally:
         os.close(handle)
@@ -169,7 +169,7 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Let two folders change their names: at once on Linux, elsewhere in two steps."""
+    """Exchange the names of two folders: atomically on Linux, elsewhere in two steps."""
     if sys.platform == "linux":
         rename = getattr(ctypes.CDLL(None), "renameat2", None)
         names = AT_CWD, os.fsencode(new), AT_CWD, os.fsencode(old), EXCHANGE
@@ -182,15 +182,15 @@ def _exchange(new: Path, old: Path) -> None:
 
 @contextlib.contextmanager
 def _beside(target: StrPath) -> Iterator[tuple[Path, Path]]:
-    """Give a name in a private folder beside `target`, thrown away at the end, and `target` itself.
+    """Give a path in a temporary folder beside `target`, and the resolved `target`.
 
-    It is beside it, because a rename is atomic only inside one file system. Missing folders are
-    made; a link is followed, not replaced. Folders that processes left when they died go too.
+    A rename is atomic only inside one file system. Missing folders are created, links are followed,
+    and temporary folders of dead processes are removed.
     """
-    with _said(target):
+    with _translated_errors(target):
         path = Path(os.path.realpath(target))
         path.parent.mkdir(parents=True, exist_ok=True)
-        _clear_away(path.parent)
+        _remove_stale(path.parent)
         with tempfile.TemporaryDirectory(
             dir=path.parent, prefix=f"{_ours()}{os.getpid()}.", ignore_cleanup_errors=True
         ) as private:
@@ -198,12 +198,12 @@ def _beside(target: StrPath) -> Iterator[tuple[Path, Path]]:
 
 
 def _ours() -> str:
-    """How the private folders of this machine begin: other machines may use the same disk."""
+    """Give the prefix of private folders of this machine; others may share the disk."""
     return f"{PRIVATE}.{socket.gethostname().partition('.')[0]}."
 
 
-def _clear_away(folder: Path) -> None:
-    """Remove the private folders of processes of this machine that are no more."""
+def _remove_stale(folder: Path) -> None:
+    """Remove the private folders of dead processes of this machine."""
     for stale in folder.glob(f"{_ours()}*.*"):
         number = stale.name.removeprefix(_ours()).partition(".")[0]
         if number.isdecimal():
@@ -216,8 +216,8 @@ def _clear_away(folder: Path) -> None:
 
 
 def hold(path: Path, owner: object) -> Callable[[], object]:
-    """Keep a file from all others, until its owner is gone or the returned function is called."""
-    with _said(path):
+    """Lock a file until its owner is deleted or the returned function is called."""
+    with _translated_errors(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     if fcntl is not None:
         try:
@@ -232,22 +232,22 @@ def hold(path: Path, owner: object) -> Callable[[], object]:
 
 
 def write_text(target: StrPath, text: str) -> None:
-    """Write `text` as UTF-8, atomically; what is no text (parts of names) becomes a mark."""
+    """Write `text` as UTF-8, atomically; invalid characters are replaced."""
     with atomic_path(target) as path:
         path.write_text(text, encoding="utf-8", errors="replace")
 
 
-# Control characters but for line ends and tabs, and marks that turn the direction of writing.
+# Control characters except line ends and tabs, and marks of the direction of writing.
 _ACTIVE = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
-# Whether tables of text are written for spreadsheets that anybody may open (`--safe-csv`).
+# Whether text cells are made inert for spreadsheets (`--safe-csv`).
 SAFE_CSV: ContextVar[bool] = ContextVar("safe_csv", default=False)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless(text: str) -> str:
-    r"""Put a mark in place of every character that a terminal or a page would act upon.
+    r"""Replace every control character that a terminal or a page would interpret.
 
     >>> harmless("a\x1b[2Jb") == "a\ufffd[2Jb"
     True
@@ -256,12 +256,12 @@ def harmless(text: str) -> str:
 
 
 def inert(cell: str) -> str:
-    """Put an apostrophe before what a spreadsheet would compute, where that was asked for.
+    """Put an apostrophe before a spreadsheet formula, if `SAFE_CSV` is set.
 
-    >>> asked = SAFE_CSV.set(True)
+    >>> token = SAFE_CSV.set(True)
     >>> inert("=1+1"), inert("-0.5"), inert("- none")
     ("'=1+1", '-0.5', "'- none")
-    >>> SAFE_CSV.reset(asked)
+    >>> SAFE_CSV.reset(token)
     """
     if SAFE_CSV.get() and cell.startswith(_FORMULA):
         try:

@@ -65,7 +65,7 @@ class _Compiling(event.Listener):
     """Writes one notice to a terminal if compilation takes long."""
 
     def __init__(self) -> None:
-        self._seconds, self._inside, self._said = 0.0, threading.local(), False
+        self._seconds, self._inside, self._shown = 0.0, threading.local(), False
 
     def on_start(self, event: Any) -> None:
         begun = self._inside.__dict__.setdefault("begun", [])
@@ -80,12 +80,12 @@ class _Compiling(event.Listener):
 
     def _count(self, event: Any, first: float) -> None:
         enough = self._seconds + time.monotonic() - first >= NOTICED
-        if not enough or self._said or current_process().name != "MainProcess":
+        if not enough or self._shown or current_process().name != "MainProcess":
             return
         function = getattr(event.data.get("dispatcher"), "py_func", None)
         ours = str(getattr(function, "__module__", "")).startswith("lacunet.")
         if ours and sys.stderr is not None and sys.stderr.isatty():
-            self._said = True
+            self._shown = True
             sys.stderr.write(f"\r{NOTICE}\n")
             sys.stderr.flush()
 

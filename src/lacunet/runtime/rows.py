@@ -1,4 +1,4 @@
-"""Rows in parts that are held elsewhere: the contract, and the disk of this machine."""
+"""Partitioned rows outside of memory: the interface, and rows on the local disk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.processes import in_bytes
 
-PART = 1 << 18  # rows of a part: an E step over it takes longer than to ask for it
+PART = 1 << 18  # rows of a part: an E step over it takes longer than a message to a worker
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -37,27 +37,27 @@ class SomeRows:
 
 
 class NotPicklableError(Exception):
-    """What is held elsewhere cannot be pickled: tasks that use it run in this process."""
+    """A value held elsewhere cannot be pickled; tasks that use it run in this process."""
 
 
 class Held(ABC, Generic[A]):
-    """Several values in order, each wherever it is held."""
+    """Values in order, held in memory, on disk or by workers."""
 
     @abstractmethod
     def then(self, function: Callable[[A], B]) -> Held[B]:
-        """Apply to every value where it is; what comes out stays there."""
+        """Apply to every value in place; the results stay in the same place."""
 
     @abstractmethod
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
-        """Apply to every value where it is; give the results, in order."""
+        """Apply to every value in place; return the results in order."""
 
     def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
-        """Do the same for results that are large: where it can be, one is in memory at a time."""
+        """Apply to every value; yield large results, if possible one in memory at a time."""
         return iter(self.each(function))
 
 
 class MadeHere(Held[A]):
-    """Values that are made when they are needed, one after the other."""
+    """Values that are computed on demand, one after the other."""
 
     def __init__(self, count: int, make: Callable[[int], A]) -> None:
         self.count, self.make = count, make
@@ -81,7 +81,7 @@ def _after(function: Callable[[A], B], make: Callable[[int], A], place: int) -> 
 
 
 class Holder(ABC):
-    """A place that can hold the rows of a table."""
+    """A storage for the rows of a table."""
 
     open: bool  # whether it still holds anything
 
@@ -90,14 +90,14 @@ class Holder(ABC):
 
     @abstractmethod
     def wants(self, rows: SomeRows) -> bool:
-        """Whether there are so many rows that they had better be held there."""
+        """Whether there are enough rows for this storage."""
 
     @abstractmethod
     def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
-        """Put parts of rows there."""
+        """Store parts of rows."""
 
     def hold(self, rows: SomeRows) -> Held[SomeRows]:
-        """Put rows there, in parts; the same array of codes is put there once."""
+        """Store rows in parts; each array of codes is stored once."""
         held = next((held for codes, held in self._rows if codes is rows.codes), None)
         if held is None:
             held = self.put(cut(rows))
@@ -105,7 +105,7 @@ class Holder(ABC):
         return held
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        """Refuse to be pickled while it is open; afterwards it is None."""
+        """Refuse to be pickled while it is open; afterwards pickle as None."""
         if self.open:
             raise NotPicklableError
         return _no_holder, ()
@@ -121,18 +121,18 @@ def cut(rows: SomeRows) -> list[SomeRows]:
     return [SomeRows(rows.codes[s : s + PART], rows.counts[s : s + PART]) for s in starts]
 
 
-# What a fit takes in memory, measured: times the bytes of the codes, and for each row besides.
+# Measured memory of a fit: times the bytes of the codes, and bytes per row.
 NEEDED, BESIDES = 3, 60
-# Bytes of the program itself, and of what steps work on whatever the number of rows: some 280 MB,
-# 40 MB of the command line, and 130 MB for the curvature of large models.
+# Bytes that do not depend on the number of rows: some 280 MB of the package, 40 MB of the command
+# line, and 130 MB for the curvature of large models.
 PROGRAM = 500_000_000
-LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
+LARGE = 1 << 16  # bytes from which an array is serialised separately
 ALIGNED = 64  # bytes: arrays in a file begin at multiples
-LEAST = 150_000_000  # bytes besides, below which nothing can be done
+LEAST = 150_000_000  # least bytes for data
 
 
 def room_in(limit: int) -> int:
-    """Bytes that data may take where the whole process is to stay below a limit."""
+    """Compute the bytes for data, given the memory limit of the process."""
     if limit < PROGRAM + LEAST:
         raise OptionError(
             f"--memory {in_bytes(limit)} is too little: the program itself takes some 450 MB. Give "
@@ -149,10 +149,10 @@ class FileRange(NamedTuple):
 
 
 class Scratch:
-    """A file without a name, which ends with this object."""
+    """An anonymous temporary file, deleted with this object."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with this
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the finalizer
         weakref.finalize(self, self._file.close)
         self.size = 0
 
@@ -177,31 +177,31 @@ class Scratch:
         return place
 
     def read(self, place: FileRange) -> memoryview:
-        """Read bytes; several threads may."""
-        view, done = memoryview(np.empty(place.size, np.uint8).data), 0  # not set to 0
+        """Read bytes; thread-safe."""
+        view, done = memoryview(np.empty(place.size, np.uint8).data), 0  # uninitialised
         while done < place.size:
             done += os.preadv(self._file.fileno(), [view[done:]], place.first + done)
         return view
 
     def mapped(self, kind: Any, columns: int | None = None) -> NDArray[Any]:
-        """Look at all of it as one array, of which the system reads what is looked at."""
-        seen = mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ)
-        flat = np.frombuffer(seen, kind)
+        """Map the whole file as one array, which the system reads on demand."""
+        mapping = mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ)
+        flat = np.frombuffer(mapping, kind)
         return flat if columns is None else flat.reshape(-1, columns)
 
 
 def forget(array: NDArray[Any]) -> None:
-    """Let the system take back the memory of an array that is mapped from a file."""
+    """Release the memory of an array that is mapped from a file."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
-    seen = base.obj if isinstance(base, memoryview) else base
-    if isinstance(seen, mmap.mmap) and hasattr(seen, "madvise"):
-        seen.madvise(mmap.MADV_DONTNEED)
+    mapping = base.obj if isinstance(base, memoryview) else base
+    if isinstance(mapping, mmap.mmap) and hasattr(mapping, "madvise"):
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def in_passing(codes: CodeArray, counts: FloatArray) -> Iterator[SomeRows]:
-    """Give rows some at a time; of a file no more than that is in memory."""
+    """Yield rows in parts; only one part of a mapped file is in memory."""
     for part in cut(SomeRows(codes, counts)):
         yield part
         forget(part.codes)
@@ -209,18 +209,18 @@ def in_passing(codes: CodeArray, counts: FloatArray) -> Iterator[SomeRows]:
 
 
 def rows_at(array: NDArray[Any], places: IntArray) -> NDArray[Any]:
-    """Give some rows, whose places ascend; of a file little is in memory at a time."""
-    found = np.empty((len(places), *array.shape[1:]), array.dtype)
+    """Select rows at ascending places; little of a mapped file is in memory at a time."""
+    selected = np.empty((len(places), *array.shape[1:]), array.dtype)
     for some in np.array_split(np.arange(len(places)), max(1, len(array) // PART)):
-        found[some] = array[places[some]]
+        selected[some] = array[places[some]]
         forget(array)
-    return found
+    return selected
 
 
 class Disk(Holder):
-    """The disk of this machine, for rows that are more than memory may hold."""
+    """The local disk, for rows that exceed the memory."""
 
-    open = False  # it holds nothing that does not end by itself
+    open = False  # its files are deleted automatically
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -231,12 +231,12 @@ class Disk(Holder):
         return needed > room_in(self.limit)
 
     def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
-        """Leave rows where they are: what is made of them is written."""
+        """Leave rows in place; values computed from them are written to disk."""
         return RowsHere(len(parts), parts.__getitem__)
 
 
 class RowsHere(MadeHere[SomeRows]):
-    """Rows in parts, in memory or mapped from a file; what is made of a part goes to a file."""
+    """Rows in parts, in memory or mapped from a file; computed values go to a file."""
 
     def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
         return HeldOnDisk.written(self.in_turn(function))
@@ -250,9 +250,9 @@ class RowsHere(MadeHere[SomeRows]):
 
 
 class Parcel(NamedTuple):
-    """A value in a file: its large arrays one after the other, and what holds them.
+    """A pickled value, with its large arrays in a file.
 
-    What is small is packed with that: an array that looks into what was read keeps all of it.
+    Small arrays are pickled inline, because a view keeps the whole buffer in memory.
     """
 
     packed: bytes  # all but the large arrays
@@ -273,23 +273,23 @@ class Parcel(NamedTuple):
         first = scratch.size
         for raw in large:
             scratch.append(raw)
-            scratch.append(bytes(-raw.nbytes % ALIGNED))  # arrays begin where kernels want them
+            scratch.append(bytes(-raw.nbytes % ALIGNED))  # kernels need aligned arrays
         return cls(
             packed, FileRange(first, scratch.size - first), tuple(raw.nbytes for raw in large)
         )
 
     def read(self, scratch: Scratch) -> Any:
-        """Read it; its arrays look into one piece of memory, and are not copied from there."""
-        found, first = scratch.read(self.place), 0
+        """Read the value; its arrays are views of one buffer."""
+        data, first = scratch.read(self.place), 0
         buffers = []
         for size in self.sizes:
-            buffers.append(found[first : first + size])
+            buffers.append(data[first : first + size])
             first += size + -size % ALIGNED
         return pickle.loads(self.packed, buffers=buffers)
 
 
 class HeldOnDisk(Held[A]):
-    """Values in a file, each read when it is needed; threads read side by side."""
+    """Values in a file, read on demand, also by several threads."""
 
     def __init__(self, scratch: Scratch, parcels: list[Parcel]) -> None:
         self._scratch, self._parcels = scratch, parcels
@@ -313,5 +313,5 @@ class HeldOnDisk(Held[A]):
         return function(parcel.read(self._scratch))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as the values, which are written again."""
+        """Pickle the values, which are written to a new file."""
         return HeldOnDisk.written, ([parcel.read(self._scratch) for parcel in self._parcels],)
