@@ -101,6 +101,6 @@ def with_prior(likelihood: Likelihood) -> ConjugatePrior:
     if isinstance(likelihood, ConjugatePrior):
         return likelihood
     raise ModelError(
-        f"the {likelihood.name} likelihood has no conjugate prior, which this asks for: its "
-        "parameters cannot be summed over. Fit it by maximum likelihood, and score it with BIC."
+        f"the {likelihood.name} likelihood has no conjugate prior: its parameters cannot be "
+        "integrated out. Fit it by maximum likelihood, and score it with BIC."
     )

@@ -173,8 +173,8 @@ class GaussianBlock(NormalLikelihood):
         """Raise ModelError: one number of a block has no statistics."""
         raise ModelError(
             f"'{self.members[self.place]}' has a joint distribution with other numbers "
-            "(--covariance): cases with it cannot be taken in one by one, as this asks for. Use "
-            "--covariance diagonal for that."
+            "(--covariance), but this operation needs each number alone. Use --covariance "
+            "diagonal for that."
         )
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:

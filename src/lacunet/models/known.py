@@ -90,7 +90,8 @@ def check_tie(v: Variable, leader: Variable, shape: Shape, leader_shape: Shape) 
     if v.known is not None or (leader.known is not None and leader.known.fixed):
         raise ModelError(
             f"'{v.name}' is tied to '{leader.name}': its table can be neither fixed nor have "
-            f"zeros by itself. Say zeros of '{leader.name}'; give fixed tables to each variable."
+            f"zeros by itself. Give zeros for '{leader.name}', and fixed tables to each "
+            "variable."
         )
     if shape != leader_shape:
         raise ModelError(

@@ -41,7 +41,9 @@ class KnownTables:
                 _check_entry(what, entry, keys)
         for group in self.tied:
             if len(set(group)) < max(2, len(group)):
-                raise OptionError(f"tied: {list(group)} is no group. Name two variables or more.")
+                raise OptionError(
+                    f"tied: {list(group)} is not a group. Name two variables or more."
+                )
         tied = [name for group in self.tied for name in group]
         for name in tied:
             if tied.count(name) > 1:

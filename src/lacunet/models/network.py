@@ -96,7 +96,9 @@ class Network(Printable):
             if v.known is not None:
                 v.known.check(v.name, self.shape(i))
             if (v.known or v.tied_to) and not v.family.tabular:
-                raise ModelError(f"'{v.name}' is no categorical variable: it has no table to know.")
+                raise ModelError(
+                    f"'{v.name}' is not categorical: it has no table to fix or to tie."
+                )
             if v.tied_to is not None:
                 leader = self.index(v.tied_to)
                 check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))

@@ -130,8 +130,8 @@ def model_of(document: Any) -> Model:
     file_format = document.get("format") if isinstance(document, dict) else None
     if file_format == STACK:
         raise ModelError(
-            "this is a stack of several networks, and one is asked for. `lacunet assign --impute` "
-            "and `lacunet simulate` read stacks."
+            "this is a stack of several networks, but one network is needed. "
+            "`lacunet assign --impute` and `lacunet simulate` read stacks."
         )
     if file_format not in (FORMAT, WITH_NUMBERS, WITH_PREDICTORS):
         raise ModelError(
@@ -224,7 +224,7 @@ def _check_prior(table: FloatArray, kind: Likelihood, where: str, what: str) -> 
     with np.errstate(all="ignore"):
         integral = with_prior(kind).log_integral(table.reshape(1, -1), at)
     if not (np.isfinite(table).all() and np.isfinite(integral).all()):
-        raise ModelError(f"{where}: its {what} is no prior of a {kind.name} family.")
+        raise ModelError(f"{where}: its {what} is not a prior of a {kind.name} family.")
 
 
 def _with_known(
