@@ -7,7 +7,7 @@ import pytest
 import lacunet
 from lacunet.report.documents import selection_document
 from lacunet.selection import evaluating
-from lacunet.selection.evaluating import further_and_further
+from lacunet.selection.evaluating import spaced_places
 
 QUICK = {"quick": True, "starts": 1, "threads": 1, "scores": "csl-occupied"}
 
@@ -68,7 +68,7 @@ def test_many_classes_are_found_before_a_range_ends() -> None:
 
 def test_places_get_further_apart() -> None:
     for number in (1, 2, 25, 40, 200):
-        places = further_and_further(number)
+        places = spaced_places(number)
         assert places[0] == 0
         assert places[-1] == number - 1
         assert np.all(np.diff(places) > 0)

@@ -1,4 +1,4 @@
-"""The experiments of CH96 §4 and §5, and the results file that they and other studies fill."""
+"""The experiments of CH96 §4 and §5, and the results file of these and of other studies."""
 
 import math
 import time
@@ -40,14 +40,14 @@ T = TypeVar("T")  # a task of a study
 
 
 def finite(x: Any) -> Any:
-    """Give what a line of JSON can hold: None in place of a number that is not finite."""
+    """Return a value for JSON: None for a number that is not finite."""
     return None if isinstance(x, float) and not math.isfinite(x) else x
 
 
 def begin(
     out: str | Path, name: str, settings: Mapping[str, Any], kind: type[T], **counts: int
 ) -> Ledger[T]:
-    """Check all that can be checked before the work, and open the results file of a folder."""
+    """Check the settings and the folder, and open its results file."""
     for what, value in counts.items():
         if value < 1:
             raise OptionError(f"{value} {what}: there must be at least 1.")
@@ -58,15 +58,15 @@ def begin(
 
 @dataclass(frozen=True)
 class Work(Generic[T]):
-    """How tasks of one kind are done, each by itself."""
+    """Functions that run, weigh and name the tasks of one kind."""
 
-    run: Callable[[T], dict[str, Any]]  # gives a line of the ledger
-    weight: Callable[[T], float]  # how long one takes, roughly
-    title: Callable[[T], str]  # as progress calls it
+    run: Callable[[T], dict[str, Any]]  # computes a line of the ledger
+    weight: Callable[[T], float]  # relative duration, roughly
+    title: Callable[[T], str]  # in progress messages
 
 
 def run_all(todo: Sequence[T], work: Work[T], ledger: Ledger[T], executor: Executor) -> None:
-    """Run every task that the ledger does not have; each result is kept as soon as it is there."""
+    """Run every task that the ledger does not have; each result is saved at once."""
     left = [task for task in todo if task not in ledger]
     total = sum(map(work.weight, todo))
     finished = total - sum(map(work.weight, left))
@@ -84,7 +84,7 @@ States: TypeAlias = Mapping[int, Sequence[int]]  # states of the test models, by
 class Task:
     """One line of the ledger: a fit, or a comparison of §5."""
 
-    kind: str  # "fit" or "reality"; those of studies have names of their own
+    kind: str  # "fit" or "reality"; studies have other kinds
     n: int  # leaves
     c: int  # states of the generating root
     N: int  # cases
@@ -96,7 +96,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Design:
-    """Which experiments there are."""
+    """A set of experiments."""
 
     figures: Mapping[int, Sequence[Panel]]  # four panels each
     states: States
@@ -149,7 +149,7 @@ PAPER = Design(
 
 @dataclass(frozen=True)
 class Experimenter:
-    """Runs tasks; everything random follows from one seed and the numbers of the task."""
+    """Runs tasks; all randomness depends on one seed and the numbers of the task."""
 
     design: Design
     seed: int
@@ -174,7 +174,7 @@ class Experimenter:
         return build_problem(table, network, uniform_alpha(network.layout, 1.0 + epsilon))
 
     def run(self, executor: Executor, task: Task) -> dict[str, Any]:
-        """Do one task; the result is a line of the ledger."""
+        """Run one task; the result is a line of the ledger."""
         work = self._reality if task.kind == "reality" else self._fit
         return {**asdict(task), **work(task, executor)}
 
@@ -186,7 +186,7 @@ class Experimenter:
         problem = self.problem(self.table(task), task.states, task.epsilon)
         fit = self._learned(problem, executor)
         scores = scored(fit, PAPER_SCORES)
-        # How far from a true maximum was that?
+        # The distance from a true maximum.
         onward = learn(problem, executor=executor, start=fit.model)
         return {
             "dimension": problem.network.dimension,
@@ -221,13 +221,13 @@ class Experimenter:
 
 
 def scored(fit: Fit, names: Collection[str]) -> dict[str, Evidence]:
-    """Give some scores; each starts from the parameters alone, so that its time is all its own."""
+    """Compute some scores, each from the parameters alone, so that its time is complete."""
     theta = fit.model.theta
     return {s.name: s(ScoreInput(fit.problem, theta)) for s in SCORES if s.name in names}
 
 
 def work_of(experimenter: Experimenter, executor: Executor) -> Work[Task]:
-    """Say how tasks are done."""
+    """Return the functions that run, weigh and name tasks."""
     return Work(partial(Experimenter.run, experimenter, executor.silent()), _weight, _title)
 
 
@@ -237,6 +237,6 @@ def _title(task: Task) -> str:
 
 
 def _weight(task: Task) -> float:
-    """How long a task takes, roughly: EM, and the cube of the dimension for Laplace."""
+    """Relative duration of a task, roughly: EM, and the cube of the dimension for Laplace."""
     d = task.states * task.n if task.kind == "fit" else 6 * task.n * 3
     return 20_000 + 200.0 * d * task.N / 400 + (d / 10) ** 3 / 100

@@ -1,6 +1,6 @@
-"""Repeat the experiments: run what is not done yet, then write figures, tables and the page.
+"""Repeat the experiments: run the missing tasks, then write figures, tables and the page.
 
-Figures and tables stand beside the published numbers; the page contains everything it shows.
+Tables have the published numbers beside the measured ones; the page is self-contained.
 """
 
 import importlib.metadata
@@ -36,8 +36,8 @@ from lacunet.tabular import Grid, Printable
 FULL_MODELS = 20
 TITLES = SCORES | {"em": "EM", "cs": "CS"}
 PACKAGES = ("lacunet", "numpy", "scipy", "numba")
-NEAR = 0.5  # states: means this near to each other count as equal
-FAR = 2.0  # standard deviations, of both sides together, from which means count as different
+NEAR = 0.5  # states: closer means count as equal
+FAR = 2.0  # combined standard errors above which means count as different
 HERE = Path(__file__).parent
 TIMED = ("em", *PAPER_SCORES)
 PLACE = ("n", "c", "N")
@@ -46,7 +46,7 @@ MADE = "states chosen by a score − states chosen by Laplace"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction(Printable):
-    """What was found, and where it was written."""
+    """The results, and the folder with all files."""
 
     folder: Path
     records: tuple[dict[str, Any], ...]
@@ -55,15 +55,15 @@ class Reproduction(Printable):
 
     @property
     def page(self) -> Path:
-        """The page that shows it all."""
+        """The page with all results."""
         return self.folder / "paper.html"
 
     def document(self) -> dict[str, Any]:
-        """Give what `--json` shows."""
+        """Return the document of `--json`."""
         return {"table1": list(self.table1), "findings": list(self.findings)}
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """Return the tables for `print` and notebooks."""
         means = {"": "mean", " (1996)": "published_mean"}
         columns = {f"{s}{year}": (s, mean) for s in OTHERS for year, mean in means.items()}
         title = f"Table 1: {MADE}, mean"
@@ -80,24 +80,24 @@ def reproduce(
     command: str = "lacunet paper",
     listener: Listener = ignore,
 ) -> Reproduction:
-    """Repeat CH96's experiments into a folder; what the folder has already is not done again."""
+    """Repeat the experiments of CH96 into a folder; results that the folder has are reused."""
     repeated = {"models": models, "datasets": datasets}
     made = {"seed": settings.seed, "starts": settings.starts}
     ledger = begin(out, "results.jsonl", made, Task, **repeated)
     todo = list(design.tasks(models, datasets))
     with on_threads(settings.threads, listener) as executor:
         run_all(todo, work_of(Experimenter(design, **made), executor), ledger, executor)
-    # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
+    # In the order of the design, and without further records of a longer earlier run.
     records = [ledger.records[task] for task in todo]
     scale = "one random model and five data sets for each experiment, as in the paper"
     if (models, datasets) != (1, 5):
         scale = f"{models} random models and {datasets} data sets of each, for each experiment"
-    asked = {**repeated, **made, "command": command, "scale": scale}
-    return _write(records, design, Path(out), asked)
+    request = {**repeated, **made, "command": command, "scale": scale}
+    return _write(records, design, Path(out), request)
 
 
 def _write(
-    records: list[dict[str, Any]], design: Design, folder: Path, asked: dict[str, Any]
+    records: list[dict[str, Any]], design: Design, folder: Path, request: dict[str, Any]
 ) -> Reproduction:
     table1, table2 = tables.table1(records, design), tables.table2(records, design)
     reality, convergence = tables.reality(records, design), tables.convergence(records)
@@ -119,7 +119,7 @@ def _write(
         "epsilons_range": list(design.epsilons),
         "findings": lines,
         "settings": {
-            **asked,
+            **request,
             "versions": versions(),
             "fits": len(tables.fits(records)),
             "seconds": sum(sum(r["seconds"].values()) for r in records),
@@ -130,13 +130,13 @@ def _write(
 
 
 def versions() -> str:
-    """Name what computed the numbers."""
+    """Versions of Python and of the packages, and the machine."""
     packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     return ", ".join([f"Python {platform.python_version()}", *packages, platform.machine()])
 
 
 def findings(table1: Sequence[Record], reality: Sequence[Record]) -> list[str]:
-    """Say, from the numbers, where they agree with the published ones and where not."""
+    """Describe where the numbers agree with the published ones and where they do not."""
     below = [r for r in table1 if r["scores"]["bic"]["mean"] <= 0]
     printed = [
         (r, name, r["scores"][name])
@@ -178,13 +178,13 @@ def _differ(x: Record) -> bool:
     """Whether a mean is further from the published one than chance explains."""
     ours = x["stderr"] if x["stderr"] is not None else x["sd"] / max(x["count"], 1) ** 0.5
     theirs = x["published_sd"] / 5**0.5
-    # No variation over a few data sets does not mean certainty.
+    # Zero variation over a few data sets is not certainty.
     chance = FAR * (ours**2 + theirs**2) ** 0.5
     return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
 
 
 def render(content: dict[str, Any], folder: Path = HERE, **more: Any) -> str:
-    """Fill `page.html.j2` of a folder; what it extends is in this one."""
+    """Fill `page.html.j2` of a folder, which may extend a template of this one."""
     jinja2 = require("jinja2", extra="paper", what="the page")
     environment = jinja2.Environment(
         autoescape=True,
@@ -208,17 +208,17 @@ def render(content: dict[str, Any], folder: Path = HERE, **more: Any) -> str:
 
 
 def _known(form: str) -> Callable[[float | None], str]:
-    """How a number is written that may be missing."""
+    """Formatter of a number that may be missing."""
     return lambda x: "–" if x is None else form.format(x)
 
 
 def signed(x: float | None) -> str:
-    """Write a difference."""
+    """Format a difference."""
     return _known("{:+.1f}")(x)
 
 
 def plusminus(x: Record) -> str:
-    """Write mean ± standard deviation, and the standard error of the mean in brackets."""
+    """Format mean ± standard deviation, and the standard error of the mean in brackets."""
     if x["mean"] is None:
         return "–"
     text = f"{x['mean']:.1f}".replace("-0.0", "0.0").replace("-", "−")
@@ -227,7 +227,7 @@ def plusminus(x: Record) -> str:
 
 
 def printed(x: Record) -> str:
-    """Write what was published."""
+    """Format a published mean."""
     if x.get("published_mean") is None:
         return "–"
     sd = f" ± {x['published_sd']:g}" if x["published_sd"] else ""
@@ -235,7 +235,7 @@ def printed(x: Record) -> str:
 
 
 def seconds(x: float | None) -> str:
-    """Write a time."""
+    """Format a time."""
     if x is None:
         return "–"
     return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 0.001 else f"{1e6 * x:.0f} µs"
@@ -244,7 +244,7 @@ def seconds(x: float | None) -> str:
 def experiments_grid(
     title: str, table: Sequence[Record], columns: Mapping[str, tuple[str, str]]
 ) -> Grid:
-    """Give a table for `print`: each experiment, and for each column a number of a score."""
+    """Table of the experiments, with a number of a score in each column."""
     return _grid(
         title,
         table,
@@ -254,12 +254,12 @@ def experiments_grid(
 
 
 def findings_grid(lines: Sequence[str]) -> Grid:
-    """Give the findings for `print`."""
+    """Return the findings for `print`."""
     return Grid("Findings", notes=tuple(f"- {line}" for line in lines))
 
 
 def table1_grid(rows: Sequence[Record]) -> Grid:
-    """Give Table 1: states chosen by a score − states chosen by Laplace."""
+    """Return Table 1: states chosen by a score − states chosen by Laplace."""
 
     def cells(row: Record) -> list[str]:
         each = [row["scores"][s] for s in OTHERS]
@@ -271,7 +271,7 @@ def table1_grid(rows: Sequence[Record]) -> Grid:
 
 
 def table2_grid(rows: Sequence[Record]) -> Grid:
-    """Give Table 2: seconds."""
+    """Return Table 2: seconds."""
 
     def cells(row: Record) -> list[str]:
         each = [row["seconds"][s] for s in TIMED]
@@ -283,7 +283,7 @@ def table2_grid(rows: Sequence[Record]) -> Grid:
 
 
 def reality_grid(rows: Sequence[Record]) -> Grid:
-    """Give Δm of §5."""
+    """Return Δm of §5."""
     return _grid(
         "Reality check: Laplace of the hidden-root model − log BD of the best graph",
         rows,

@@ -1,4 +1,4 @@
-"""The paper's tables and figures from lines of the ledger, and the numbers that CH96 printed."""
+"""The tables and figures of CH96 from lines of the ledger, and the published numbers."""
 
 import math
 import statistics
@@ -22,14 +22,14 @@ PAPER_TEST = "relative change of g below 1e-5"  # part of the status of a run th
 
 
 def fits(records: Iterable[Record], epsilon: float = EPSILON) -> list[Record]:
-    """Give the fits with one ε."""
+    """Return the fits with one ε."""
     return [r for r in records if r["kind"] == "fit" and r["epsilon"] == epsilon]
 
 
 def by_panel(
     records: Iterable[Record], panels: Sequence[Panel]
 ) -> Iterator[tuple[Record, list[Record]]]:
-    """Give each experiment that there are lines of, as the beginning of a row, and these lines."""
+    """Yield the beginning of a row for each experiment that has lines, and these lines."""
     every = list(records)
     for n, c, N in panels:
         if mine := [r for r in every if (r["n"], r["c"], r["N"]) == (n, c, N)]:
@@ -37,7 +37,7 @@ def by_panel(
 
 
 def by_dataset(records: Iterable[Record]) -> dict[tuple[int, ...], list[Record]]:
-    """Lines of one data set together, by (n, c, N, model, dataset) and by number of states."""
+    """Group the lines by data set, (n, c, N, model, dataset), ordered by number of states."""
     together: dict[tuple[int, ...], list[Record]] = defaultdict(list)
     for r in sorted(records, key=lambda r: int(r["states"])):
         together[r["n"], r["c"], r["N"], r["model"], r["dataset"]].append(r)
@@ -45,20 +45,20 @@ def by_dataset(records: Iterable[Record]) -> dict[tuple[int, ...], list[Record]]
 
 
 def largest(values: Sequence[float | None]) -> int | None:
-    """Give the place of the largest value, the first of equal ones; None if there is no value."""
+    """Return the index of the largest value, the first of ties; None if there is no value."""
     known = {i: v for i, v in enumerate(values) if v is not None}
     return max(known, key=lambda i: known[i], default=None)
 
 
 def chosen(records: Sequence[Record]) -> dict[tuple[int, ...], dict[str, int]]:
-    """States that each score chooses, by (n, c, N, model, dataset), where Laplace chooses any."""
-    found = {}
+    """States that each score chooses, by (n, c, N, model, dataset), if Laplace has a choice."""
+    choices = {}
     for place, mine in by_dataset(records).items():
         best = {name: largest([r["scores"].get(name) for r in mine]) for name in mine[0]["scores"]}
         states = {name: mine[i]["states"] for name, i in best.items() if i is not None}
         if "laplace" in states:
-            found[place] = states
-    return found
+            choices[place] = states
+    return choices
 
 
 def summary(values: Sequence[float]) -> dict[str, float | int | None]:
@@ -75,8 +75,7 @@ def table1(
 ) -> list[Record]:
     """Δc of every experiment, published beside measured; means over models have a standard error.
 
-    The standard error counts models, not data sets: data sets of one model are not independent
-    repetitions of the experiment.
+    The standard error counts models, because data sets of one model are not independent.
     """
     rows = []
     for row, mine in by_panel(fits(records, epsilon), design.panels):
@@ -116,7 +115,7 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
     for states, runs in sorted(by_states.items()):
         row: Record = {"states": states, "dimension": runs[0]["dimension"], "seconds": {}}
         for name in runs[0]["seconds"]:
-            # The smallest of the runs: the others waited for other work on the machine.
+            # The fastest run: the others shared the machine with other work.
             now = min(r["seconds"][name] for r in runs)
             then = TABLE2[states][name] if design is PAPER else None
             ratio = None if then is None else then / now
@@ -126,7 +125,7 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
 
 
 def convergence(records: Iterable[Record]) -> Record:
-    """How many runs met the paper's test, and how far they still were from a true maximum."""
+    """Number of runs that met the paper's test, and their distances from a true maximum."""
     runs = fits(records)
     gaps = sorted(r["gap"] for r in runs)
     met = sum(PAPER_TEST in r["converged"] for r in runs)
@@ -143,7 +142,7 @@ def convergence(records: Iterable[Record]) -> Record:
 
 
 def reality(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
-    """Δm of §5, for the paper's size and larger ones."""
+    """Δm of §5, at the paper's size and at larger ones."""
     rows = []
     for row, mine in by_panel((r for r in records if r["kind"] == "reality"), design.reality):
         differences = [r["difference"] for r in mine]
@@ -219,14 +218,14 @@ class Experiment:
 
 
 def curve(title: str, values: Sequence[float | None], look: Look, **more: Any) -> Series:
-    """Give the curve of a score; its largest value is marked."""
+    """Return the curve of a score; its largest value is marked."""
     errors = more.pop("errors", (None,) * len(values))
     known = tuple(math.nan if v is None else v for v in values)
     return Series(title, known, errors, largest(values), look, **more)
 
 
 def experiment(records: Sequence[Record], panel: Panel, names: Sequence[str]) -> Experiment:
-    """Give the scores of an experiment's first data set."""
+    """Return the scores of an experiment's first data set."""
     mine = by_dataset(records).get((*panel, 0, 0), [])
     scores = {name: [r["scores"].get(name) for r in mine] for name in names}
     curves = (curve(TITLES[name], scores[name], Look(i)) for i, name in enumerate(names))
@@ -260,7 +259,7 @@ def save_figure(figure: Any, stem: str, folder: Path) -> str:
         with atomic_path(folder / f"{stem}.{ending}") as path:
             figure.savefig(path, format=ending, **more)
     text = (folder / f"{stem}.svg").read_text(encoding="utf-8")
-    return text[text.index("<svg") :]  # what stands before it has no place inside a page
+    return text[text.index("<svg") :]  # without the XML declaration, which a page cannot contain
 
 
 def _draw(ax: Any, shown: Experiment) -> None:

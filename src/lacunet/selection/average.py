@@ -1,4 +1,4 @@
-"""From log evidence to probability: the posterior over candidates, and priors of them."""
+"""The posterior over candidates, other priors, and priors on the number of classes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from lacunet.wording import worded
 
 
 class Labellings(StrEnum):
-    """What to do about the k! equal labellings of k hidden states."""
+    """How the evidence counts the k! equivalent labellings of k hidden states."""
 
     PLAIN = "plain"  # one labelling, as in the paper
-    ALL = "with log k!"  # the evidence has k! equal modes; a score at one mode sees one of them
+    ALL = "with log k!"  # a score at one mode covers one of the k! equal modes
 
 
 Label: TypeAlias = int | str  # of a candidate: a number of states, or a name
@@ -28,12 +28,12 @@ Label: TypeAlias = int | str  # of a candidate: a number of states, or a name
 def posterior(
     values: Mapping[Label, float], prior: Mapping[Label, float] | None = None
 ) -> dict[Label, float]:
-    """Give p(k | D) ∝ p(k) exp(score) over candidates; a missing score gets no probability.
+    """Compute p(k | D) ∝ p(k) exp(score); a candidate without a score has probability 0.
 
     >>> posterior({1: -10.0, 2: -10.0})
     {1: 0.5, 2: 0.5}
     """
-    logs = np.array(list(_weighed(values, prior).values()))
+    logs = np.array(list(_log_joint(values, prior).values()))
     top = logs.max(initial=-math.inf)
     if top == -math.inf:
         return dict.fromkeys(values, math.nan)
@@ -44,19 +44,19 @@ def posterior(
 def choose(
     values: Mapping[Label, float], prior: Mapping[Label, float] | None = None
 ) -> Label | None:
-    """Give the most probable candidate; the first one where two are equal.
+    """Return the most probable candidate; ties go to the first.
 
     >>> choose({1: -12.0, 2: -10.0}), choose({1: -12.0, 2: -10.0}, {1: 0.9, 2: 0.1})
     (2, 1)
     """
-    usable = {k: v for k, v in _weighed(values, prior).items() if v > -math.inf}
+    usable = {k: v for k, v in _log_joint(values, prior).items() if v > -math.inf}
     return max(usable, key=lambda k: usable[k]) if usable else None
 
 
-def _weighed(
+def _log_joint(
     values: Mapping[Label, float], prior: Mapping[Label, float] | None
 ) -> dict[Label, float]:
-    """Give score + log p(k); −inf where there is no score or no prior probability."""
+    """Return score + log p(k); −inf without a score or a prior probability."""
     return {
         k: v + log_weight_of(prior, k) if math.isfinite(v) else -math.inf for k, v in values.items()
     }
@@ -72,7 +72,7 @@ def log_weight_of(prior: Mapping[Label, float] | None, label: Label) -> float:
 class PriorSensitivity:
     """The posterior over the candidates with another prior."""
 
-    what: str  # "strength" of the prior, or "scale": variances that classes are expected to have
+    what: str  # "strength" of the prior, or "scale" of the expected class variances
     factor: float
     probabilities: dict[Label, float]
 
@@ -85,24 +85,24 @@ class PriorSensitivity:
 def sensitivities(
     by_prior: Mapping[Label, FloatArray], grid: PriorGrid, prior: Mapping[Label, float] | None
 ) -> tuple[PriorSensitivity, ...]:
-    """Give the posterior over the candidates with each shift of the grid."""
-    found = []
+    """Return the posterior over the candidates under each shift of the grid."""
+    shifted = []
     for shift in grid.shifts:
         values = {k: float(logsumexp(v + log_of(shift.weights))) for k, v in by_prior.items()}
         if any(map(math.isfinite, values.values())):
-            found.append(PriorSensitivity(shift.what, shift.factor, posterior(values, prior)))
-    return tuple(found)
+            shifted.append(PriorSensitivity(shift.what, shift.factor, posterior(values, prior)))
+    return tuple(shifted)
 
 
 @dataclass(frozen=True)
 class NamedPrior:
-    """A prior of the number of classes, k = 1, 2, …, by its name; `uniform` is improper."""
+    """A named prior on the number of classes, k = 1, 2, …; `uniform` is improper."""
 
     family: str  # one of `NAMED`
     parameters: tuple[float, ...] = ()
 
     def log_weight(self, k: Iterable[int]) -> FloatArray:
-        """Log p(k) of several numbers, (K,); of `uniform` 0."""
+        """Log p(k) of several numbers, (K,); 0 under `uniform`."""
         n = np.array(list(k), dtype=np.float64) - 1.0
         if self.family == "geometric":
             (q,) = self.parameters
@@ -114,7 +114,7 @@ class NamedPrior:
         return np.zeros(len(n))
 
     def over(self, sizes: Mapping[Label, Iterable[int]]) -> dict[Label, float]:
-        """Give weights of candidates by the sizes of what is hidden; several are independent."""
+        """Prior weights of candidates by the sizes of their hidden variables, independent."""
         return {label: math.exp(self.log_weight(k).sum()) for label, k in sizes.items()}
 
     def __str__(self) -> str:
@@ -122,13 +122,13 @@ class NamedPrior:
         return f"{self.family}:{given}" if given else self.family
 
 
-# Parameters that a name has, where none are given: BNB(1, 4, 3) as Frühwirth-Schnatter,
+# Default parameters of each name: BNB(1, 4, 3) as Frühwirth-Schnatter,
 # Malsiner-Walli & Grün (2021), geometric with 0.1 as Miller & Harrison (2018).
 NAMED: dict[str, tuple[float, ...]] = {"uniform": (), "bnb": (1.0, 4.0, 3.0), "geometric": (0.1,)}
 
 
 def named_prior(text: str) -> NamedPrior:
-    """Read the name of a prior of the number of classes, perhaps with parameters.
+    """Parse a named prior on the number of classes, with optional parameters.
 
     >>> named_prior("bnb"), named_prior("geometric:0.5")
     (NamedPrior(family='bnb', parameters=(1.0, 4.0, 3.0)), NamedPrior(family='geometric', \
@@ -155,7 +155,7 @@ PriorLike: TypeAlias = Mapping[Label, float] | NamedPrior | str | None
 
 
 def understood_prior(prior: PriorLike, sizes: Sequence[Mapping[str, int]]) -> NamedPrior | None:
-    """Give a prior that has a name, for candidates with these numbers of hidden states, if any."""
+    """Return a named prior on these numbers of hidden states; None for weights or a uniform one."""
     if prior is None or isinstance(prior, Mapping):
         return None
     named = named_prior(prior) if isinstance(prior, str) else prior
@@ -183,20 +183,20 @@ def check_prior(prior: Mapping[Label, float] | None, labels: Sequence[Label]) ->
 
 # Ranges of numbers of classes
 
-FIRST = 8  # classes that are tried where no range is given;
-FURTHER = (12, 16, 24, 32)  # and how far they are followed while more are probable
-ENOUGH = 0.05  # probability of more than were tried, below which a range is long enough
-FALLING = 0.9  # of its probability that each further class has at most, where nothing else says so
-TERMS = 10_000  # of a series: numbers beyond the last
+FIRST = 8  # classes of the default range at most;
+FURTHER = (12, 16, 24, 32)  # and of its extensions, while more are probable
+ENOUGH = 0.05  # probability of more classes than were tried, below which a range is long enough
+FALLING = 0.9  # ratio of the probabilities of k + 1 and k classes at most, under a uniform prior
+TERMS = 10_000  # numbers in the tail of a named prior
 
 
 @dataclass(frozen=True)
 class Reach:
-    """A range was left where the evidence had fallen far, and went on falling."""
+    """An early end of a range, because the evidence had fallen far and kept falling."""
 
-    best: int  # states, of those that were looked at
+    best: int  # states of largest evidence, of those looked at
     last: int  # the most that were tried
-    asked: int  # the most that were asked for
+    asked: int  # the most that were requested
     fall: float  # nats of log evidence from the best to the last
 
     def __str__(self) -> str:
@@ -212,21 +212,20 @@ def probability_of_more(
     probabilities: Mapping[Label, float],
     prior: NamedPrior | None = None,
 ) -> float:
-    """Give the probability of more than the largest number, beside those that were tried.
+    """Estimate the posterior probability of more classes than were tried.
 
-    What was not tried has no evidence. Beyond the largest number the evidence is therefore taken to
-    go on falling by the same factor with every further class (a geometric series, like the tail of
-    p(k) where classes stay empty). Where it does not fall yet, more may be right, however probable
-    the last number is among those that were tried.
+    Beyond the largest number, the evidence is assumed to fall by a constant factor with each class
+    (a geometric series, like the tail of p(k) where classes stay empty). If the largest number is
+    the most probable, the result is 1.
 
     Parameters
     ----------
     values
         Log evidence of each number.
     probabilities
-        Their posterior, as if there were no others.
+        Their posterior, given that one of them is right.
     prior
-        Of the number of classes; None: the same for all.
+        On the number of classes; None: uniform.
 
     >>> values = {1: -20.0, 2: -10.0, 3: -12.0, 4: -14.0}
     >>> round(probability_of_more(values, {1: 0.0, 2: 0.87, 3: 0.12, 4: 0.01}), 4)
@@ -238,7 +237,7 @@ def probability_of_more(
     best, last = max(known, key=lambda k: (probabilities[k], -k)), known[-1]
     if best == last:
         return 1.0
-    before = max(best, known[-3]) if len(known) > 2 else best  # two steps: errors count for less
+    before = max(best, known[-3]) if len(known) > 2 else best  # two steps average errors
     slope = (values[last] - values[before]) / (last - before)
     if prior is None:
         slope = min(slope, math.log(FALLING))

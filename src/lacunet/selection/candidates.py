@@ -1,4 +1,4 @@
-"""Candidates for one table, with their scores, and what the comparison of them chooses."""
+"""Candidates for one table with their scores, and the selection among them."""
 
 import math
 import os
@@ -39,17 +39,17 @@ from lacunet.selection.sentences import answer
 from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
-UNKNOWN = 0.01  # probability of candidates of which it is not known how many classes are used
+UNKNOWN = 0.01  # largest probability of candidates whose number of used classes is unknown
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A network to try."""
+    """A candidate network before it is fitted."""
 
     label: Label  # a number of hidden states, or a name
     network: Network
-    sizes: Sizes  # states of the hidden variables that the search varies; empty if it varies none
+    sizes: Sizes  # states of the hidden variables that candidates vary; empty if none
 
     @property
     def title(self) -> str:
@@ -67,8 +67,8 @@ class Candidate(Framed):
     dimension: int  # d, as the scores used it
     scores: Mapping[str, Evidence]  # by name
     log_labellings: float  # log of the number of equal modes that its labels make
-    measured: Measurement | None = None  # the evidence itself, where it was asked for
-    walked: Mapping[int, float] | None = None  # see `used`, by a walk over partitions
+    measured: Measurement | None = None  # the evidence itself, if requested
+    walked: Mapping[int, float] | None = None  # `used`, from a walk over partitions
 
     @property
     def problem(self) -> Problem:
@@ -77,12 +77,12 @@ class Candidate(Framed):
 
     @property
     def model(self) -> Model:
-        """The network with the parameters that were found."""
+        """The network with its fitted parameters."""
         return self.fit.model
 
     @property
     def label(self) -> Label:
-        """What names it among the others: a number of hidden states, or a name."""
+        """The number of hidden states, or a name."""
         return self.proposal.label
 
     states = label
@@ -94,33 +94,33 @@ class Candidate(Framed):
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the fit, and of where its scores are taken."""
+        """Flags of the fit, and of the mode at which its scores are taken."""
         return (*self.fit.flags, *self.fit.mass_flags)
 
     @property
     def used(self) -> Mapping[int, float] | None:
-        """Posterior of the number of classes with a case, given this candidate; None: not known."""
+        """Posterior of the number of occupied classes under this candidate; None if unknown."""
         if self.label == 1:
             return {1: 1.0}
         return self.walked or (self.measured and self.measured.used) or None
 
     @property
     def lower_bound(self) -> float:
-        """The highest of its scores that the evidence is never below."""
+        """The highest lower bound of the evidence among its scores."""
         whole = self.dimension == self.problem.network.dimension  # else cs is corrected upwards
-        named = [s.name for s in SCORES if s.lower and (whole or s.name != CS.name)]
-        found = (self.scores[name] for name in named if name in self.scores)
-        return max((e.value for e in found if e.terms), default=-math.inf)
+        names = [s.name for s in SCORES if s.lower and (whole or s.name != CS.name)]
+        bounds = (self.scores[name] for name in names if name in self.scores)
+        return max((e.value for e in bounds if e.terms), default=-math.inf)
 
     def with_evidence(self, evidence: Evidence) -> Self:
-        """Give it the measured evidence as one more score."""
+        """Add the measured evidence as a score."""
         return replace(self, scores={**self.scores, TRUTH.name: evidence})
 
     def brief(self) -> str:
         return ", ".join([self.title, *(f"{n} {e.value:.2f}" for n, e in self.scores.items())])
 
     def tidy(self) -> Columns:
-        """Give a row for each score."""
+        """Return a row for each score."""
         rows = ((name, e.value, e.stderr) for name, e in self.scores.items())
         return transposed(("score", "value", "stderr"), rows)
 
@@ -132,7 +132,7 @@ class Candidate(Framed):
 
 @dataclass(frozen=True)
 class Failed:
-    """A candidate that could not be fitted, and why; it takes no part in the answer."""
+    """A candidate that could not be fitted, with the reason; it is left out of the answer."""
 
     label: Label
     title: str
@@ -144,33 +144,33 @@ class Failed:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(Printable):
-    """Every candidate, what each score chooses, and how sure that is."""
+    """The candidates, the choice of each score, and the posterior over the candidates."""
 
     table: Table
     candidates: tuple[Candidate, ...]  # in the order given; numbers of states ascend
     options: Options
     alpha: Alpha
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
-    found: Certainty | None = None  # how sure, where more is known of that than a score says
-    grid: PriorGrid | None = None  # of priors: to average over, and to compare the answer with
+    found: Certainty | None = None  # the posterior, unless one score gives it
+    grid: PriorGrid | None = None  # priors to average over, and for sensitivity
     by_prior: Mapping[Label, FloatArray] = field(default_factory=dict)  # (S,) log evidence
-    reach: Reach | None = None  # where a long range was left, if it was
-    ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
-    failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
-    named_prior: NamedPrior | None = None  # of the number of classes, if it has a name
-    extended: bool = False  # whether the range was followed by itself while more were probable
-    misfit: Misfit | None = None  # what the classes may stand for, where that was looked at
+    reach: Reach | None = None  # the early end of a long range, if any
+    ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1
+    failed: tuple[Failed, ...] = ()  # candidates that could not be fitted
+    named_prior: NamedPrior | None = None  # on the number of classes
+    extended: bool = False  # whether the default range was extended
+    misfit: Misfit | None = None  # alternatives to the classes, if checked
 
     @property
     def under_alpha(self) -> dict[Label, float]:
-        """Log evidence of each candidate under `alpha` alone, which models are fitted with."""
+        """Log evidence of each candidate under `alpha` alone, the prior of the fits."""
         if self.grid is None or not self.by_prior:
             return dict(self.certainty.values)
         return {k: float(values[self.grid.base]) for k, values in self.by_prior.items()}
 
     @cached_property
     def sensitivity(self) -> tuple[PriorSensitivity, ...]:
-        """What the answer would be with other priors."""
+        """The posterior under other priors."""
         if self.grid is None:
             return ()
         each = {k: v for k, v in self.by_prior.items() if k in self.certainty.values}
@@ -178,9 +178,9 @@ class Selection(Printable):
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """The scores by which candidates can be compared: those that every candidate has.
+        """The scores that every candidate has.
 
-        Measured evidence is among them if the answer goes by it; candidates far behind have none.
+        Measured evidence is included if it decides, though candidates far behind have none.
         """
         common = [s for s in (TRUTH, *SCORES) if all(s.name in c.scores for c in self.candidates)]
         decides = self.found is not None and self.found.by == TRUTH.name and TRUTH not in common
@@ -188,27 +188,27 @@ class Selection(Printable):
 
     @property
     def unit(self) -> str:
-        """What there may be several of: classes or states, or networks."""
+        """The unit of the candidates: classes, states or networks."""
         first = self.candidates[0].proposal
         return "networks" if isinstance(first.label, str) else unit(first.network)
 
     def score(self, name: str) -> Score:
-        """Give a score by its name."""
+        """Return a score by its name."""
         return next(s for s in self.scores if s.name == name)
 
     def values(self, score: str) -> dict[Label, float]:
-        """Give a score of each candidate, by label; NaN where it has none."""
+        """Return a score of each candidate, by label; NaN where it has none."""
         each = {c.label: c.scores.get(score) for c in self.candidates}
         return {label: evidence.value if evidence else math.nan for label, evidence in each.items()}
 
     @cached_property
     def chosen(self) -> dict[str, Label | None]:
-        """The candidate that each score, with the prior, makes most probable; None if none."""
+        """The most probable candidate by each score and the prior; None if there is none."""
         by_scores = {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
         return {**by_scores, self.headline: self.label}
 
     def by_score(self, name: str, labellings: Labellings = Labellings.PLAIN) -> Certainty:
-        """Give the posterior over the candidates by one score; how wrong that is, none can tell."""
+        """Return the posterior over the candidates by one score, with errors only if exact."""
         values, score = self.values(name), self.score(name)
         if labellings is Labellings.ALL and not score.every_labelling:
             values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
@@ -219,10 +219,10 @@ class Selection(Printable):
 
     @cached_property
     def certainty(self) -> Certainty:
-        """How probable each candidate is, and how sure that is: what the answer says."""
-        found = self.found or self.by_score(self.trusted.name)
-        more = [flag for flag in self._design_flags if flag not in found.notes]
-        return replace(found, notes=(*found.notes, *more)) if more else found
+        """The posterior over the candidates with its errors, which the answer reports."""
+        known = self.found or self.by_score(self.trusted.name)
+        more = [flag for flag in self._design_flags if flag not in known.notes]
+        return replace(known, notes=(*known.notes, *more)) if more else known
 
     @property
     def _design_flags(self) -> tuple[Flag, ...]:
@@ -231,61 +231,61 @@ class Selection(Printable):
     def posterior(
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN
     ) -> dict[Label, float]:
-        """Give the posterior over the candidates by a score (default: the answer's)."""
+        """Return the posterior over the candidates by a score (default: the headline)."""
         name = score or self.headline
         if name == self.headline and (labellings is Labellings.PLAIN or name == TRUTH.name):
             return self.certainty.probabilities
         return self.by_score(name, labellings).probabilities
 
     def bayes_factor(self, one: Label, other: Label) -> Factor:
-        """Give the Bayes factor of two candidates, with its error where that is known."""
+        """Return the Bayes factor of two candidates, with its error if known."""
         return self.certainty.bayes_factor(one, other)
 
     def odds(self, one: Label, other: Label) -> Factor:
-        """Give the posterior odds of two candidates, with their error where that is known."""
+        """Return the posterior odds of two candidates, with their error if known."""
         return self.certainty.odds(one, other)
 
     @property
     def trusted(self) -> Score:
-        """The score to go by where nothing is measured: an exact one, or the best recommended."""
-        own = [s for s in self.scores if s is not TRUTH]
-        exact = [s for s in own if s.only_exact and s not in RECOMMENDED]
-        return next(iter((*exact, *(s for s in RECOMMENDED if s in own), *own)))
+        """The score that decides if nothing is measured: an exact one, or the best recommended."""
+        scores = [s for s in self.scores if s is not TRUTH]
+        exact = [s for s in scores if s.only_exact and s not in RECOMMENDED]
+        return next(iter((*exact, *(s for s in RECOMMENDED if s in scores), *scores)))
 
     @property
     def headline(self) -> str:
-        """What the answer goes by: a score, or the measured evidence."""
+        """Name of the score that decides, or of the measured evidence."""
         return self.certainty.by
 
     @property
     def label(self) -> Label | None:
-        """The answer: the label of the chosen candidate, a number of hidden states or a name."""
+        """The label of the chosen candidate: a number of hidden states, or a name."""
         return self.certainty.choice
 
     states = label
 
     @cached_property
     def more(self) -> float | None:
-        """How probable more classes than were tried are; None where candidates are no range."""
-        certainty, weighed = self.certainty, self.prior is not None and self.named_prior is None
-        if weighed or not all(isinstance(c.label, int) for c in self.candidates):
+        """Probability of more classes than were tried; None if candidates are not a range."""
+        certainty, weighted = self.certainty, self.prior is not None and self.named_prior is None
+        if weighted or not all(isinstance(c.label, int) for c in self.candidates):
             return None
         return probability_of_more(certainty.values, certainty.probabilities, self.named_prior)
 
     @property
     def at_least(self) -> bool:
-        """Whether the answer is the largest number that was tried, and more may be right."""
+        """Whether the answer is the largest number tried, and more remain plausible."""
         return bool(self.at_edge) and (self.more is None or self.more > ENOUGH)
 
     @property
     def unidentified(self) -> tuple[Label, ...]:
-        """Candidates with more parameters than any data of these columns could determine."""
+        """Candidates with more parameters than data of these columns can identify."""
         kind = Kind.TOO_MANY_PARAMETERS
         return tuple(c.label for c in self.candidates if any(f.kind is kind for f in c.flags))
 
     @cached_property
     def used(self) -> dict[int, float] | None:
-        """Posterior of the number of classes with a case; None where it was not measured."""
+        """Posterior of the number of occupied classes; None if it was not measured."""
         if not all(has_classes(c.proposal.network) for c in self.candidates):
             return None
         p = self.certainty.probabilities
@@ -299,7 +299,7 @@ class Selection(Printable):
 
     @cached_property
     def at_edge(self) -> tuple[str, ...]:
-        """Hidden variables of which the answer has as many states as were tried at most."""
+        """Hidden variables whose number of states in the answer is the largest tried."""
         if self.label is None or (self.prior is not None and self.named_prior is None):
             return ()
         chosen, tried = self.best.proposal.sizes, [c.proposal.sizes for c in self.candidates]
@@ -308,19 +308,19 @@ class Selection(Printable):
 
     @property
     def best(self) -> Candidate:
-        """The candidate that the answer names."""
+        """The chosen candidate."""
         return next(c for c in self.candidates if c.label == self.label)
 
     @property
     def model(self) -> Model:
-        """The model of that candidate."""
+        """The model of the chosen candidate."""
         return self.best.model
 
     def brief(self) -> str:
         return answer(self)
 
     def tidy(self) -> Columns:
-        """Give a row for each candidate: its size, its probability and its scores."""
+        """Return a row for each candidate: its size, its probability and its scores."""
         certainty, best = self.certainty, self.certainty.choice
         labels = [c.label for c in self.candidates]
         factors = [] if best is None else [certainty.bayes_factor(k, best).log for k in labels]
@@ -338,8 +338,8 @@ class Selection(Printable):
         return selection_grids(self)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one self-contained HTML page: charts, class profiles, warnings, holes."""
-        # A shortcut for users; nothing below the page depends on it.
+        """Write one self-contained HTML page: charts, class profiles, warnings, missing values."""
+        # A shortcut for users: the import is local, so that no other code here depends on pages.
         from lacunet.report.page import write_report
 
         return write_report(self, path)

@@ -1,9 +1,8 @@
-"""How probable each candidate is, and how sure that is: the posterior with its errors.
+"""The posterior over candidates, with its errors.
 
-Where sampling did not settle, its values are combined with the score, each weighted by how wrong it
-may be; where the two contradict each other, the error grows until they do not (Birge's ratio).
-Probabilities are then averages over these errors, and a part of them is shared out evenly to all
-candidates that can matter.
+Where sampling did not converge, its values are combined with the score, weighted by their errors.
+If the two disagree, the error grows until they agree (Birge's ratio). Probabilities are then
+averaged over these errors, and a part of them is shared evenly by the candidates that matter.
 """
 
 import math
@@ -23,35 +22,35 @@ from lacunet.scores import Evidence, Score, ScoreInput
 from lacunet.selection.average import Label, choose, posterior
 from lacunet.tabular import Columns, Framed
 
-SCORED = 3.0  # nats by which the score to trust is wrong on data from the prior, about
-UNSETTLED = 1.0  # the same of chains that do not agree, at least;
-TIMES = 3.0  # or so many of the standard errors that they would state
-UNFORESEEN = 0.2  # of the probability: answers that did not settle are so often quite wrong
-WORTH = 1e-3  # probability from which on a candidate has a share in that
+SCORED = 3.0  # error of the trusted score on data from the prior, in nats, about
+UNCONVERGED = 1.0  # least error of chains that disagree, in nats;
+TIMES = 3.0  # combined with this multiple of their standard error
+UNFORESEEN = 0.2  # frequency of wrong answers without convergence: this share is spread evenly
+WORTH = 1e-3  # least probability of a candidate that gets a part of it
 DRAWS = 2048  # of errors, and as many with the opposite signs
 
 
 @dataclass(frozen=True)
 class SampledValue:
-    """Log evidence of a candidate by sampling that did not settle."""
+    """Log evidence of a candidate by sampling that did not converge."""
 
     value: float  # nats
-    error: float  # by which it may be wrong
-    bound: bool = False  # whether it can only be too low
+    error: float  # nats
+    bound: bool = False  # whether it is a lower bound
 
 
-def doubted(stderr: float) -> float:
-    """Nats by which a value may be wrong of chains that do not agree, and state an error."""
-    return math.hypot(UNSETTLED, TIMES * stderr) if math.isfinite(stderr) else math.inf
+def unconverged_error(stderr: float) -> float:
+    """Error in nats of a value from chains that disagree, given their standard error."""
+    return math.hypot(UNCONVERGED, TIMES * stderr) if math.isfinite(stderr) else math.inf
 
 
-def together(
+def combine_with_scores(
     sampled: Mapping[Label, SampledValue], scored: Mapping[Label, float]
 ) -> tuple[dict[Label, float], dict[Label, float]]:
-    """Combine sampled values with the score: values, and what they may be wrong by.
+    """Combine sampled values with the scores; returns the values and their errors.
 
     >>> sampled = {1: SampledValue(-10.0, 3.0), 2: SampledValue(-12.0, 0.0)}
-    >>> values, doubts = together(sampled, {1: -10.0, 2: -15.0})
+    >>> values, doubts = combine_with_scores(sampled, {1: -10.0, 2: -15.0})
     >>> values, {k: round(x, 2) for k, x in doubts.items()}
     ({1: -10.0, 2: -12.0}, {1: 2.12, 2: 0.0})
     """
@@ -61,13 +60,13 @@ def together(
 
 
 def _combined(sampled: SampledValue, score: float) -> tuple[float, float]:
-    """A value and what it may be wrong by; nearer to whichever of the two is surer."""
+    """Precision-weighted mean of a sampled value and its score, and its error."""
     value, error = sampled.value, sampled.error
     if error == 0.0 or not math.isfinite(score):
         return value, error
     if not math.isfinite(value + error):
         return score, SCORED
-    trust = SCORED**2 / (SCORED**2 + error**2)  # in what was sampled
+    trust = SCORED**2 / (SCORED**2 + error**2)  # weight of the sampled value
     mean = trust * value + (1.0 - trust) * score
     apart = abs(value - score) / math.hypot(error, SCORED)
     error = max(1.0, apart) * math.sqrt(trust) * error
@@ -90,13 +89,13 @@ def widened(
         return p
     chances = np.array(list(p.values()))
     errors = np.array([doubts.get(k, 0.0) for k in values])
-    z = np.random.default_rng(0).standard_normal((DRAWS, len(errors)))  # the same every time
+    z = np.random.default_rng(0).standard_normal((DRAWS, len(errors)))  # fixed: the result repeats
     with np.errstate(divide="ignore"):
         logs = np.log(chances) + errors * np.concatenate([z, -z])
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     mean = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
     before = np.array(list(posterior(dict.fromkeys(values, 0.0), prior).values()))
-    # Candidates that can matter share it: two at least, or one would get everything.
+    # At least two candidates share it, or one would get everything.
     matters = (mean >= WORTH) & np.array([k in doubts for k in values])
     matters[np.argsort(-mean, kind="stable")[:2]] = True
     share = before * matters
@@ -104,11 +103,11 @@ def widened(
     return dict(zip(values, mean.tolist(), strict=True))
 
 
-ERRORS = 2.0  # standard errors that an interval reaches out to, on either side
+ERRORS = 2.0  # half the width of an interval, in standard errors
 
 
 class How(StrEnum):
-    """Where the probabilities come from, in the words that the user reads."""
+    """How the probabilities were computed, as shown to the user."""
 
     EXACT = "exact"
     MEASURED = "measured"
@@ -120,9 +119,9 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Factor:
-    """How much better one candidate is than another: a Bayes factor, or posterior odds."""
+    """A Bayes factor, or posterior odds, of two candidates."""
 
-    log: float  # nats; above 0 for the first of the two
+    log: float  # nats; above 0 favours the first of the two
     stderr: float | None  # of the log, in nats; None where it is not known
 
     @property
@@ -144,10 +143,10 @@ class Factor:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certainty(Framed):
-    """The posterior over the candidates, where it comes from, and what limits it.
+    """The posterior over the candidates, its computation, and its limits.
 
-    Errors of log evidence are propagated at first order: candidates that were measured together
-    have errors in common, which their Bayes factor does not have.
+    Errors of log evidence are propagated to first order. Errors that candidates share cancel in
+    their Bayes factor.
     """
 
     by: str  # the score whose values these are
@@ -155,14 +154,14 @@ class Certainty(Framed):
     prior: Mapping[Label, float] | None  # weights of the candidates; None = all the same
     how: How
     covariance: FloatArray | None = None  # (candidates, candidates) nats²; None: errors not known
-    measured: frozenset[Label] = frozenset()  # the others stand at a score, far behind
-    notes: tuple[Flag, ...] = ()  # why it is less sure than it looks
-    # Nats by which values may be wrong, where sampling did not settle; else there are none.
+    measured: frozenset[Label] = frozenset()  # the others keep a score, far behind
+    notes: tuple[Flag, ...] = ()  # reasons for further uncertainty
+    # Errors in nats, if sampling did not converge; else empty.
     doubts: Mapping[Label, float] = field(default_factory=dict)
 
     @cached_property
     def probabilities(self) -> dict[Label, float]:
-        """Give p(candidate | D); NaN if no candidate has a value."""
+        """Return p(candidate | D); NaN if no candidate has a value."""
         if self.doubts:
             return widened(self.values, self.doubts, self.prior)
         return posterior(self.values, self.prior)
@@ -173,7 +172,7 @@ class Certainty(Framed):
         return f"{best}{much} by {self.by}, {self.how}"
 
     def tidy(self) -> Columns:
-        """Give a row for each candidate."""
+        """Return a row for each candidate."""
         labels = list(self.values)
         return {
             "candidate": labels,
@@ -204,7 +203,7 @@ class Certainty(Framed):
     def stderr(self) -> dict[Label, float | None]:
         """Standard errors of the probabilities; None where it is not known.
 
-        dp_i = p_i (dv_i − Σ_j p_j dv_j), so a candidate left at its score has next to none.
+        dp_i = p_i (dv_i − Σ_j p_j dv_j), so a candidate far behind, at its score, has almost none.
         """
         if self.covariance is None:
             return dict.fromkeys(self.values)
@@ -214,7 +213,7 @@ class Certainty(Framed):
         return dict(zip(self.values, np.sqrt(np.maximum(variance, 0.0)).tolist(), strict=True))
 
     def bayes_factor(self, one: Label, other: Label) -> Factor:
-        """Give the Bayes factor of two candidates: how much more probable one makes the data."""
+        """Return the Bayes factor of two candidates: the ratio of their evidence."""
         i, j = (self._place(k) for k in (one, other))
         log = self.values[one] - self.values[other]
         C = self.covariance
@@ -223,7 +222,7 @@ class Certainty(Framed):
         return Factor(log, math.sqrt(max(0.0, C[i, i] + C[j, j] - 2.0 * C[i, j])))
 
     def odds(self, one: Label, other: Label) -> Factor:
-        """Give the posterior odds of two candidates: the Bayes factor times the prior odds."""
+        """Return the posterior odds of two candidates: the Bayes factor times the prior odds."""
         factor = self.bayes_factor(one, other)
         if self.prior is None:
             return factor
@@ -234,7 +233,7 @@ class Certainty(Framed):
         return Factor(factor.log + math.log(a / b), factor.stderr)
 
     def _has_error(self, label: Label) -> bool:
-        """Whether a candidate's error is known: those that stand at a score have none."""
+        """Whether the error of a candidate is known, which it is not for a score."""
         place, C = self._place(label), self.covariance
         return label in self.measured or (C is not None and C[place, place] > 0)
 
@@ -246,7 +245,7 @@ class Certainty(Framed):
 
 
 def about(kind: Kind, labels: Sequence[Label], unit: str) -> list[Flag]:
-    """Make a flag about some candidates, if there are any; `unit` is what they are numbers of."""
+    """Flag some candidates, if any; `unit` is the noun after their numbers."""
     named = ", ".join(map(str, labels))
     number = f"{named} {unit}" if all(isinstance(k, int) for k in labels) else named
     return [Flag(kind, detail={"candidates": number})] if labels else []
@@ -257,7 +256,7 @@ def _exp(x: float) -> float:
 
 
 def as_evidence(m: Measurement) -> Evidence:
-    """Write a measurement as what a score returns."""
+    """Convert a measurement to the evidence that a score returns."""
     bound = (Flag(Kind.LOWER_BOUND),) if m.verdict is Verdict.LOWER_BOUND else ()
     stderr = None if m.verdict is Verdict.EXACT else m.stderr
     return Evidence(TRUTH.name, {"log p(D|S)": m.value}, (*bound, *m.notes), stderr, m.seconds)

@@ -1,7 +1,7 @@
-"""Networks over one table that differ in a few edges: fitted from each other, and compared.
+"""Nested networks over one table: their fits and comparison, and a search for direct effects.
 
-Direct effects between answers of a latent class model: edges between the pairs that residuals point
-to are added, one after the other, as long as the evidence grows by more than chance would let it.
+Direct effects between items of a latent class model are edges between pairs with large residuals.
+Edges are added one at a time, while the evidence grows by more than chance allows.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from lacunet.summaries.residuals import PairResidual, bivariate_residuals
 from lacunet.summaries.statistics import criteria, few_pairs
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
-Search: TypeAlias = Callable[[Problem, Options, Executor], Fit]  # how a maximum is searched for
+Search: TypeAlias = Callable[[Problem, Options, Executor], Fit]  # finds a maximum
 Edge: TypeAlias = tuple[str, str]  # names of parent and child
 
-OFF_EDGE = 1e-3  # share of the prior's mean in a start, so that no probability is stuck at 0
+OFF_EDGE = 1e-3  # weight of the prior mean in a start, so that no probability stays at 0
 MOST_STEPS = 30  # edges that are added at most
-SLOWER = 0.7  # of what progress has left, a step leaves so much: how many there are is not known
+SLOWER = 0.7  # share of the remaining progress that a step leaves, because their number is unknown
 SUSPECT = 2.0  # X²/df from which two columns are tried
 TRIED = 5  # pairs that are tried in a step, the worst first
 
@@ -52,7 +52,7 @@ def approximate_log_evidence(fit: Fit) -> float:
 
 
 def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
-    """Parameters of a fit with fewer edges, a little off the edge of what can be."""
+    """Start from a fit with fewer edges, moved slightly into the interior."""
     theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
     if not problem.layout.tabular:
         return theta
@@ -60,7 +60,7 @@ def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
 
 
 def ordered_edge(network: Network, pair: PairResidual) -> Edge:
-    """Point from the column that stands before to the one behind, so that no circle arises."""
+    """Direct an edge from the earlier column to the later one, which avoids cycles."""
     names = [network.variables[i].name for i in network.shown]
     one, other = sorted((pair.first, pair.second), key=names.index)
     return one, other
@@ -68,7 +68,7 @@ def ordered_edge(network: Network, pair: PairResidual) -> Edge:
 
 @dataclass(frozen=True, eq=False)
 class NestedFit:
-    """A network, its parameters as they were asked for, and those of greatest likelihood."""
+    """A network with its fit by the requested estimate, and its maximum-likelihood fit."""
 
     fit: Fit
     likeliest: Fit | None  # None where the likelihood has no maximum
@@ -80,16 +80,16 @@ class NestedFit:
 
     @property
     def log_lik(self) -> float:
-        """The greatest log-likelihood; at the estimate, where there is no greatest."""
+        """The maximum log-likelihood; at the estimate if there is no maximum."""
         return (self.likeliest or self.fit).log_lik
 
     @cached_property
     def log_evidence(self) -> float:
-        """The evidence, approximated; NaN where there is none."""
+        """The approximate log evidence; NaN if it is undefined."""
         return approximate_log_evidence(self.fit)
 
     def ratio_to(self, narrow: NestedFit) -> LikelihoodRatio | None:
-        """Test a special case of it; None where likelihoods have no maximum."""
+        """Likelihood-ratio test against a special case; None if a likelihood has no maximum."""
         if self.likeliest is None or narrow.likeliest is None:
             return None
         return likelihood_ratio(narrow.likeliest, self.likeliest)
@@ -101,7 +101,7 @@ def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class NestedFitter:
-    """How networks over one table are fitted, whatever their edges."""
+    """Fits networks over one table that differ in their edges."""
 
     table: Table
     alpha: Alpha
@@ -115,7 +115,7 @@ class NestedFitter:
     def searched(
         self, network: Network, near: Sequence[NestedFit] = (), search: Search = _by_schedule
     ) -> NestedFit:
-        """Search for the best parameters, also from those of networks with fewer edges."""
+        """Search for the best parameters, with further starts from networks with fewer edges."""
         problem, silent = self.problem(network), self.executor.silent()
         fit = search(problem, self.options, self.executor)
         fit = better_from(fit, [start_with_edges(n.fit, problem) for n in near], silent)
@@ -123,14 +123,14 @@ class NestedFitter:
             starts = [start_with_edges(n.fit.for_scores, problem) for n in near]
             fit = replace(fit, heaviest=better_from(fit.heaviest, starts, silent))
 
-        return self._completed(
+        return self._with_ml_fit(
             fit,
             near,
-            lambda how: better_from(search(fit.problem, how, silent), [fit.model.theta], silent),
+            lambda ml: better_from(search(fit.problem, ml, silent), [fit.model.theta], silent),
         )
 
     def tried(self, network: Network, near: NestedFit) -> NestedFit:
-        """Climb from the parameters of a network with fewer edges alone."""
+        """Climb only from the parameters of a network with fewer edges."""
         problem, silent = self.problem(network), self.executor.silent()
 
         def climbed(source: Fit) -> Fit:
@@ -141,14 +141,14 @@ class NestedFitter:
         if near.fit.nats_above_mass:
             fit = replace(fit, heaviest=climbed(near.fit.for_scores))
 
-        return self._completed(
-            fit, [near], lambda how: climbed_from(fit.problem, how, fit.model.theta, [fit], silent)
+        return self._with_ml_fit(
+            fit, [near], lambda ml: climbed_from(fit.problem, ml, fit.model.theta, [fit], silent)
         )
 
-    def _completed(
+    def _with_ml_fit(
         self, fit: Fit, near: Sequence[NestedFit], search: Callable[[Options], Fit]
     ) -> NestedFit:
-        """Add the fit of greatest likelihood, which is never below that of fewer edges."""
+        """Add the maximum-likelihood fit, which is never below that of fewer edges."""
         if self.options.estimate is Estimate.ML:
             return NestedFit(fit, fit)
         if any(unbounded(fit.problem)):
@@ -162,30 +162,30 @@ class NestedFitter:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One edge more than a network has, or one less, and what that is worth."""
+    """The addition or the removal of one edge, and its gain."""
 
     edge: Edge
     step: int  # steps before; the first is 0
     before: NestedFit
     after: NestedFit
-    price: float  # what the gain must be above
+    price: float  # a lower bound of the gain of a change that pays
     kept: bool = False  # whether the network of the next step has this change
-    adds: bool = True  # whether the edge is one more; if not, it is left out again
+    adds: bool = True  # whether the edge is added; else it is removed
 
     @cached_property
     def gain(self) -> float:
-        """Log Bayes factor of the change, approximated; NaN where that is not known."""
+        """Approximate log Bayes factor of the change; NaN if unknown."""
         return self.after.log_evidence - self.before.log_evidence
 
     @cached_property
     def ratio(self) -> LikelihoodRatio | None:
-        """The likelihood-ratio test of the edge; None where likelihoods have no maximum."""
+        """The likelihood-ratio test of the edge; None if a likelihood has no maximum."""
         narrow, wide = (self.before, self.after) if self.adds else (self.after, self.before)
         return wide.ratio_to(narrow)
 
     @property
     def change_of_bic(self) -> float:
-        """BIC after the change less BIC before: below 0, it is better."""
+        """BIC after the change minus BIC before; below 0 is better."""
         one, other = (
             criteria(f.log_lik, f.network.dimension, f.fit.problem.cases)["BIC"]
             for f in (self.after, self.before)
@@ -193,39 +193,39 @@ class Trial:
         return one - other
 
 
-def price(there: int, possible: int) -> float:
-    """Nats that one edge more must gain: how much less probable it is before the data.
+def price(present: int, possible: int) -> float:
+    """Nats that one more edge must gain: its log prior odds against.
 
-    >>> [round(price(there, possible=28), 2) for there in (0, 1, 27)]
+    >>> [round(price(present, possible=28), 2) for present in (0, 1, 27)]
     [4.03, 3.3, 0.0]
     """
-    return max(0.0, math.log(2 * (possible - there) / (there + 1)))
+    return max(0.0, math.log(2 * (possible - present) / (present + 1)))
 
 
-def log_weight(there: int, possible: int) -> float:
-    """Log probability of one set of so many edges before the data, against that of no edge.
+def log_weight(present: int, possible: int) -> float:
+    """Log prior probability of one set of `present` edges, relative to no edge.
 
     >>> round(log_weight(1, possible=28), 2), log_weight(0, possible=28)
     (-4.03, 0.0)
     """
-    return -there * math.log(2.0) - math.log(math.comb(possible, there))
+    return -present * math.log(2.0) - math.log(math.comb(possible, present))
 
 
 def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
-    """The edges that are there in the end, in the order in which they were added."""
-    found: list[Edge] = []
+    """The edges that remain, in the order in which they were added."""
+    edges: list[Edge] = []
     for trial in trials:
         if trial.kept and trial.adds:
-            found.append(trial.edge)
+            edges.append(trial.edge)
         elif trial.kept:
-            found.remove(trial.edge)
-    return found
+            edges.remove(trial.edge)
+    return edges
 
 
 def trials_of(
     fitter: NestedFitter, now: NestedFit, edges: Sequence[Edge], possible: int, step: int = 0
 ) -> list[Trial]:
-    """Try edges, each by itself; so many there are to choose from."""
+    """Try each edge by itself; `possible` is the number of possible edges."""
     networks = [(edge, with_edges(now.network, [edge])) for edge in edges]
     attempt = partial(_try, fitter, now, now, step, price(step, possible), True)
     return fitter.executor.map(attempt, networks)
@@ -240,27 +240,24 @@ def _try(
     adds: bool,
     change: tuple[Edge, Network],
 ) -> Trial:
-    """Fit a network with an edge more or less than another, from one that has fewer edges."""
+    """Fit a network with one edge added or removed, starting from one with fewer edges."""
     edge, network = change
     trial = Trial(edge, step, now, fitter.tried(network, start), cost, adds=adds)
-    _ = trial.gain  # worked out here, where others are worked out beside it
+    _ = trial.gain  # computed here, in parallel with that of other trials
     return trial
 
 
-def add_while_it_pays(
+def stepwise_edges(
     fitter: NestedFitter,
     base: NestedFit,
     candidates: Callable[[NestedFit], Sequence[Edge]],
     possible: int,
 ) -> tuple[NestedFit, list[Trial]]:
-    """Add the edge that the evidence gains most by, and go on until none is worth its price.
-
-    Then leave out again, in the same way, what is not worth it any more.
-    """
+    """Add edges by forward selection on the evidence, then remove edges by backward elimination."""
     every: list[Trial] = []
 
     def best_of(trials: Sequence[Trial]) -> NestedFit | None:
-        """The network of the trial that gains most, if it is worth its price, which is marked."""
+        """Mark the trial that gains most, if above its price, and return its network."""
         gains = [t.gain - t.price if math.isfinite(t.gain) else -math.inf for t in trials]
         best = max(range(len(gains)), key=gains.__getitem__, default=None)
         taken = best if best is not None and gains[best] > 0.0 else None
@@ -274,9 +271,9 @@ def add_while_it_pays(
         if after is None:
             break
         now = after
-    while len(kept := kept_edges(every)) > 1:  # one alone was worth it when it was added
+    while len(kept := kept_edges(every)) > 1:  # a single edge paid when it was added
         rest = [(e, with_edges(base.network, [o for o in kept if o != e])) for e in kept]
-        cost = -price(len(kept) - 1, possible)  # it may lose what one edge more costs
+        cost = -price(len(kept) - 1, possible)  # a removal may lose the price of an edge
         attempt = partial(_try, fitter, now, base, every[-1].step + 1, cost, False)
         after = best_of(fitter.executor.map(attempt, rest))
         if after is None:
@@ -287,7 +284,7 @@ def add_while_it_pays(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DirectEffects(Printable):
-    """A latent class model, and the direct effects that were tried and kept beside its classes."""
+    """A latent class model, and the direct effects that were tried and kept."""
 
     base: NestedFit  # without them
     fit: Fit  # with those that pay
@@ -296,12 +293,12 @@ class DirectEffects(Printable):
 
     @property
     def model(self) -> Model:
-        """The model with the effects that pay."""
+        """The model with the kept effects."""
         return self.fit.model
 
     @property
     def edges(self) -> tuple[str, ...]:
-        """The effects that pay, as `edges` of `fit` takes them."""
+        """The kept effects, in the form of the option `edges` of `fit`."""
         return tuple(":".join(edge) for edge in kept_edges(self.trials))
 
     def brief(self) -> str:
@@ -309,7 +306,7 @@ class DirectEffects(Printable):
         return f"Direct effects beside the classes: {len(self.trials)} tried, {kept}"
 
     def tidy(self) -> Columns:
-        """Give a row for each trial."""
+        """Return a row for each trial."""
         names = ("step", "adds", "parent", "child", "log_bayes_factor", "change_of_bic", "kept")
         rows = (
             (t.step + 1, t.adds, *t.edge, float(t.gain), float(t.change_of_bic), t.kept)
@@ -322,7 +319,7 @@ class DirectEffects(Printable):
 
     @property
     def tried(self) -> Grid:
-        """What was tried, one step after the other."""
+        """The trials of each step."""
         if not self.trials:
             note = f"No two columns have a residual X²/df above {SUSPECT:g}: nothing to try."
             return Grid(self.brief(), notes=(note,))
@@ -352,14 +349,14 @@ RATIO = ("2 log ratio", "df", "p(χ²)")
 
 
 def ratio_cells(ratio: LikelihoodRatio | None) -> tuple[str, ...]:
-    """Write a likelihood-ratio test, or dashes where there is none."""
+    """Format a likelihood-ratio test; dashes if there is none."""
     if ratio is None:
         return ("–", "–", "–")
     return number(ratio.statistic), str(ratio.df), share(ratio.p_value)
 
 
 def direct_effects(fitter: NestedFitter, network: Network) -> DirectEffects:
-    """Fit a latent class model, and add the direct effects by which the evidence grows."""
+    """Fit a latent class model, and add the direct effects that raise the evidence."""
     executor = fitter.executor
     if not few_pairs(fitter.problem(network), latent_class=False):
         raise OptionError(
@@ -369,20 +366,20 @@ def direct_effects(fitter: NestedFitter, network: Network) -> DirectEffects:
     base = replace(fitter, executor=executor.part(0.0, 0.5)).searched(network)
     pairs = possible_pairs(network)
     one_by_one = replace(fitter, executor=executor.part(0.5, 0.9, "direct effects"))
-    last, trials = add_while_it_pays(one_by_one, base, suspects, pairs)
+    last, trials = stepwise_edges(one_by_one, base, suspects, pairs)
     best = fitter.searched(last.network, [last]) if last is not base else base
     mode = softmax_climb(best.fit.problem, best.fit.model.theta, executor.silent())
     return DirectEffects(base, with_posterior(best.fit, mode.point), tuple(trials), pairs)
 
 
 def possible_pairs(network: Network) -> int:
-    """Pairs of columns of categories, between which there may be an edge."""
+    """Number of pairs of categorical columns."""
     columns = sum(network.variables[i].family.tabular for i in network.observed)
     return columns * (columns - 1) // 2
 
 
 def suspects(now: NestedFit) -> list[Edge]:
-    """Pairs of columns that a model does not explain, the worst first, in the order of the data."""
+    """Missing edges between pairs with large residuals, the worst first."""
     problem, network = now.fit.problem, now.network
     pairs = bivariate_residuals(now.fit.model, problem.codes, problem.counts)
     edges = (ordered_edge(network, pair) for pair in pairs if pair.value > SUSPECT)

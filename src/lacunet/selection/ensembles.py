@@ -1,9 +1,8 @@
-"""Learn models of several kinds, and weigh them by what they predict of held-out data.
+"""Stacks and pools of models, whose weights maximise the log-likelihood of held-out data.
 
-One ensemble, with two ways to hold out. A stack is weighed by whole rows: how probable is a row? A
-pool fills in missing values, and is weighed by hidden cells: given what a row shows, what is the
-rest of it? A model that remembers rows is good at the first on rows that it has seen, and bad at
-the second; so the weights of a pool are the same for every row.
+A stack predicts whole rows, and rows are held out. A pool imputes missing values, and cells are
+hidden: each model predicts them from the rest of the row. A model that memorises rows predicts
+seen rows well and hidden cells badly, so the weights of a pool are the same for every row.
 """
 
 from __future__ import annotations
@@ -39,23 +38,23 @@ HIDDEN_CELLS = "hidden cells"
 
 @dataclass(frozen=True)
 class Weighing:
-    """How weights are found."""
+    """Settings of the weights of an ensemble."""
 
-    prior: float = 1.0  # cases shared out evenly: a model that hardly ever counts may be the only
-    # one that finds a strange row possible
-    steps: int = 2_000  # of EM: it gets slow where models are alike, and then nothing depends on it
-    small: float = 1e-7  # nats per case: a step that gains less is the last
-    least: float = 0.02  # weight in a pool for which a model is learned from the whole table
+    # Pseudo-cases, shared evenly: a rare row may be possible only under a model of little weight.
+    prior: float = 1.0
+    steps: int = 2_000  # of EM, which is slow only if models are alike and weights hardly matter
+    small: float = 1e-7  # nats per case that the last step gains at most
+    least: float = 0.02  # weight in a pool from which a model is learned from the whole table
     resampled: float = 0.3  # of the weight of a graph in a pool, shared by its bootstrap graphs
-    sweeps: int = 30  # until a chain of parameters has left its start: holes are coupled weakly
-    shown: float = 0.01  # weight of a member that a person wants to see
+    sweeps: int = 30  # burn-in of a chain of parameters: missing values are weakly coupled
+    shown: float = 0.01  # least weight of a member in the printed table
 
 
 WEIGHING = Weighing()
 
 
 def stack_weights(log_lik: FloatArray, counts: FloatArray) -> FloatArray:
-    """Give the weights, (members,), that maximise the held-out log-likelihood, by EM.
+    """Maximise the held-out log-likelihood over the weights, (members,), by EM.
 
     `log_lik` is (members, cases), `counts` (cases,): Σ_n counts_n log Σ_m w_m p_mn is concave in w.
 
@@ -80,12 +79,12 @@ class LearnedRecipe(NamedTuple):
     """Models of a recipe, learned from one table."""
 
     models: tuple[Model, ...]
-    log_p: FloatArray  # (models, cases) log p(what was held out | what was shown)
+    log_p: FloatArray  # (models, cases) log p(held out | shown)
     resampled: tuple[tuple[Model, ...], ...] = ()  # of the Bayesian bootstrap, for each model
 
 
 def _learn(seed: int, task: tuple[Recipe, Table | HeldOut]) -> LearnedRecipe:
-    """Learn a recipe from a table, or from what is left of one, and score what was held out."""
+    """Learn a recipe from a table, or from a training part and score its held-out part."""
     recipe, given = task
     if isinstance(given, Table):
         models = recipe.learn(given, seed)
@@ -113,13 +112,13 @@ def _learn_all(
 def _held_out(
     folds: Sequence[Sequence[LearnedRecipe]], held: Sequence[HeldOut]
 ) -> tuple[FloatArray, FloatArray]:
-    """What each model says of each held-out case, (models, cases), and what a case counts."""
+    """Log p of each held-out case by each model, (models, cases), and the weights of cases."""
     log_p = [np.vstack([one.log_p for one in fold]) for fold in folds]
     return np.hstack(log_p), np.concatenate([one.counts for one in held])
 
 
 def _log_mixture(log_p: FloatArray, weights: FloatArray) -> FloatArray:
-    """Log p of each case by all models together, (cases,)."""
+    """Log p of each case under the mixture of all models, (cases,)."""
     with np.errstate(divide="ignore"):
         return np.asarray(logsumexp(log_p + np.log(weights)[:, None], axis=0))
 
@@ -129,18 +128,18 @@ def _log_mixture(log_p: FloatArray, weights: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stack(Printable):
-    """Models that predict rows together, and how well each predicted held-out rows."""
+    """Models that predict rows together, and the held-out log-likelihood of each."""
 
     ensemble: Ensemble
     held_out: FloatArray  # (members,) mean log p of held-out rows, nats per case
-    together: float  # the same of all of them with their weights
+    together: float  # the same of their mixture
     folds: int
-    in_order: bool  # whether folds were rows that follow each other; else cases at random
-    own: HeldOutRows  # rows of the data, by models that had not seen them
+    in_order: bool  # whether folds were blocks of rows; else random cases
+    own: HeldOutRows  # rows of the data, by models that were learned without them
     flags: tuple[Flag, ...] = ()
 
     def tidy(self) -> Columns:
-        """Give a row for each model."""
+        """Return a row for each model."""
         return {**self.ensemble.tidy(), "nats_per_row": self.held_out.tolist()}
 
     def grids(self) -> Sequence[Grid]:
@@ -175,8 +174,8 @@ def learn_stack(
 ) -> Stack:
     """Learn a stack; `rows` are those of the table in their order, if they have one.
 
-    `own` are rows of the data to say afterwards how unusual they are; if there are none, and rows
-    have no order, these are the distinct rows of the table.
+    `own` are the rows to score by models that were learned without them, if rows have no order. By
+    default these are the distinct rows of the table.
     """
     check_seen(table)
     held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
@@ -191,10 +190,10 @@ def learn_stack(
     )
     if in_order and rows is not None:
         place = np.arange(len(rows))
-    elif (asked := own if rows is None else rows) is None:
+    elif (scored := own if rows is None else rows) is None:
         place = np.arange(len(table.codes))
     else:
-        place = places(table.codes, asked)
+        place = places(table.codes, scored)
     by_fold = np.split(log_p, np.cumsum([len(one.counts) for one in held])[:-1], axis=1)
     share = counts / counts.sum()
     columns = [c.name for c in table.columns], [c.states for c in table.columns]
@@ -214,20 +213,20 @@ def learn_stack(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool(Printable):
-    """Models that fill in cells together, and how well each kind predicted hidden ones."""
+    """Models that impute cells together, and the score of each kind on hidden cells."""
 
     ensemble: Ensemble
     kinds: tuple[ImputerKind, ...]  # of each member
     scores: Mapping[ImputerKind, float]  # mean log p of a hidden cell, by a kind's models; nats
-    together: float  # the same by all
-    hidden: float  # cells that were hidden
+    together: float  # the same by their mixture
+    hidden: float  # number of hidden cells
     what: str = HIDDEN_CELLS
 
     @property
     def weights(self) -> dict[ImputerKind, float]:
         """The weight of each kind; they sum to 1."""
-        own, kinds = self.ensemble.weights, np.array(self.kinds)
-        return {kind: float(own[kinds == kind].sum()) for kind in self.scores}
+        weights, kinds = self.ensemble.weights, np.array(self.kinds)
+        return {kind: float(weights[kinds == kind].sum()) for kind in self.scores}
 
     @property
     def chosen(self) -> ImputerKind:
@@ -239,12 +238,12 @@ class Pool(Printable):
         return f"{len(self.kinds)} models ({each}), {number(self.together, 3)} nats each"
 
     def tidy(self) -> Columns:
-        """Give a row for each model."""
+        """Return a row for each model."""
         return {**self.ensemble.tidy(), "kind": [kind.value for kind in self.kinds]}
 
     @property
     def by_kind(self) -> Grid:
-        """How well each kind did, and its weight."""
+        """The score and the weight of each kind."""
         rows = tuple(
             (kind.value, f"{self.weights[kind]:.2f}", number(value, 3))
             for kind, value in self.scores.items()
@@ -254,7 +253,7 @@ class Pool(Printable):
         return Grid(title, ("models", "weight", "nats each, alone"), rows, notes=(note,))
 
     def grids(self) -> Sequence[Grid]:
-        shares: dict[str, float] = {}  # bootstrap graphs of a graph stand in one line
+        shares: dict[str, float] = {}  # bootstrap graphs share the line of their graph
         for member in self.ensemble.members:
             shares[member.name] = shares.get(member.name, 0.0) + member.weight
         ranked = sorted(shares.items(), key=lambda one: -one[1])
@@ -271,8 +270,8 @@ def learn_pool(
     executor: Executor = SERIAL,
     what: str = HIDDEN_CELLS,
 ) -> Pool:
-    """Learn every recipe with cells hidden, and those that are worth it from the whole table."""
-    every = [(kind, recipe) for kind, own in recipes.items() for recipe in own]
+    """Learn every recipe with cells hidden, and those of enough weight from the whole table."""
+    every = [(kind, recipe) for kind, group in recipes.items() for recipe in group]
     models = [(r, n) for r, (_, recipe) in enumerate(every) for n in range(len(recipe.names))]
     folds = _learn_all([recipe for _, recipe in every], held, seed, executor)
     hidden = sum(one.hidden for one in held)
@@ -280,11 +279,11 @@ def learn_pool(
     if held:
         log_p, counts = _held_out(folds, held)
 
-    def mean(own: Sequence[int], weights: FloatArray) -> float:
-        total = float(counts @ _log_mixture(log_p[own], weights))
+    def mean(which: Sequence[int], weights: FloatArray) -> float:
+        total = float(counts @ _log_mixture(log_p[which], weights))
         return total / hidden if hidden else float("nan")
 
-    everyone = list(range(len(models)))
+    indices = list(range(len(models)))
     weights = stack_weights(log_p, counts)
     weights = np.where(weights >= min(WEIGHING.least, float(weights.max())), weights, 0.0)
     weights /= weights.sum()
@@ -299,19 +298,19 @@ def learn_pool(
     ]
     kinds, each = zip(*members, strict=True)
     kind_of = [every[r][0] for r, _ in models]
-    alone = {k: [m for m in everyone if kind_of[m] is k] for k in dict.fromkeys(kind_of)}
+    alone = {k: [m for m in indices if kind_of[m] is k] for k in dict.fromkeys(kind_of)}
     return Pool(
         Ensemble(each, fixed=True),
         kinds,
-        {kind: mean(own, stack_weights(log_p[own], counts)) for kind, own in alone.items()},
-        mean(everyone, weights),
+        {kind: mean(which, stack_weights(log_p[which], counts)) for kind, which in alone.items()},
+        mean(indices, weights),
         hidden,
         what,
     )
 
 
 def _members(name: str, weight: float, learned: LearnedRecipe, n: int) -> Iterator[Member]:
-    """Give a model its weight, and some of that to those of its Bayesian bootstrap."""
+    """Split the weight of a model between it and the models of its Bayesian bootstrap."""
     others = learned.resampled[n] if learned.resampled else ()
     share = WEIGHING.resampled * weight if others else 0.0
     yield Member(name, weight - share, learned.models[n])
@@ -322,10 +321,10 @@ def _members(name: str, weight: float, learned: LearnedRecipe, n: int) -> Iterat
 def draw_parameters(
     ensemble: Ensemble, table: Table, number: int, rng: np.random.Generator
 ) -> tuple[Ensemble, ...]:
-    """Give ensembles whose members have parameters drawn from their posterior given the table.
+    """Draw the parameters of the members from their posterior given the table.
 
-    Data augmentation: what the table does not show is drawn given the parameters, these given all
-    of it, in turns. Every chain starts at the posterior means, and each gives one draw.
+    Data augmentation alternates draws of the missing values and of the parameters. Every chain
+    starts at the posterior means, and gives one draw.
     """
     drawn = [_drawn(member.model, table, number, rng) for member in ensemble.members]
     return tuple(

@@ -1,8 +1,4 @@
-"""Fit and score candidates: each with its problem, all of the same data.
-
-Candidates may be numbers of hidden states; a long range of these is followed as far as the evidence
-says that it is worth it.
-"""
+"""Fit and score candidates for the same data; end or extend ranges of numbers of hidden states."""
 
 import itertools
 import math
@@ -35,11 +31,11 @@ from lacunet.summaries.ratio_tests import RatioTest, ratio_of_fits
 from lacunet.wording import range_words
 
 USUAL = NumberPrior()
-SHORT = 24  # numbers that are tried whatever comes of it
+SHORT = 24  # numbers that are always tried
 FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
-LOOKED = 0.3  # of the likely time; the rest is for those that are tried
-FEWEST_ROWS = 10  # of data for each class of one more stretch: fewer rows tell no classes apart
-MOST_WORK = 1e8  # cells times classes that one more stretch may have: some minutes on one core
+LOOKED = 0.3  # share of the first look in the progress
+FEWEST_ROWS = 10  # rows for each class of an extension: fewer do not separate classes
+MOST_WORK = 1e8  # cells times classes of an extension at most: some minutes on one core
 
 
 def fit_candidates(
@@ -52,7 +48,7 @@ def fit_candidates(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> list[Candidate | Unfitted]:
-    """Fit and score networks, each with its problem; one that cannot be fitted says why."""
+    """Fit and score networks; one that cannot be fitted gives an `Unfitted` with the reason."""
     each = list(zip(proposals, problems, strict=True))
     requests = [
         ScoreRequest(Fitting(b, options, rank), tuple(applicable(scores, b)), p.title)
@@ -60,8 +56,8 @@ def fit_candidates(
         if isinstance(b, Problem)
     ]
     scored = iter(score_fits(requests, executor, kept))
-    found = [(p, next(scored) if isinstance(b, Problem) else b) for p, b in each]
-    return [_candidate(p, s) if isinstance(s, ScoredFit) else s for p, s in found]
+    results = [(p, next(scored) if isinstance(b, Problem) else b) for p, b in each]
+    return [_candidate(p, s) if isinstance(s, ScoredFit) else s for p, s in results]
 
 
 def _candidate(proposal: Proposal, s: ScoredFit) -> Candidate:
@@ -72,23 +68,23 @@ def _candidate(proposal: Proposal, s: ScoredFit) -> Candidate:
 def candidate_at(
     proposal: Proposal, fit: Fit, scores: Sequence[Score], executor: Executor = SERIAL
 ) -> Candidate:
-    """Take the scores of a fit, and give it its posterior."""
+    """Score a fit, and add its posterior."""
     at = Fitting(fit.problem, fit.options).input_at(fit, executor)
-    found = score_at(at, applicable(scores, fit.problem))
+    evidence = score_at(at, applicable(scores, fit.problem))
     fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
-    return _candidate(proposal, ScoredFit(fit, at.dimension, found))
+    return _candidate(proposal, ScoredFit(fit, at.dimension, evidence))
 
 
-def or_raise(found: Candidate | Unfitted) -> Candidate:
-    """Give a candidate, or raise the error of one that could not be fitted."""
-    if isinstance(found, Candidate):
-        return found
-    if isinstance(found.error, LacunetError):
-        raise found.error
+def or_raise(result: Candidate | Unfitted) -> Candidate:
+    """Return a candidate, or raise the error of one that could not be fitted."""
+    if isinstance(result, Candidate):
+        return result
+    if isinstance(result.error, LacunetError):
+        raise result.error
     raise ModelError(
-        f"{found.title} could not be fitted: {found.reason}. Other options of the prior "
+        f"{result.title} could not be fitted: {result.reason}. Other options of the prior "
         "(--alpha, --number-prior), or columns in another unit, may help."
-    ) from found.error
+    ) from result.error
 
 
 def evaluate(
@@ -103,11 +99,11 @@ def evaluate(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Selection:
-    """Fit and score every proposal; one that cannot be fitted ends the others only if all are."""
+    """Fit and score every proposal; raises only if none can be fitted."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
     problems = executor.map(partial(_problem, table, alpha), list(proposals))
-    found = fit_candidates(
+    results = fit_candidates(
         proposals,
         problems,
         scores=scores,
@@ -116,12 +112,12 @@ def evaluate(
         executor=executor,
         kept=kept,
     )
-    candidates = tuple(c for c in found if isinstance(c, Candidate))
+    candidates = tuple(c for c in results if isinstance(c, Candidate))
     if not candidates:
-        found = list(map(or_raise, found))
+        results = list(map(or_raise, results))
     failed = tuple(
         Failed(p.label, p.title, each.reason)
-        for p, each in zip(proposals, found, strict=True)
+        for p, each in zip(proposals, results, strict=True)
         if isinstance(each, Unfitted)
     )
     return Selection(table, candidates, options, alpha, prior, failed=failed)
@@ -135,7 +131,7 @@ def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitt
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
-    """Refuse impossible numbers of states; warn of more states than rows."""
+    """Reject impossible numbers of states; warn of more states than rows."""
     if not states:
         raise OptionError(f"no number of states to try. Give for example {range_words(1, 8)}.")
     for k in states:
@@ -153,7 +149,7 @@ def latent_classes(
 ) -> list[Proposal]:
     """Latent class models of a table, one for each number of classes, ascending.
 
-    With edges, answers depend on each other beside their class.
+    With edges, items depend on each other given their class.
     """
     check_states(states, table)
     leaves = leaves_of(table, numbers)
@@ -169,7 +165,7 @@ def sizes_of_hidden(
 ) -> list[Proposal]:
     """The same network with every combination of sizes of some hidden variables.
 
-    One variable: the label is its number of states. Several: it names them all.
+    The label of one variable is its number of states; a label of several names them all.
     """
     for states in sizes.values():
         check_states(states, table)
@@ -185,7 +181,7 @@ def sizes_of_hidden(
 
 @dataclass(frozen=True)
 class Followed:
-    """What there is to try, and where the range was left, if it was."""
+    """The proposals to try, and the early end of their range, if any."""
 
     proposals: tuple[Proposal, ...]
     reach: Reach | None = None
@@ -199,14 +195,14 @@ def follow(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Followed:
-    """Look how far a range of numbers of states is worth trying."""
+    """End a long range of numbers of states early, if the evidence keeps falling."""
     numbers = [p.label for p in proposals if isinstance(p.label, int)]
     whole = Followed(tuple(proposals))
     if len(numbers) < len(proposals) or len(numbers) <= SHORT:
         return whole
     look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), kept)
     seen: dict[int, float] = {}
-    for place in further_and_further(len(numbers)):
+    for place in spaced_places(len(numbers)):
         before, k = list(seen)[-1:], numbers[place]
         seen[k] = look(proposals[place])
         best = max(seen, key=lambda number: seen[number])
@@ -217,10 +213,10 @@ def follow(
     return whole
 
 
-def further_and_further(number: int) -> list[int]:
-    """Give places of a range: powers of two, and one in the middle between two of them.
+def spaced_places(number: int) -> list[int]:
+    """Return places of a range: powers of two, and the middle between each two of them.
 
-    >>> [place + 1 for place in further_and_further(40)]
+    >>> [place + 1 for place in spaced_places(40)]
     [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40]
     """
     powers = [2**i for i in range(number.bit_length())]
@@ -231,18 +227,18 @@ def further_and_further(number: int) -> list[int]:
 def _log_evidence(
     table: Table, options: Options, alpha: Alpha, executor: Executor, kept: Kept, proposal: Proposal
 ) -> float:
-    """Take the score that the answer would go by, all labellings counted."""
+    """Log evidence by the recommended score, over all labellings; −inf if it cannot be fitted."""
     problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     score = applicable(RECOMMENDED, problem)[0]
     try:
-        (found,) = fit_candidates(
+        (result,) = fit_candidates(
             [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
         )
-        found = or_raise(found)
-    except FAILURES:  # why is said where it is asked for
+        result = or_raise(result)
+    except FAILURES:  # the reason is reported with the full fits
         return -math.inf
-    value = found.scores[score.name].value
-    return value if score.every_labelling else value + found.log_labellings
+    value = result.scores[score.name].value
+    return value if score.every_labelling else value + result.log_labellings
 
 
 def lengthened(
@@ -251,31 +247,31 @@ def lengthened(
     fit: Callable[[Sequence[Proposal]], Selection],
     measure: Callable[[Selection], Selection],
 ) -> Selection:
-    """Try the first numbers of a range that was not given, and more while more are probable.
+    """Try the default range of numbers of classes, and extend it while more are probable.
 
-    What is found is what the whole range to its last number would give. Where the last number is
-    far ahead by its score, nothing is measured before more are tried. Beyond the first number with
-    more parameters than any data of these columns could determine the range does not go.
+    The result equals that of the whole range to its last number. If the last number is far ahead by
+    its score, the range is extended before anything is measured. The range ends at the first number
+    with more parameters than data of these columns can identify.
     """
     ends = ends_worth(table, len(proposals))
     for last in ends:
-        found = fit(proposals[:last])
+        selection = fit(proposals[:last])
         unidentified = identified_parameters(proposals[last - 1].network) is not None
         last_of_all = last == ends[-1] or unidentified
-        if not last_of_all and _rising(found):
+        if not last_of_all and _rising(selection):
             continue
-        found = measure(found)
-        if last_of_all or found.more is None or found.more <= ENOUGH:
+        selection = measure(selection)
+        if last_of_all or selection.more is None or selection.more <= ENOUGH:
             break
-    return replace(found, extended=len(found.candidates) > FIRST)
+    return replace(selection, extended=len(selection.candidates) > FIRST)
 
 
 def ends_worth(table: Table, most: int) -> list[int]:
-    """Say how far a range is followed by itself.
+    """Return the ends of the default range and of its extensions.
 
-    A stretch must not be too much work, and leave ten rows for each class: where items are near one
-    half, classes of one row each make the data as probable as one class does, however many there
-    are, and such a range would not end.
+    An extension must not be too much work, and needs ten rows for each class. Where probabilities
+    of items are near one half, one class per row makes the data as probable as one class does, and
+    the range would not end.
 
     >>> from types import SimpleNamespace
     >>> sizes = (50, 500, 200_000)
@@ -295,9 +291,9 @@ def ends_worth(table: Table, most: int) -> list[int]:
     return ends
 
 
-def _rising(found: Selection) -> bool:
+def _rising(selection: Selection) -> bool:
     """Whether the last number is so far ahead by its score that more must be tried."""
-    values = [v if math.isfinite(v) else -math.inf for v in guesses(found).values()]
+    values = [v if math.isfinite(v) else -math.inf for v in guesses(selection).values()]
     return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE
 
 
@@ -310,18 +306,18 @@ def ratio_tests(
     executor: Executor,
     kept: Kept,
 ) -> dict[int, RatioTest]:
-    """Test each number of states against one less, by the bootstrap; `networks` has those too."""
+    """Bootstrap likelihood-ratio tests of k states against k − 1, if `networks` has both."""
     numbers = [k for k in tested if k - 1 in networks]
     fits: dict[int, Fit] = {}
     for k in sorted({n for pair in numbers for n in (pair - 1, pair)}):
-        # The prior has no part in ML fits.
+        # ML fits do not use the prior.
         problem = build_problem(table, networks[k], dirichlet(networks[k], PAPER_ALPHA))
         quiet = executor.if_worth(problem.components.nanoseconds).silent()
         fits[k] = learn(problem, options, executor=quiet)
-    found = {}
+    tests = {}
     for i, k in enumerate(numbers):
         part = executor.part(i / len(numbers), (i + 1) / len(numbers), f"{k} against {k - 1}")
-        found[k] = ratio_of_fits(
+        tests[k] = ratio_of_fits(
             fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, kept=kept
         )
-    return found
+    return tests

@@ -1,4 +1,4 @@
-"""What work would take, before it starts: rows, components, memory, and time as far as is known."""
+"""Forecast of a run: rows, components, memory and estimated time."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from lacunet.selection.average import Label
 from lacunet.selection.measuring import MeasuringForecast
 from lacunet.tabular import Columns, Grid, Printable, transposed
 
-# Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
+# EM steps from a start to its maximum: the median of 21 fits of seven tables.
 CLIMB = 60
 ESTIMATES = (
     "times are estimates: EM steps were measured, but how many there will be was not. "
     "Some fits take ten times the usual number."
 )
-FURTHER = 4.0  # times as many where the search goes further, about
-LOOK = 0.2  # seconds for which steps are measured
-ALL_ROWS = 60  # steps over all rows, where a part of them is searched first: the mean of 3 fits
+FURTHER = 4.0  # steps of a thorough search relative to the usual one, about
+LOOK = 0.2  # seconds over which steps are timed
+ALL_ROWS = 60  # steps over all rows, after a search on part of them: the mean of 3 fits
 SCORED = 30  # steps for the scores of a fit: those of the softmax mode, bounds and counts
 HESSIANS = 2  # at the mode of θ, and at that of φ
-FEW = 1 << 12  # rows from which the time of a Hessian is known
-NUMBER = 8  # bytes
+FEW = 1 << 12  # rows on which a Hessian is timed
+NUMBER = 8  # bytes of a float
 
 
 @dataclass(frozen=True)
 class FitForecast:
-    """What a candidate would take."""
+    """Estimated cost of a candidate."""
 
     label: Label
     parameters: int
-    components: int  # distinct ones, which an E step goes over
+    components: int  # distinct ones, over which an E step runs
     step: float  # seconds of a step of EM on one core, measured
     steps: int  # of a fit: an estimate
     memory: int  # bytes of components and starts
@@ -51,13 +51,13 @@ class FitForecast:
 
     @property
     def seconds(self) -> float:
-        """The time of a fit on one core: an estimate."""
+        """Estimated seconds of a fit on one core."""
         return self.step * self.steps
 
 
 @dataclass(frozen=True, repr=False)
 class Forecast(Printable):
-    """What work would take."""
+    """Estimated cost of a run."""
 
     source: str
     rows: int
@@ -65,39 +65,39 @@ class Forecast(Printable):
     columns: int
     table_bytes: int  # codes and counts
     fits: tuple[FitForecast, ...]
-    engine: str  # who would do it, in words
-    workers: int  # that would work side by side
-    measuring: MeasuringForecast | None = None  # what is sampled at the end, if anything
-    reading: float | None = None  # seconds that reading the table took; None: it was read before
-    drawn: int = 0  # fits of drawn data at most, for bootstrap tests
+    engine: str  # the backend, in words
+    workers: int  # in parallel
+    measuring: MeasuringForecast | None = None  # sampling of the evidence, if any
+    reading: float | None = None  # seconds of reading the table; None: it was read before
+    drawn: int = 0  # fits of drawn data for bootstrap tests, at most
 
     @property
     def memory(self) -> int:
-        """Bytes of the data, and of all that is made of them."""
+        """Bytes of the data, the components and the starts."""
         return self.table_bytes + sum(fit.memory for fit in self.fits)
 
     @property
     def seconds(self) -> float:
-        """The time of all fits: an estimate."""
+        """Estimated seconds of all fits."""
         return sum(fit.seconds for fit in self.fits) / self.workers
 
     @property
     def scoring(self) -> float:
-        """The time of all scores: an estimate."""
+        """Estimated seconds of all scores."""
         return sum(fit.scores for fit in self.fits) / self.workers
 
     @property
     def sampling(self) -> float | None:
-        """Seconds at most for measuring the evidence after that; None: it is not measured."""
+        """Seconds of measuring the evidence, at most; None: it is not measured."""
         return None if self.measuring is None else self.measuring.seconds
 
     @property
     def total(self) -> float:
-        """All of it together: reading, fits, scores, and measuring at most."""
+        """Estimated seconds in all: reading, fits, scores, and measuring at most."""
         return (self.reading or 0.0) + self.seconds + self.scoring + (self.sampling or 0.0)
 
     def tidy(self) -> Columns:
-        """Give a row for each candidate."""
+        """Return a row for each candidate."""
         names = ("parameters", "components", "memory", "em_step", "steps", "seconds", "scores")
         rows = (
             (f.label, f.parameters, f.components, f.memory, f.step, f.steps, f.seconds, f.scores)
@@ -145,7 +145,7 @@ class Forecast(Printable):
 def forecast_fits(
     problems: Sequence[Problem], labels: Sequence[Label], options: Options, *, scored: bool
 ) -> tuple[FitForecast, ...]:
-    """Look at each candidate: an E step is measured, and a Hessian if it is to be scored."""
+    """Forecast each candidate from a timed E step, and a timed Hessian if it is to be scored."""
     each = zip(problems, labels, strict=True)
     return tuple(_fit(problem, label, options, scored=scored) for problem, label in each)
 
@@ -170,7 +170,7 @@ def _components(plan: EStep) -> int:
 
 
 def steps_of(problem: Problem, options: Options) -> int:
-    """Steps of a fit over all rows; of very many rows a part is searched, and counts as a part."""
+    """EM steps of a fit in passes over all rows; steps over part of them count in proportion."""
     steps = em_steps(options)
     if problem.part is None or options.schedule is Schedule.PAPER:
         return steps
@@ -178,7 +178,7 @@ def steps_of(problem: Problem, options: Options) -> int:
 
 
 def hessian_seconds(problem: Problem) -> float:
-    """Seconds of a Hessian, from some of the rows."""
+    """Seconds of a Hessian, extrapolated from some of the rows."""
     some = problem.at_most(FEW)
     theta = random_theta(some.layout, np.random.default_rng(0), some.alpha)
     began = time.perf_counter()
@@ -187,7 +187,7 @@ def hessian_seconds(problem: Problem) -> float:
 
 
 def em_step(problem: Problem, estimate: Estimate) -> float:
-    """Seconds of a step of EM, the shortest of a few."""
+    """Seconds of an EM step: the shortest of a few."""
     objective = Objective.build(problem, estimate)
     theta = random_theta(problem.layout, np.random.default_rng(0), problem.alpha)
     point = objective.at(theta)
@@ -227,7 +227,7 @@ def size_of(thing: Any) -> int:
 
 
 def in_time(seconds: float) -> str:
-    """Give a time in the unit that people use.
+    """Format a time in a readable unit.
 
     >>> in_time(0.0021), in_time(75), in_time(7200)
     ('2.1 ms', '75 s', '2 h')

@@ -1,4 +1,4 @@
-"""A selection as tables: every candidate, scores, tests, what to know, and the chosen classes."""
+"""A selection as tables: candidates, scores, tests, remarks, and the chosen model."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}
 COLUMNS = {score.name: score.column or score.title for score in KNOWN}
-STOP_AFTER = 20  # draws that gain as much as the data: p is far from small then, and soon known
+STOP_AFTER = 20  # draws that gain as much as the data, after which p is clearly large
 TESTS = "Bootstrap likelihood-ratio tests (ML fits)"
 
 
 def selection_grids(selection: Selection) -> list[Grid]:
-    """Everything, in the order in which a person wants it."""
+    """Return all tables of a selection, the answer first."""
     why, flags = why_not_bic(selection), remarks(selection)
     tests = selection.ratio_tests
     grids = [
@@ -76,7 +76,7 @@ def candidate_grid(selection: Selection) -> Grid:
         columns["log BF"] = [factor_words(certainty.bayes_factor(k, best)) for k in labels]
     columns["starts"] = [f"{c.fit.reached}/{c.fit.finalists}" for c in candidates]
     columns["seconds"] = [number(sum(c.seconds.values())) for c in candidates]
-    # A row of dashes for each candidate that could not be fitted: the reason is said above.
+    # A row of dashes for each candidate that could not be fitted: the reason is given above.
     failed = [str(each.label) for each in selection.failed]
     nothing = [number(math.nan)] * len(failed)
     columns = {
@@ -97,7 +97,7 @@ def candidate_grid(selection: Selection) -> Grid:
 
 
 def _used_note(selection: Selection) -> list[str]:
-    """Say what the column of used classes is, or why there is none."""
+    """Describe the column of used classes, or why there is none."""
     if not isinstance(selection.candidates[0].label, int) or len(selection.candidates) == 1:
         return []
     if selection.used is not None:
@@ -118,39 +118,39 @@ def score_grid(selection: Selection) -> Grid:
         errors = [c.scores[n].stderr for c in selection.candidates if n in c.scores]
         if known := [e for e in errors if e is not None]:
             sampled.append(f"{COLUMNS[n]}: standard errors up to {max(known):.2g}.")
-    for c in selection.candidates:  # scores of some candidates compare nothing: BD of one state
-        own = [(n, e.value) for n, e in c.scores.items() if n not in names]
-        others += [f"{TITLES[n]} of {c.title}: {number(value)}." for n, value in own]
+    for c in selection.candidates:  # scores that only some candidates have: BD of one state
+        rest = [(n, e.value) for n, e in c.scores.items() if n not in names]
+        others += [f"{TITLES[n]} of {c.title}: {number(value)}." for n, value in rest]
     short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
     notes = (" ".join(["* the choice of each score.", *short]), *sampled, *others)
     return Grid.by_columns("Scores: log marginal likelihoods in nats", columns, words, notes)
 
 
 def first_column(selection: Selection) -> tuple[str, frozenset[int]]:
-    """Head of the first column, and whether that is of words."""
+    """Head of the first column, and the indices of columns of text."""
     numbers = isinstance(selection.candidates[0].label, int)
     return (selection.unit, frozenset()) if numbers else ("network", frozenset({0}))
 
 
 def factor_words(factor: Factor) -> Shown:
-    """Write a log Bayes factor, with its error where that is known."""
+    """Format a log Bayes factor, with its error if known."""
     plain = number(factor.log)
     error = f" ± {factor.stderr:.2g}" if factor.stderr and math.isfinite(factor.log) else ""
     return Shown(f"{plain}{error}", factor.log)
 
 
 def starred(x: float, chosen: bool) -> Shown:
-    """Write a number, with a star where it is the one that is chosen."""
+    """Format a number, with a star if it is chosen."""
     return Shown(f"*{number(x)}", x) if chosen else number(x)
 
 
 def drawn_p(test: RatioTest) -> Shown:
-    """Write a p-value with its Monte Carlo error; the smallest that the draws can show has none."""
+    """Format a p-value with its Monte Carlo error; the smallest possible one has none."""
     return chance(test.p_value, test.stderr if test.exceeding else None)
 
 
 def how_drawn(tests: Mapping[int, RatioTest]) -> str:
-    """Say how many draws there were, and what that means for p."""
+    """Describe the number of draws, and the smallest p that they allow."""
     asked = max(test.asked for test in tests.values())
     stopped = any(test.stopped for test in tests.values())
     early = f" (fewer, where {STOP_AFTER} of them gain as much before)" * stopped
@@ -190,8 +190,8 @@ def calibration_grid(selection: Selection) -> Grid | None:
         "score": [*(TITLES[name] for name in held.errors), "standard error"]
     }
     for k, e in held.stderr.items():
-        own = [number(x[k]) if k in x else "–" for x in held.errors.values()]
-        columns[str(k)] = [*own, "lower bound" if e is None else number(e)]
+        cells = [number(x[k]) if k in x else "–" for x in held.errors.values()]
+        columns[str(k)] = [*cells, "lower bound" if e is None else number(e)]
     notes = ["A score at one mode is held against one labelling, the others against them all."]
     if held.nearest:
         notes.append(f"Nearest here: {TITLES[held.nearest]}.")
@@ -199,26 +199,26 @@ def calibration_grid(selection: Selection) -> Grid | None:
 
 
 def beside_classes(selection: Selection) -> Grid | None:
-    """Show models in place of classes, and checks, where they are worth a word."""
-    found = selection.misfit
-    if found is None or found.chosen != selection.label:
+    """Table of alternatives to the classes and of predictive checks, if any is notable."""
+    misfit = selection.misfit
+    if misfit is None or misfit.chosen != selection.label:
         return None
-    near = any(a.probability >= WORTH_A_WORD for a in found.alternatives)
-    return misfit_grid(found, selection.best.title) if near or found.failed else None
+    near = any(a.probability >= WORTH_A_WORD for a in misfit.alternatives)
+    return misfit_grid(misfit, selection.best.title) if near or misfit.failed else None
 
 
 def remarks(selection: Selection) -> list[str]:
     """Every flag of every candidate, in words."""
-    lines = _said_once(selection)
+    lines = _identifiability_flags(selection)
     for c in selection.candidates:
-        own = [flag for flag in c.flags if flag.kind not in ONCE]
+        flags = [flag for flag in c.flags if flag.kind not in ONCE]
         of_scores = (f"{TITLES[n]}: {flag}" for n, e in c.scores.items() for flag in e.flags)
-        lines += [f"{c.title}: {text}" for text in (*own, *of_scores)]
+        lines += [f"{c.title}: {text}" for text in (*flags, *of_scores)]
     return lines
 
 
-def _said_once(selection: Selection) -> list[str]:
-    """Flags of what candidates can determine at all: each kind once, of all that it is about."""
+def _identifiability_flags(selection: Selection) -> list[str]:
+    """Flags of identifiability: one line for each kind, with all its candidates."""
     lines = []
     for kind in ONCE:
         about = [(c, flag) for c in selection.candidates for flag in c.flags if flag.kind is kind]
@@ -238,11 +238,11 @@ class Calibration:
     """Score − measured evidence, in nats, by score and candidate."""
 
     errors: Mapping[str, Mapping[Label, float]]
-    stderr: Mapping[Label, float | None]  # none where the evidence is only bounded from below
+    stderr: Mapping[Label, float | None]  # None for a lower bound of the evidence
 
     @property
     def nearest(self) -> str | None:
-        """The score with the smallest mean absolute error, of those that all of them have."""
+        """The score with the smallest mean absolute error, among those of all candidates."""
         means = {
             name: math.fsum(map(abs, errors.values())) / len(errors)
             for name, errors in self.errors.items()
@@ -252,10 +252,10 @@ class Calibration:
 
 
 def calibration(selection: Selection) -> Calibration | None:
-    """Hold the scores of measured candidates against the measurement; None if there is none.
+    """Compare scores with the measured evidence; None if nothing was measured.
 
-    A score at one mode is held against one labelling, as the paper counts; one that includes all
-    labellings against them all.
+    A score at one mode is compared with the evidence of one labelling, as in the paper; other
+    scores with that of all labellings.
     """
     measured = [(c, c.measured) for c in selection.candidates if c.measured is not None]
     if not measured:

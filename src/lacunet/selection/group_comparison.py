@@ -1,4 +1,4 @@
-"""The comparison of groups: how far their classes are the same, by evidence and by tests."""
+"""Comparison of latent classes across groups: measurement invariance, by evidence and tests."""
 
 from __future__ import annotations
 
@@ -53,10 +53,9 @@ class LevelTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupComparison(Printable):
-    """Latent classes in groups, with answers equal in all of them, in part, or free.
+    """Latent classes in groups, with item probabilities equal, partly equal, or free.
 
-    Log-likelihoods, dimensions and evidence are about the answers given the groups: how many cases
-    a group has is the same in all models.
+    Log-likelihoods, dimensions and evidence are those of the answers given the groups.
     """
 
     levels: LevelFits
@@ -74,7 +73,7 @@ class GroupComparison(Printable):
 
     @property
     def equal(self) -> LevelFit:
-        """The model whose answers are equal in all groups."""
+        """The model with equal items in all groups."""
         return self.levels.fits[0]
 
     @cached_property
@@ -85,10 +84,10 @@ class GroupComparison(Printable):
 
     @cached_property
     def certainty(self) -> Certainty:
-        """The posterior over levels: partly equal is the sum over all sets that were fitted.
+        """The posterior over levels; partly equal sums over all fitted sets of free items.
 
-        Equal, partly equal and free have the same weight before the data, apart from sets of free
-        items that were not fitted.
+        Equal, partly equal and free have the same prior weight, apart from sets of free items that
+        were not fitted.
         """
         known, weights = self.selection.certainty, self.levels.set_weights
         if not weights:
@@ -100,17 +99,17 @@ class GroupComparison(Printable):
     def set_probabilities(self) -> dict[tuple[str, ...], float]:
         """Posterior probability of each set of free items that was fitted, among all of them."""
         p, weights = self.certainty.probabilities, self.levels.set_weights
-        found = {f.grouped.free: p[str(f.level)] for f in self.levels.fits}
+        levels = {f.grouped.free: p[str(f.level)] for f in self.levels.fits}
         total = math.fsum(weights.values())
         shares = {names: p[str(Level.PARTLY)] * w / total for names, w in weights.items()}
-        return {**found, **shares}
+        return {**levels, **shares}
 
     def log_factor(self, names: Sequence[str], other: Sequence[str] = ()) -> float:
-        """Log Bayes factor of two sets of free items; the same wherever the two are compared."""
+        """Log Bayes factor of two sets of free items."""
         return self._value(tuple(names)) - self._value(tuple(other))
 
     def _value(self, names: tuple[str, ...]) -> float:
-        """Log evidence of a set; what measuring changed in the set that is shown holds for all."""
+        """Log evidence of a set, shifted by the measured correction of the set that is shown."""
         values = self.selection.certainty.values
         shown = {f.grouped.free: values[str(f.level)] for f in self.levels.fits}
         if names in shown:
@@ -129,49 +128,49 @@ class GroupComparison(Printable):
 
     @property
     def best(self) -> Candidate:
-        """The model that the answer names."""
+        """The candidate of the most probable level."""
         return self.candidate(self.level)
 
     @property
     def fit(self) -> Fit:
-        """Its fit."""
+        """The fit of the most probable level."""
         return self.best.fit
 
     @property
     def model(self) -> Model:
-        """Its parameters, a network in which the group is a variable."""
+        """The model of the most probable level: a network in which the group is a variable."""
         return self.best.model
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Items that differ between groups, in the model that the answer names."""
+        """Items that differ between groups at the most probable level."""
         return self.of(self.level).grouped.free
 
     @property
     def items(self) -> tuple[Trial, ...]:
-        """Items set free one at a time, all others equal: their tests."""
+        """Trials of items set free one at a time, all others equal."""
         return tuple(trial for trial in self.levels.trials if trial.step == 0)
 
     @property
     def alignment(self) -> Alignment:
-        """How well the classes of groups match each other, all answers free."""
+        """How well the classes of groups match each other if all items are free."""
         return self.levels.alignment
 
     def of(self, level: Level | str) -> LevelFit:
-        """Give one of the models."""
+        """Return the fit of a level."""
         return next(f for f in self.levels.fits if f.level == level)
 
     def candidate(self, level: Level | str) -> Candidate:
-        """Give one of the models as a candidate, with its scores and its evidence."""
+        """Return the candidate of a level, with its scores and its evidence."""
         return next(c for c in self.selection.candidates if c.label == level)
 
     def sizes(self, level: Level | str) -> FloatArray:
-        """Give p(class | group), (groups, K)."""
-        found, grouped = self.candidate(level), self.of(level).grouped
-        return found.problem.layout.table(found.model.theta, grouped.root)
+        """Return p(class | group), (groups, K)."""
+        candidate, grouped = self.candidate(level), self.of(level).grouped
+        return candidate.problem.layout.table(candidate.model.theta, grouped.root)
 
     def log_lik(self, level: Level | str) -> float:
-        """Log p(answers | groups) where it is greatest; at the estimate, if it has no maximum."""
+        """Maximum of log p(answers | groups); at the estimate if there is no maximum."""
         fitted = self.of(level).fitted
         point = (fitted.likeliest or fitted.fit).point
         shares = fitted.fit.problem.layout.table(point.theta, self.equal.grouped.group)
@@ -182,14 +181,15 @@ class GroupComparison(Printable):
         return self.of(level).fitted.network.dimension - (len(self.groups) - 1)
 
     def criteria(self, level: Level | str) -> dict[str, float]:
-        """Give AIC, BIC and their kin; lower is better."""
+        """Return AIC, BIC and their kin; lower is better."""
         return criteria(self.log_lik(level), self.dimension(level), float(self.cases.sum()))
 
     def log_evidence(self, level: Level | str) -> float:
         """Log p(answers | groups) over all parameters, measured or approximated."""
         problem = self.equal.fitted.fit.problem
-        own = log_marginal(problem.seen, problem.alpha, problem.layout)
-        return self.selection.certainty.values[str(level)] - float(own[self.equal.grouped.group])
+        marginals = log_marginal(problem.seen, problem.alpha, problem.layout)
+        groups = float(marginals[self.equal.grouped.group])
+        return self.selection.certainty.values[str(level)] - groups
 
     @cached_property
     def tests(self) -> tuple[LevelTest, ...]:
@@ -200,18 +200,18 @@ class GroupComparison(Printable):
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the model that the answer names, and of how classes match."""
+        """Flags of the chosen model, and of the match of its classes."""
         return (*self.best.flags, *self.alignment.flags())
 
     def grouped(self, level: Level | str) -> Grouped:
-        """Give where the variables of a model are."""
+        """Return the places of the variables in the model of a level."""
         return self.of(level).grouped
 
     def brief(self) -> str:
         return answer(self)
 
     def tidy(self) -> Columns:
-        """Give a row for each model that is shown; probabilities are over all that were fitted."""
+        """Return a row for each model that is shown; probabilities are over all fitted models."""
         levels = [f.level for f in self.levels.fits]
         return {
             "model": list(map(str, levels)),
@@ -226,13 +226,13 @@ class GroupComparison(Printable):
         return comparison_grids(self)
 
 
-SCORES = (VB, HEADLINE, RECOMMENDED[0])  # what decides whether to measure, and what stands in
+SCORES = (VB, HEADLINE, RECOMMENDED[0])  # for screening, and in place of measured evidence
 
 
 def compare_levels(
     fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None
 ) -> tuple[LevelFits, Selection]:
-    """Fit the models, and take their scores."""
+    """Fit and score the models of all levels."""
     levels, silent = fit_levels(fitter, grouped, named), fitter.executor.silent()
     candidates = [
         candidate_at(Proposal(str(f.level), f.grouped.network, {}), f.fitted.fit, SCORES, silent)
@@ -251,38 +251,42 @@ MEANINGS = {
 ALL = "all"
 
 
-def answer(found: GroupComparison) -> str:
-    """Say which level is most probable, and how sure that is."""
-    certainty, level = found.certainty, found.level
+def answer(comparison: GroupComparison) -> str:
+    """Describe the most probable level, and its probability."""
+    certainty, level = comparison.certainty, comparison.level
     chances = chance(certainty.probabilities[str(level)], certainty.stderr[str(level)])
     free = ""
     if level is Level.PARTLY:
-        free = f", free: {', '.join(found.free)}"
-        own = found.set_probabilities[found.free]
-        if certainty.probabilities[str(level)] - own >= WORTH_A_WORD:
-            chances = Shown(f"{chances}; that exactly these are free: {share(own)}", own)
+        free = f", free: {', '.join(comparison.free)}"
+        p = comparison.set_probabilities[comparison.free]
+        if certainty.probabilities[str(level)] - p >= WORTH_A_WORD:
+            chances = Shown(f"{chances}; that exactly these are free: {share(p)}", p)
     return (
-        f"{len(found.sizes(level).T)} classes by {found.group}: their profiles are {level}{free} "
-        f"(probability {chances}, {certainty.how})."
+        f"{len(comparison.sizes(level).T)} classes by {comparison.group}: their profiles are "
+        f"{level}{free} (probability {chances}, {certainty.how})."
     )
 
 
-def comparison_grids(found: GroupComparison) -> list[Grid]:
-    """Everything, in the order in which a person wants it."""
-    notes = [f"That is: {MEANINGS[found.level]}.", *_better(found), *limits(found.selection)]
-    grids = [Grid(answer(found), notes=tuple(notes)), _models(found)]
-    if found.tests:
-        grids.append(_tests(found))
-    grids += [_items(found), _sizes(found), _profiles(found)]
-    if flags := found.flags:
+def comparison_grids(comparison: GroupComparison) -> list[Grid]:
+    """Return all tables of a comparison, the answer first."""
+    notes = [
+        f"That is: {MEANINGS[comparison.level]}.",
+        *_better(comparison),
+        *limits(comparison.selection),
+    ]
+    grids = [Grid(answer(comparison), notes=tuple(notes)), _models(comparison)]
+    if comparison.tests:
+        grids.append(_tests(comparison))
+    grids += [_items(comparison), _sizes(comparison), _profiles(comparison)]
+    if flags := comparison.flags:
         grids.append(Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)))
     return grids
 
 
-def _better(found: GroupComparison) -> Iterator[str]:
-    """Name the most probable set of free items, where another is shown because it was named."""
-    p, shown = found.set_probabilities, found.levels.partly
-    best = max(found.levels.others, key=lambda names: p[names], default=None)
+def _better(comparison: GroupComparison) -> Iterator[str]:
+    """Warn if another set of free items is more probable than the named one."""
+    p, shown = comparison.set_probabilities, comparison.levels.partly
+    best = max(comparison.levels.others, key=lambda names: p[names], default=None)
     if best is not None and shown is not None and p[best] > p[shown.grouped.free]:
         yield (
             f"warning: free {', '.join(best)} is more probable than the set that is shown "
@@ -290,107 +294,115 @@ def _better(found: GroupComparison) -> Iterator[str]:
         )
 
 
-def _models(found: GroupComparison) -> Grid:
-    certainty, best, sets = found.selection.certainty, str(found.level), found.set_probabilities
-    criteria = {f.level: found.criteria(f.level) for f in found.levels.fits}
+def _models(comparison: GroupComparison) -> Grid:
+    certainty, best = comparison.selection.certainty, str(comparison.level)
+    sets = comparison.set_probabilities
+    criteria = {f.level: comparison.criteria(f.level) for f in comparison.levels.fits}
     lowest = {name: min(criteria, key=lambda k: criteria[k][name]) for name in ("AIC", "BIC")}
 
     def model_chance(k: Level) -> Shown:
         if k is Level.PARTLY:
-            return share(sets[found.of(k).grouped.free])
-        return chance(found.certainty.probabilities[str(k)], found.certainty.stderr[str(k)])
+            return share(sets[comparison.of(k).grouped.free])
+        return chance(
+            comparison.certainty.probabilities[str(k)], comparison.certainty.stderr[str(k)]
+        )
 
     levels = list(criteria)
     columns: dict[str, list[str]] = {
         "profiles": list(map(str, levels)),
-        "log L": [number(found.log_lik(k)) for k in levels],
-        "d": [str(found.dimension(k)) for k in levels],
+        "log L": [number(comparison.log_lik(k)) for k in levels],
+        "d": [str(comparison.dimension(k)) for k in levels],
         **{n: [starred(criteria[k][n], low == k) for k in levels] for n, low in lowest.items()},
-        "log evidence": [number(found.log_evidence(k)) for k in levels],
+        "log evidence": [number(comparison.log_evidence(k)) for k in levels],
         "log BF": [factor_words(certainty.bayes_factor(str(k), best)) for k in levels],
         "p": list(map(model_chance, levels)),
     }
-    if others := found.levels.others:
+    if others := comparison.levels.others:
         left = share(math.fsum(sets[names] for names in others))
         last = [f"{len(others)} other sets of free items", *["–"] * 6, left]
         columns = {name: [*x, y] for (name, x), y in zip(columns.items(), last, strict=True)}
-    greatest = all(f.fitted.likeliest is not None for f in found.levels.fits)
+    greatest = all(f.fitted.likeliest is not None for f in comparison.levels.fits)
     where = "its maximum" if greatest else "the MAP, for it has no maximum"
     notes = [
-        f"Class sizes differ by {found.group} in all models; d parameters.",
+        f"Class sizes differ by {comparison.group} in all models; d parameters.",
         f"log L at {where}; AIC, BIC: lower is better, * the lowest.",
         f"log BF: log Bayes factor against {best}, in nats, by {TITLES[certainty.by]}.",
     ]
-    if found.levels.partly is not None:
-        items, named = len(found.equal.grouped.items), " (the named set: 1)" * found.levels.named
+    if comparison.levels.partly is not None:
+        items = len(comparison.equal.grouped.items)
+        named = " (the named set: 1)" * comparison.levels.named
         notes.append(
             "p: over all models that were fitted. Before the data, equal and free weigh 1 each, "
             f"and a set of m of the {items} items 1/(2^m C({items}, m)){named}."
         )
-    title = f"Are the classes the same by {found.group}?"
+    title = f"Are the classes the same by {comparison.group}?"
     return Grid.by_columns(title, columns, notes=notes)
 
 
-def _tests(found: GroupComparison) -> Grid:
-    rows = tuple((f"{t.narrow} against {t.wide}", *ratio_cells(t.ratio)) for t in found.tests)
+def _tests(comparison: GroupComparison) -> Grid:
+    rows = tuple((f"{t.narrow} against {t.wide}", *ratio_cells(t.ratio)) for t in comparison.tests)
     notes = ["A small p speaks against the first of the two."]
-    if edges := max(t.ratio.at_edge for t in found.tests):
+    if edges := max(t.ratio.at_edge for t in comparison.tests):
         notes.append(AT_EDGE.format(number=edges))
-    if found.selection.table.survey is not None:
+    if comparison.selection.table.survey is not None:
         notes.append("Weights of a survey are scaled to their effective cases: p is approximate.")
     header = ("likelihood-ratio test", *RATIO)
     return Grid("Likelihood-ratio tests", header, rows, notes=tuple(notes))
 
 
-def _items(found: GroupComparison) -> Grid:
-    partly, names = found.levels.partly, [trial.edge[1] for trial in found.items]
-    columns = {"item": names, **transposed(RATIO, (ratio_cells(t.ratio) for t in found.items))}
-    columns["log BF"] = [number(found.log_factor([name])) for name in names]
+def _items(comparison: GroupComparison) -> Grid:
+    partly, names = comparison.levels.partly, [trial.edge[1] for trial in comparison.items]
+    columns = {"item": names, **transposed(RATIO, (ratio_cells(t.ratio) for t in comparison.items))}
+    columns["log BF"] = [number(comparison.log_factor([name])) for name in names]
     if partly is not None:
         free = partly.grouped.free
         columns[str(Level.PARTLY)] = ["free" if name in free else "equal" for name in names]
-    columns["p(free)"] = [share(found.item_probability(name)) for name in names]
+    columns["p(free)"] = [share(comparison.item_probability(name)) for name in names]
     notes = (
         "Each by itself, against all items equal. log BF: as in the first table.",
         "p(free): posterior probability that the item is free, summed over all models.",
         f"Of {len(names)} tests, {0.05 * len(names):.2g} have p < 0.05 by chance alone.",
     )
-    title = f"Which items differ by {found.group}? One at a time"
+    title = f"Which items differ by {comparison.group}? One at a time"
     return Grid.by_columns(title, columns, frozenset({0, 5}), notes)
 
 
-def _heads(found: GroupComparison) -> list[str]:
-    root = found.model.network.variables[found.grouped(found.level).root]
+def _heads(comparison: GroupComparison) -> list[str]:
+    root = comparison.model.network.variables[comparison.grouped(comparison.level).root]
     return [f"{root.name} {label}" for label in root.labels]
 
 
-def _sizes(found: GroupComparison) -> Grid:
-    sizes = found.sizes(found.level)
+def _sizes(comparison: GroupComparison) -> Grid:
+    sizes = comparison.sizes(comparison.level)
     rows = tuple(
         (name, Shown(f"{n:,.6g}", n), *map(probability, row))
-        for name, n, row in zip(found.groups, found.cases.tolist(), sizes.tolist(), strict=True)
+        for name, n, row in zip(
+            comparison.groups, comparison.cases.tolist(), sizes.tolist(), strict=True
+        )
     )
-    header = (found.group, "cases", *_heads(found))
-    return Grid(f"Class sizes, {found.level} profiles", header, rows)
+    header = (comparison.group, "cases", *_heads(comparison))
+    return Grid(f"Class sizes, {comparison.level} profiles", header, rows)
 
 
-def _profiles(found: GroupComparison) -> Grid:
-    network, grouped = found.model.network, found.grouped(found.level)
+def _profiles(comparison: GroupComparison) -> Grid:
+    network, grouped = comparison.model.network, comparison.grouped(comparison.level)
     rows: list[tuple[str, ...]] = []
     for i in grouped.items:
-        v, table = network.variables[i], table_of(network, found.model.theta, i)
-        if v.name not in found.free:
+        v, table = network.variables[i], table_of(network, comparison.model.theta, i)
+        if v.name not in comparison.free:
             rows += [(line[0], ALL, *line[1:]) for line in profile_lines(v, table)]
             continue
         axis = network.layout.families[i].index(grouped.group)
-        each = [list(profile_lines(v, np.take(table, g, axis))) for g in range(len(found.groups))]
+        each = [
+            list(profile_lines(v, np.take(table, g, axis))) for g in range(len(comparison.groups))
+        ]
         rows += [
             (line[0], name, *line[1:])
             for lines in zip(*each, strict=True)
-            for name, line in zip(found.groups, lines, strict=True)
+            for name, line in zip(comparison.groups, lines, strict=True)
         ]
     shown = (network.variables[i] for i in network.shown)
     notes = tuple(worded(f"{v.name}: {v.title}") for v in shown if v.title)
-    header = ("", found.group, *_heads(found))
-    title = f"Class profiles: p(answer | class), {found.level}"
+    header = ("", comparison.group, *_heads(comparison))
+    title = f"Class profiles: p(answer | class), {comparison.level}"
     return Grid(title, header, tuple(rows), frozenset({0, 1}), notes)

@@ -1,4 +1,4 @@
-"""Latent classes in groups: answers that are equal in all groups, partly equal, or free.
+"""Latent classes in groups, with item probabilities equal in all groups, partly equal, or free.
 
 Each model is fitted, and its classes are numbered so that those of all groups match.
 """
@@ -33,8 +33,8 @@ from lacunet.selection.effects import (
     NestedFit,
     NestedFitter,
     Trial,
-    add_while_it_pays,
     log_weight,
+    stepwise_edges,
     trials_of,
 )
 from lacunet.summaries.intervals import Intervals, drawn_answers
@@ -48,19 +48,19 @@ from lacunet.summaries.matching import (
 if TYPE_CHECKING:
     from lacunet.selection.group_comparison import GroupComparison
 
-CLEAR = 0.5  # of the distance to the next class: a match that is no nearer than that is in doubt
+CLEAR = 0.5  # of the distance to the next class, above which a match is doubtful
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """How much classes of each group resemble those of the reference, now that they are in order.
+    """Distances of the classes of each group from those of the reference, after matching.
 
-    Distances are 0 where answers are the same, and 1 where none is given in both classes.
+    A distance is 0 for equal answer probabilities, and 1 if no answer occurs in both classes.
     """
 
     group: str  # name of the column
     groups: tuple[str, ...]
-    reference: int  # the group that the others are held against
+    reference: int  # the group with which the others are compared
     distances: FloatArray  # (groups, K, K) of a class of the reference (rows) and one of the group
 
     @property
@@ -74,29 +74,29 @@ class Alignment:
         return not any(self.flags())
 
     def flags(self) -> Iterator[Flag]:
-        """Name the classes that might as well be others of the reference."""
+        """Flag the classes without a clear match in the reference."""
         K = self.distances.shape[1]
         for g, group in enumerate(self.groups):
             for k in range(K if g != self.reference and K > 1 else 0):
-                own = float(self.matched[g, k])
+                near = float(self.matched[g, k])
                 others = np.where(np.arange(K) == k, np.inf, self.distances[g, :, k])
                 other = int(np.argmin(others))
-                if own > CLEAR * others[other]:
+                if near > CLEAR * others[other]:
                     detail: dict[str, str | float] = {
                         "group": group,
                         "reference": self.groups[self.reference],
                         "number": k + 1,
                         "other": other + 1,
-                        "near": own,
+                        "near": near,
                         "next": float(others[other]),
                     }
                     yield Flag(Kind.NO_CLEAR_MATCH, detail=detail)
 
 
 def aligned(fit: Fit, grouped: Grouped, like: Model) -> tuple[Fit, Alignment]:
-    """Number classes in every group by what they resemble in the largest, and that like a model.
+    """Match the classes of every group to those of the largest group, and these to a model.
 
-    `fit` is free, so that each group can be renumbered by itself; `like` has the same network.
+    `fit` has free items, so that each group can be relabelled; `like` has the same network.
     """
     layout, groups = fit.problem.layout, grouped.variable.labels
     reference = int(np.argmax(layout.table(fit.point.N, grouped.group)))
@@ -107,19 +107,19 @@ def aligned(fit: Fit, grouped: Grouped, like: Model) -> tuple[Fit, Alignment]:
         return Model(grouped.alone, *parts)
 
     def distances(g: int) -> FloatArray:
-        return profile_distances(there, alone(fit.model, g), grouped.alone.hidden[0])
+        return profile_distances(target, alone(fit.model, g), grouped.alone.hidden[0])
 
-    there = alone(like, reference)
+    target = alone(like, reference)
     for g in (reference, *(g for g in range(len(groups)) if g != reference)):
         orders = {grouped.root: cheapest_order(distances(g).T)}
         fit = relabelled_fit(fit, Relabelling(layout, orders=orders, within={grouped.group: g}))
-        there = alone(fit.model, reference)
+        target = alone(fit.model, reference)
     each = np.array([distances(g) for g in range(len(groups))])
     return fit, Alignment(grouped.variable.name, groups, reference, each)
 
 
 class Level(StrEnum):
-    """How far answers are the same in all groups, in the words that the user reads."""
+    """Level of measurement invariance, as shown to the user."""
 
     EQUAL = "equal"
     PARTLY = "partly equal"
@@ -128,7 +128,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class LevelFit:
-    """One of the models."""
+    """The fit of one level."""
 
     level: Level
     grouped: Grouped
@@ -137,7 +137,7 @@ class LevelFit:
 
 @dataclass(frozen=True, eq=False)
 class LevelFits:
-    """The models, and the other sets of free items that were fitted on the way to them."""
+    """The fits of all levels, and of the other sets of free items that a search visited."""
 
     fits: tuple[LevelFit, ...]  # the narrowest first
     sets: Mapping[tuple[str, ...], NestedFit]  # every set of free items that was fitted
@@ -147,7 +147,7 @@ class LevelFits:
 
     @property
     def partly(self) -> LevelFit | None:
-        """The partly equal model that is shown; None where there is a single item."""
+        """The partly equal model that is shown; None for a single item."""
         return next((f for f in self.fits if f.level is Level.PARTLY), None)
 
     @property
@@ -158,9 +158,10 @@ class LevelFits:
 
     @property
     def prior(self) -> dict[Label, float] | None:
-        """Weights of the models before the data; None, where all are the same.
+        """Prior weights of the models; None if they are equal.
 
-        A set of items that was searched for is one set of many; one that is named is not.
+        A set of free items that was searched for shares its weight with other sets; a named set
+        does not.
         """
         if self.named or self.partly is None:
             return None
@@ -169,22 +170,19 @@ class LevelFits:
 
     @cached_property
     def set_weights(self) -> dict[tuple[str, ...], float]:
-        """Prior times likelihood of each partly equal model that was fitted.
-
-        Relative to the likelihood of the one that is shown.
-        """
+        """Prior times evidence of each fitted partly equal model, relative to that shown."""
         if self.partly is None:
             return {}
         names = self.partly.grouped.free
-        found = {names: 1.0 if self.named else self._weight(names)}
+        weights = {names: 1.0 if self.named else self._weight(names)}
         for other in self.others:
             factor = self.sets[other].log_evidence - self.partly.fitted.log_evidence
             if math.isfinite(factor):
-                found[other] = math.exp(factor + log_weight(len(other), self._items))
-        return found
+                weights[other] = math.exp(factor + log_weight(len(other), self._items))
+        return weights
 
     def names(self, fitted: NestedFit) -> tuple[str, ...]:
-        """Give the free items of a fit, in the order of the table."""
+        """Return the free items of a fit, in the order of the table."""
         return Grouped(fitted.network, self.fits[0].grouped.group).free
 
     def _weight(self, names: tuple[str, ...]) -> float:
@@ -196,16 +194,16 @@ class LevelFits:
 
 
 def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None) -> LevelFits:
-    """Fit answers that are equal, partly equal and free.
+    """Fit models with equal, partly equal and free items.
 
-    In part: those that are named are free; None: the most probable set that a search finds.
+    The free items of the second are `named`; None: the most probable set of a search.
     """
     executor, network = fitter.executor, grouped.network
     edges = [(grouped.variable.name, network.variables[i].name) for i in grouped.items]
     equal = replace(fitter, executor=executor.part(0.0, 0.3)).searched(network)
     one_by_one = replace(fitter, executor=executor.part(0.3, 0.6, "items"))
     if named is None:
-        _, trials = add_while_it_pays(one_by_one, equal, partial(_not_free, edges), len(edges))
+        _, trials = stepwise_edges(one_by_one, equal, partial(_not_free, edges), len(edges))
     else:
         trials = trials_of(one_by_one, equal, edges, len(edges))
     sets = _best_by_set(grouped, trials)
@@ -225,7 +223,7 @@ def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | No
     fits.append(LevelFit(Level.FREE, whole, replace(free, fit=fit)))
     executor.say("", 1.0)
     sets |= {f.grouped.free: f.fitted for f in fits}
-    same = [  # tables show one fit of a model, whatever trial it was made in
+    same = [  # tables show one fit of each model, which may be that of another trial
         replace(t, before=sets[_free(grouped, t.before)], after=sets[_free(grouped, t.after)])
         for t in trials
     ]
@@ -237,17 +235,17 @@ def _free(grouped: Grouped, fitted: NestedFit) -> tuple[str, ...]:
 
 
 def _best_by_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], NestedFit]:
-    """Give every set of free items that was tried its best fit."""
-    found: dict[tuple[str, ...], NestedFit] = {}
+    """Return the best fit of every set of free items that was tried."""
+    best: dict[tuple[str, ...], NestedFit] = {}
     for fitted in (f for trial in trials for f in (trial.before, trial.after)):
         names = _free(grouped, fitted)
-        if names not in found or fitted.log_evidence > found[names].log_evidence:
-            found[names] = fitted
-    return found
+        if names not in best or fitted.log_evidence > best[names].log_evidence:
+            best[names] = fitted
+    return best
 
 
 def _most_probable(sets: Mapping[tuple[str, ...], NestedFit], items: int) -> tuple[str, ...]:
-    """Find the most probable set of some items, but not all; none where none was tried."""
+    """Return the most probable proper subset of items; empty if none was tried."""
     some = {
         names: fitted.log_evidence + log_weight(len(names), items)
         for names, fitted in sets.items()
@@ -257,7 +255,7 @@ def _most_probable(sets: Mapping[tuple[str, ...], NestedFit], items: int) -> tup
 
 
 def _not_free(edges: Sequence[Edge], now: NestedFit) -> list[Edge]:
-    """Edges that a network does not have."""
+    """Edges that are missing in a network."""
     network = now.network
     return [e for e in edges if network.index(e[0]) not in network.parents[network.index(e[1])]]
 
@@ -288,12 +286,12 @@ def _fit_each_group(
 
 
 def _one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:
-    """The cases of one group, and its latent class model with the prior that it has there."""
+    """The problem of one group: its cases, and its latent class model with its prior."""
     column = problem.network.observed.index(grouped.group)
-    own = problem.codes[:, column] == g
-    codes = np.delete(problem.codes[own], column, axis=1)
+    in_group = problem.codes[:, column] == g
+    codes = np.delete(problem.codes[in_group], column, axis=1)
     alpha = grouped.of_group(problem.alpha, g)
-    return problem_of_codes(codes, problem.counts[own], grouped.alone, alpha)
+    return problem_of_codes(codes, problem.counts[in_group], grouped.alone, alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +307,7 @@ class GroupAnswer:
 def group_answers(
     found: GroupComparison, level: Level, precise: Intervals | None
 ) -> Iterator[GroupAnswer]:
-    """Give class sizes, then items in their order; of two states the second."""
+    """Yield class sizes, then items in their order; of binary items only the second state."""
     grouped, model = found.grouped(level), found.candidate(level).model
     network = model.network
     none = np.full_like(model.theta, np.nan)

@@ -1,4 +1,4 @@
-"""The evidence for a hidden variable, averaged over priors of the tables; and classes alone."""
+"""The evidence for hidden variables, averaged over priors; and the number of latent classes."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from lacunet.structure.learned import Learned
 from lacunet.structure.task import USUAL, few_rows
 from lacunet.tabular import Columns, Grid, Printable
 
-KEPT = 0.5  # probability from which on a hidden variable is kept
-WORTH = 1e-3  # weight of a prior from which on it must be known how graphs compare under it
-HALVED = math.log(2.0)  # of the prior probability, by each state beyond two
+KEPT = 0.5  # probability above which a hidden variable is kept
+WORTH = 1e-3  # posterior weight of a prior from which its comparison must be reliable
+HALVED = math.log(2.0)  # nats of prior probability that each state beyond two costs
 WITHOUT = "no hidden variable"
-FIRST, MOST = 8, 64  # classes that are tried; twice as many, where the most are the best
+FIRST, MOST = 8, 64  # classes that are tried: doubled while the most are the best
 
 
 def log_prior(network: Network, columns: int) -> float:
     """Log prior probability of the hidden variables of a network, up to a constant.
 
-    A hidden variable joins three columns at least. There are n (n − 1) / 6 groups of three if no
-    two of them have two columns in common: with two states, so many places together are as
-    probable as no hidden variable.
+    A hidden variable joins at least three columns. At most n (n − 1) / 6 triples have no pair of
+    columns in common. All these places together, with two states, are as probable as no hidden
+    variable.
     """
     places = math.log(columns * (columns - 1) / (FEWEST_IN_CLIQUE * (FEWEST_IN_CLIQUE - 1)))
     return -sum(places + HALVED * (k - 2) for k in network.hidden_sizes.values())
@@ -54,7 +54,7 @@ def log_prior(network: Network, columns: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PriorAverage:
-    """Two graphs compared under several priors, which are equally probable before the data."""
+    """Two graphs compared under several priors of equal weight."""
 
     pairs: tuple[Selection, ...]  # each with the graph with more hidden variables last
 
@@ -73,10 +73,10 @@ class PriorAverage:
 
     @cached_property
     def _weights(self) -> list[float]:
-        """Posterior weight of each prior, given the graph that it matters more for."""
+        """Posterior weight of each prior, given the graph for which it is larger."""
         w = np.exp(self.log_evidence - self.log_evidence.max(axis=0))
-        found: list[float] = (w / w.sum(axis=0)).max(axis=1).tolist()
-        return found
+        weights: list[float] = (w / w.sum(axis=0)).max(axis=1).tolist()
+        return weights
 
     @cached_property
     def factor(self) -> Factor:
@@ -89,19 +89,19 @@ class PriorAverage:
 
     @cached_property
     def log_prior_odds(self) -> FloatArray:
-        """Log odds of the graph with more hidden variables before the data, (priors,)."""
+        """Log prior odds of the graph with more hidden variables, (priors,)."""
         n = len(self.pairs[0].table.columns)
         both = [[c.problem.network for c in p.candidates] for p in self.pairs]
         return np.array([log_prior(two[-1], n) - log_prior(two[0], n) for two in both])
 
     @property
     def prior_odds(self) -> float:
-        """The same as odds, under the prior that was given."""
+        """The same as odds, under the given prior."""
         return math.exp(self.log_prior_odds[0])
 
     @property
     def probability(self) -> float:
-        """Probability of the graph with more hidden variables, against that with fewer."""
+        """Probability of the graph with more hidden variables against that with fewer."""
         joint = self.log_evidence.copy()
         joint[:, 1] += self.log_prior_odds
         fewer, more = np.logaddexp.reduce(joint)
@@ -111,8 +111,8 @@ class PriorAverage:
     def kept(self) -> bool:
         """Whether the graph with more hidden variables is the answer.
 
-        More than an approximation must tell so, under each prior that matters: graphs that are
-        close and too large to be measured are not told apart by approximations.
+        Under each prior that matters, this needs more than an approximation, which cannot separate
+        close graphs.
         """
         hows = [
             p.certainty.how for p, w in zip(self.pairs, self._weights, strict=True) if w >= WORTH
@@ -122,12 +122,12 @@ class PriorAverage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HiddenFound(Printable):
-    """The best graph that was found, with hidden variables or without."""
+    """The best graph of a search, with or without hidden variables."""
 
     without: Learned  # the best graph over the columns alone
-    selection: Selection  # that, and the best with hidden variables
+    selection: Selection  # `without`, and the best with hidden variables
     label: Label  # which of the two is the answer
-    model: Model  # the same, with posterior means for parameters
+    model: Model  # the answer, with posterior means for parameters
     others: tuple[Selection, ...] = ()  # the same under other priors that the data support more
 
     @property
@@ -142,14 +142,14 @@ class HiddenFound(Printable):
 
     @property
     def log_evidence(self) -> float:
-        """Log p(D|S) of the answer, all labellings, as far as it is known."""
+        """Log p(D|S) of the answer over all labellings, measured or approximated."""
         return self.selection.certainty.values[self.label]
 
     @property
     def factor(self) -> Factor | None:
         """Bayes factor of the best graph with hidden variables and the best without.
 
-        Under the prior that was given; `averaged.factor` is averaged over the priors. None where no
+        It holds under the given prior; `averaged.factor` is averaged over the priors. None if no
         graph with a hidden variable was worth a comparison.
         """
         with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
@@ -157,17 +157,17 @@ class HiddenFound(Printable):
 
     @cached_property
     def averaged(self) -> PriorAverage:
-        """The comparison averaged over priors: what decides."""
+        """The comparison averaged over priors, which decides."""
         return PriorAverage((self.selection, *self.others))
 
     @property
     def probability(self) -> float | None:
-        """Probability of the best graph with hidden variables against that without, given both."""
+        """Probability of the best graph with hidden variables against that without."""
         return None if self.factor is None else self.averaged.probability
 
     @property
     def comparison(self) -> str:
-        """The Bayes factor and the probability in sentences, or why there are none."""
+        """The Bayes factor and the probability in sentences, or the reason for none."""
         if self.factor is None:
             return "No graph with a hidden variable came near the best one without."
         average = self.averaged
@@ -183,7 +183,7 @@ class HiddenFound(Printable):
         )
 
     def tidy(self) -> Columns:
-        """Give a row for each variable: its states, and its parents."""
+        """Return a row for each variable: its states, and its parents."""
         return self.network.tidy()
 
     def grids(self) -> Sequence[Grid]:
@@ -203,7 +203,7 @@ class HiddenFound(Printable):
 
 
 def _prior_of(pair: Selection) -> str:
-    """Say the prior of a comparison in words."""
+    """Describe the prior of a comparison."""
     alpha = pair.alpha
     return describe_alpha(alpha) if isinstance(alpha, str | int | float) else "the prior given"
 
@@ -233,8 +233,8 @@ def learn_classes(
         if tried.label != most or most == MOST:
             break
         most *= 2
-    found = measure_posterior(tried, goal=goal, executor=executor)
-    certainty, best = found.certainty, found.best
+    measured = measure_posterior(tried, goal=goal, executor=executor)
+    certainty, best = measured.certainty, measured.best
     return LatentTree(
         TreeShape.NAIVE,
         mean_model(best.fit.model),

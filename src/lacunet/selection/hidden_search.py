@@ -1,7 +1,7 @@
-"""Look for hidden variables, one after the other, for as long as the evidence rises.
+"""Greedy search for hidden variables, one at a time, while the evidence rises.
 
-Every graph is searched under the prior that was given and, where the data clearly support another
-one more, under that prior too.
+Every graph is searched under the given prior and, if the data clearly support another prior more,
+under that one too.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ from lacunet.structure.task import USUAL, GraphTask, graph_task
 
 SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
 STARTS = 8  # of fits with fewer states, which scores need
-MOST = 3  # hidden variables, if nothing else is asked for
-CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
-FAR = 20.0  # nats behind the other prior, from which on nothing is measured for the decision
-FIRST = 0.3  # of the work, about, is the graph without hidden variables
-EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are held against the one that was given
-WORTH = 1.0  # nats by which data must support one of them more, to search under it too
+MOST = 3  # hidden variables by default
+CLOSE = 10.0  # nats between two graphs, above which scores decide
+FAR = 20.0  # nats behind the other prior, beyond which nothing is measured
+FIRST = 0.3  # share of the work for the graph without hidden variables, about
+EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are compared with the given one
+WORTH = 1.0  # nats of additional support from which one of them is searched too
 OTHER, ELSEWHERE = ", graph {}", ", found under another prior"  # in labels
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenSearch:
-    """How to look for hidden variables, and by what to keep them."""
+    """Settings of the search for hidden variables, and of the decision to keep them."""
 
     most: int = MOST
     graphs: GraphSearch = field(default_factory=GraphSearch)
     options: Options = field(default_factory=Options)  # of fits; their starts are few
-    goal: Goal = field(default_factory=Goal)  # of evidence that is measured
-    always: bool = False  # whether it is measured also where scores tell graphs clearly apart
+    goal: Goal = field(default_factory=Goal)  # of measured evidence
+    always: bool = False  # whether it is measured even if scores separate the graphs
 
     def __post_init__(self) -> None:
         if self.most < 1:
@@ -80,14 +80,14 @@ class HiddenSearch:
             )
 
     def fingerprint(self, task: GraphTask) -> dict[str, Any]:
-        """Say which search it is, but not how long: one that ended may go on with a larger most."""
+        """Return the settings that identify a search; it may resume with another `most`."""
         about = task.fingerprint()
-        own = {"options": asdict(self.options), "goal": asdict(self.goal), "always": self.always}
-        return {**about, "settings": {**about["settings"], "hidden": own}}
+        hidden = {"options": asdict(self.options), "goal": asdict(self.goal), "always": self.always}
+        return {**about, "settings": {**about["settings"], "hidden": hidden}}
 
 
 def score_of(candidate: Candidate) -> float:
-    """Log p(D|S) of a candidate by the score to trust."""
+    """Log p(D|S) of a candidate by the trusted score."""
     return candidate.scores[CSL_OCCUPIED.name].value
 
 
@@ -97,7 +97,7 @@ def _best(tried: dict[str, LatentGraphFit]) -> LatentGraphFit:
 
 @dataclass(eq=False)
 class PriorSearch:
-    """A task with its prior, and the best graphs that were found under it."""
+    """The search under one prior, with its best graphs."""
 
     growing: Growing
     how: HiddenSearch
@@ -123,44 +123,44 @@ class PriorSearch:
         return cls(growing, how, rest, learned, now, alone, alone)
 
     def propose(self, number: int) -> None:
-        """Look for graphs with one hidden variable more."""
-        label, found = hidden_variables(number), self.growing.one_more(self.now)
-        self.tried = {label + OTHER.format(k + 1) * (k > 0): one for k, one in enumerate(found)}
+        """Search for graphs with one more hidden variable."""
+        label, graphs = hidden_variables(number), self.growing.one_more(self.now)
+        self.tried = {label + OTHER.format(k + 1) * (k > 0): one for k, one in enumerate(graphs)}
 
     def search_alone_again(self) -> None:
         """Search without hidden variables again, from the best graph that has one."""
         if not self.tried:
             return
-        found = self.growing.without_again(self.now, _best(self.tried))
-        if found is not self.now:
-            self.now, self.without = found, _improved(self.without, found.posterior)
-            self.alone = self.kept = self._scored(WITHOUT, found)
+        graph = self.growing.without_again(self.now, _best(self.tried))
+        if graph is not self.now:
+            self.now, self.without = graph, _improved(self.without, graph.posterior)
+            self.alone = self.kept = self._scored(WITHOUT, graph)
 
     def best_tried(self) -> Candidate:
-        """Score the graphs that were tried, and give the best."""
+        """Score the graphs that were tried, and return the best."""
         return max((self._scored(k, one) for k, one in self.tried.items()), key=score_of)
 
     def compare(self, one: Candidate, other: Candidate) -> Selection:
-        """Compare two graphs; where they are close their evidence is measured."""
-        how, found = self.how, self.unmeasured(one, other)
+        """Compare two graphs; if they are close, their evidence is measured."""
+        how, pair = self.how, self.unmeasured(one, other)
         if how.always and one is not other:
-            labels = [c.label for c in found.candidates]
+            labels = [c.label for c in pair.candidates]
             return by_measurements(
-                measure_each(found, labels, goal=how.goal, executor=self.executor)
+                measure_each(pair, labels, goal=how.goal, executor=self.executor)
             )
         if one is other or abs(score_of(one) - score_of(other)) > CLOSE:
-            # Each graph was searched for: that one climb ended the search is no sign of doubt.
-            certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
-            return replace(found, found=certainty)
-        return measure_posterior(found, goal=how.goal, executor=self.executor.silent())
+            # A search that ends with one climb is not a sign of doubt: each graph was searched for.
+            certainty = replace(pair.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
+            return replace(pair, found=certainty)
+        return measure_posterior(pair, goal=how.goal, executor=self.executor.silent())
 
     def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
-        """Put two graphs together."""
+        """Join two graphs in a selection that is not measured."""
         task, both = self.growing.task, (one,) if one is other else (one, other)
         return Selection(task.table, both, self.how.options, task.alpha, None)
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
-        """Keep a graph that was tried, if it is better."""
+        """Record the decision on a graph that was tried, and keep it if it is better."""
         first = self.kept is self.alone
         if not (first or better):
             return
@@ -171,28 +171,26 @@ class PriorSearch:
             self.kept, self.now = self.rival, self.tried[label]
 
     def against_none(self) -> Selection:
-        """Compare the best graph with hidden variables, if there is one, and that without."""
+        """Compare the best graph with hidden variables, if any, with that without."""
         return self.pair or self.compare(self.alone, self.rival or self.alone)
 
-    def _scored(self, label: str, found: LatentGraphFit) -> Candidate:
-        return _candidate(label, found, self.how, self.executor)
+    def _scored(self, label: str, graph: LatentGraphFit) -> Candidate:
+        return _candidate(label, graph, self.how, self.executor)
 
 
 def _candidate(
-    label: str, found: LatentGraphFit, how: HiddenSearch, executor: Executor
+    label: str, graph: LatentGraphFit, search: HiddenSearch, executor: Executor
 ) -> Candidate:
-    """Climb from what a search led to, and take the scores there."""
-    options, silent = (
-        replace(how.options, starts=min(STARTS, how.options.starts)),
-        executor.silent(),
-    )
-    fit = learn(found.posterior.problem, options, executor=silent, start=found.model)
-    network = found.model.network
+    """Climb from the parameters of a search, and score the fit."""
+    options = replace(search.options, starts=min(STARTS, search.options.starts))
+    silent = executor.silent()
+    fit = learn(graph.posterior.problem, options, executor=silent, start=graph.model)
+    network = graph.model.network
     return candidate_at(Proposal(label, network, network.hidden_sizes), fit, SCORES, silent)
 
 
 def _improved(learned: Learned, q: Variational) -> Learned:
-    """Put a graph with a higher bound in the place of one that was learned."""
+    """Replace a learned graph by one with a higher bound."""
     problem = q.problem
     families = conjugacy.log_marginal(q.N, problem.alpha, problem.layout) + problem.log_bases
     return replace(
@@ -217,7 +215,7 @@ def find_hidden(
 ) -> HiddenFound:
     """Learn the best graph over the columns, then hidden variables, one after the other.
 
-    `resume` is the file of a search that may be stopped.
+    `resume` is the checkpoint file of a search that may be interrupted.
     """
     check_columns(table)
     if knowledge.max_parents == 0:
@@ -237,16 +235,16 @@ def find_hidden(
             _propose(priors, number)
             if not priors[0].tried or not _decide(priors, number, journal):
                 break
-        pairs, own = [one.against_none() for one in priors], priors[0]
-        model = by_size(mean_model(own.kept.fit.model))
-        return HiddenFound(own.without, pairs[0], own.kept.label, model, tuple(pairs[1:]))
+        pairs, given = [one.against_none() for one in priors], priors[0]
+        model = by_size(mean_model(given.kept.fit.model))
+        return HiddenFound(given.without, pairs[0], given.kept.label, model, tuple(pairs[1:]))
 
 
 def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
-    """Find the exponent under which the best graph has most evidence, if that is clearly more.
+    """Return the exponent of the largest evidence of its best graph, if clearly the largest.
 
-    Each prior has a graph of its own: one that makes large tables dear leaves edges out. Where
-    cells are missing, rows that were completed once tell.
+    Each prior has its own graph, because one that penalises large tables omits edges. Missing cells
+    are imputed once.
     """
     rows, start = task.table, edge_matrix(learned.network)
     if not task.complete:
@@ -261,22 +259,22 @@ def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
 
 
 def _propose(priors: Sequence[PriorSearch], number: int) -> None:
-    """Find graphs with one hidden variable more under each prior, and fit them under the other."""
+    """Search for one more hidden variable under each prior; fit the graphs under the other too."""
     for one in priors:
         one.propose(number)
-    own = [dict(one.tried) for one in priors]
+    tried = [dict(one.tried) for one in priors]
     for one in priors:
-        for other, found in zip(priors, own, strict=True):
-            if other is not one and found:
+        for other, graphs in zip(priors, tried, strict=True):
+            if other is not one and graphs:
                 label = hidden_variables(number) + ELSEWHERE
-                one.tried[label] = one.growing.taken_over(_best(found), number)
+                one.tried[label] = one.growing.taken_over(_best(graphs), number)
     if number == 1:
         for one in priors:
             one.search_alone_again()
 
 
 def _decide(priors: Sequence[PriorSearch], number: int, journal: Journal) -> bool:
-    """Decide whether a graph with one hidden variable more is better, if that is not known."""
+    """Decide whether a graph with one more hidden variable is better, unless the journal has it."""
     piece = f"{hidden_piece(number)}, decision"
     if decided := journal.get(piece):
         for one, label in zip(priors, decided["labels"], strict=True):
@@ -287,7 +285,7 @@ def _decide(priors: Sequence[PriorSearch], number: int, journal: Journal) -> boo
         [[score_of(one.kept), score_of(o)] for one, o in zip(priors, others, strict=True)]
     )
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
-    pairs = [  # by scores, if nothing depends on it
+    pairs = [  # by scores alone, if the decision does not depend on it
         one.compare(one.kept, other)
         if close or one.how.always
         else approximated(one.unmeasured(one.kept, other))

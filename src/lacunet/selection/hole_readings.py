@@ -1,16 +1,15 @@
-"""Missing at random, or missing as an answer? Two readings of holes, as models of the same data.
+"""Missing at random, or missing as an answer? Two models of missing values of the same data.
 
-Evidence can be compared only for the same data, so both readings give a probability to everything
-that was seen: to the values, and to which cells are missing. Each column with holes gets a second,
-binary one, its mask.
+Evidence can be compared only for the same data. Both models therefore give a probability to the
+values, and to which cells are missing. Each column with missing values gets a binary one, its mask.
 
-- At random: a cell of column j is missing with probability π_j, the same for every class. Its mask
-  is a root of the network, and the values are read as usual: the holes say nothing.
+- At random: a cell of column j is missing with probability π_j in every class. Its mask is a root
+  of the network, and the mask carries no information about the class.
 - As an answer: it is missing with probability π_jc in class c. Its mask is a child of the class.
 
-With π ~ Beta(α, r α) and the r states ~ Dirichlet(α), the second is exactly the model in which a
-hole is one more state with Dirichlet(α) over all r + 1 (Dirichlets aggregate); the first has the
-same prior for its one π_j. So nothing but the dependence is compared.
+With π ~ Beta(α, r α) and the r states ~ Dirichlet(α), the second equals the model in which a
+missing value is one more state, with Dirichlet(α) over all r + 1 (Dirichlets aggregate). The first
+has the same prior on its one π_j, so the two differ only in the dependence.
 """
 
 import math
@@ -37,7 +36,7 @@ from lacunet.tabular import Columns, Grid, Printable, number
 
 AT_RANDOM = "missing at random"
 AN_ANSWER = "missing as an answer"
-# From which log Bayes factor on, and what it is called. Kass & Raftery (1995).
+# Least log Bayes factor of each name. Kass & Raftery (1995).
 WORDS = ((5.0, "very strong"), (3.0, "strong"), (1.0, "some"))
 MEANING = """\
 - Above 0: which cells are missing tells something of {hidden}. Reading a hole as an \
@@ -52,12 +51,12 @@ neither reading covers that."""
 
 @dataclass(frozen=True, eq=False)
 class ColumnReading:
-    """The holes of one column."""
+    """The missing values of one column."""
 
     name: str
     missing: float  # weighted share of its cells that are missing
-    alone: Mapping[str, float]  # log Bayes factor by score: only its holes may go with the classes
-    given_others: Mapping[str, float] | None  # its holes too, where those of all others may
+    alone: Mapping[str, float]  # log Bayes factor by score: only its mask may depend on the class
+    given_others: Mapping[str, float] | None  # the same, given that the masks of all others do
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,28 +64,28 @@ class MissingComparison(Printable):
     """Log Bayes factors of missing as an answer against at random; above 0 for the first."""
 
     table: Table  # as it was read
-    selection: Selection  # the two readings of all holes
+    selection: Selection  # the two models of all missing values
     columns: tuple[ColumnReading, ...]
-    hidden: str  # the variable that holes may depend on
+    hidden: str  # the variable on which masks may depend
 
     @property
     def headline(self) -> str:
-        """The score that the answer goes by."""
+        """The score that decides."""
         return self.selection.headline
 
     @property
     def log_bayes_factors(self) -> dict[str, float]:
-        """Of the two readings of all holes, by score."""
+        """Of the two models of all missing values, by score."""
         random, answer = self.selection.candidates
         return _factors(self.selection, answer, random)
 
     @property
     def log_bayes_factor(self) -> float:
-        """Of the two readings of all holes, by the headline's score."""
+        """Of the two models of all missing values, by the score that decides."""
         return self.log_bayes_factors[self.headline]
 
     def tidy(self) -> Columns:
-        """Give a row for each column with holes: log Bayes factors, by score."""
+        """Return a row for each column with missing values: log Bayes factors, by score."""
         names = [score.name for score in self.selection.scores]
         others = [c.given_others or {} for c in self.columns]
         return {
@@ -140,7 +139,7 @@ class MissingComparison(Printable):
 
 
 def words(factor: float, hidden: str) -> str:
-    """Say what a log Bayes factor means.
+    """Describe a log Bayes factor in words.
 
     >>> words(4.2, "H"), words(-7.0, "H"), words(0.3, "H")
     ('go with H (strong)', 'do not go with H (very strong)', 'cannot tell')
@@ -163,7 +162,7 @@ def compare_readings(
     both_ways: bool = False,
     executor: Executor = SERIAL,
 ) -> MissingComparison:
-    """Compare the readings: of all holes, and of each column's.
+    """Compare the models of all missing values, and of those of each column.
 
     `network` is a latent class model of the table, or any network with one hidden variable.
     """
@@ -175,15 +174,16 @@ def compare_readings(
             "of missing cells with --missing."
         )
     names = [name for c in table.shown if (name := table.columns[c].name) in masks]
-    # Which holes may depend on the class: none, all, each alone, and (both ways) all but each.
+    # Which masks may depend on the class: none, all, each alone, and (both ways) all but each.
     dependent: dict[str, list[str]] = {AT_RANDOM: [], AN_ANSWER: names}
     if len(names) > 1:  # with one column, alone is all
         dependent |= {f"alone: {name}": [name] for name in names}
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
-    how = network, masks, alpha, tuple(scores), options, executor.silent()
-    read = partial(_reading, masked, *how)
-    fits = executor.count(read, list(dependent.items()), "holes:", 0, len(dependent))
+    settings = network, masks, alpha, tuple(scores), options, executor.silent()
+    fits = executor.count(
+        partial(_reading, masked, *settings), list(dependent.items()), "holes:", 0, len(dependent)
+    )
     readings = dict(zip(dependent, fits, strict=True))
     random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
     selection = Selection(masked, (random, answer), options, alpha, None)
@@ -194,7 +194,7 @@ def compare_readings(
     share = dict(zip((c.name for c in table.columns), table.missing, strict=True))
     columns = []
     for name in names:
-        alone, without = (readings.get(f"{how}: {name}") for how in ("alone", "without"))
+        alone, without = (readings.get(f"{which}: {name}") for which in ("alone", "without"))
         given_others = _factors(selection, answer, without or random) if both_ways else None
         factors = _factors(selection, alone or answer, random)
         columns.append(ColumnReading(name, float(share[name]), factors, given_others))
@@ -211,7 +211,7 @@ def _reading(
     executor: Executor,
     reading: tuple[str, Sequence[str]],
 ) -> Candidate:
-    """Fit and score the network in which the holes of some columns may go with the classes."""
+    """Fit and score the network in which the masks of some columns depend on the class."""
     label, dependent = reading
     structure = with_mask_variables(network, the_hidden(network), masks, dependent)
     prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
@@ -227,13 +227,13 @@ def _reading(
 
 
 def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:
-    """Log Bayes factor of one reading against another, by score."""
+    """Log Bayes factor of one model against another, by score."""
     names = [s.name for s in selection.scores]
     return {name: more.scores[name].value - less.scores[name].value for name in names}
 
 
 def the_hidden(network: Network) -> int:
-    """Give the one hidden variable that holes may depend on; refuse none, several, or one state."""
+    """Return the one hidden variable on which masks may depend; reject none, several, one state."""
     if len(network.hidden) != 1:
         names = ", ".join(f"'{network.variables[h].name}'" for h in network.hidden)
         raise OptionError(
@@ -263,14 +263,14 @@ def with_mask_variables(
 def mask_prior(
     network: Network, masked: Network, masks: Mapping[str, str], alpha: Alpha
 ) -> dict[str, FloatArray]:
-    """Give the exponents of every family: the network's own, and Beta(α, r α) for the masks.
+    """Return the exponents of every family: the network's, and Beta(α, r α) of the masks.
 
     An equivalent sample size is spread over the classes and over the r + 1 states.
     """
     if isinstance(alpha, Mapping):
         raise OptionError("a prior for each family says nothing of holes. Give a number or bdeu.")
-    own = network.layout.pooled(dirichlet(network, alpha))
-    exponents = {v.name: network.layout.table(own, i) for i, v in enumerate(network.variables)}
+    pooled = network.layout.pooled(dirichlet(network, alpha))
+    exponents = {v.name: network.layout.table(pooled, i) for i, v in enumerate(network.variables)}
     value, is_size = understand_alpha(alpha)
     states = {v.name: len(v.states) for v in network.variables}
     parents = dict(zip((v.name for v in masked.variables), masked.parents, strict=True))

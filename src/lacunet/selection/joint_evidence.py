@@ -1,12 +1,11 @@
-"""Joint evidence of all numbers of classes, by one walk over partitions; and other priors of it.
+"""Joint evidence over k by one walk over partitions, and its shifts under other priors.
 
-Scores screen first. A recommended score is a true lower bound (VB) and what the score adds to it,
-which is a guess. The guess is taken to be wrong by at most its own size, by what an unstable search
-may have missed, and by a few nats. A candidate that even such an error cannot bring to a
-probability worth naming stays at its score.
+Scores screen the candidates first. A recommended score is a lower bound (VB) plus an estimate. The
+error of the estimate is at most its size, plus the possible loss of an unstable search, plus a few
+nats. A candidate whose probability remains negligible under such an error keeps its score.
 
-A walk measures every prior of a grid. A candidate that is not walked moves by as much as its
-variational bound, from its fit, without fitting again; where nothing is hidden that is exact.
+A walk measures every prior of a grid. The evidence of other candidates shifts as their variational
+bound does, without a new fit; the shift is exact if nothing is hidden.
 """
 
 import math
@@ -34,18 +33,25 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import RECOMMENDED, VB, Evidence
 from lacunet.selection.average import Label, log_weight_of
 from lacunet.selection.candidates import Candidate, Selection
-from lacunet.selection.certainty import TRUTH, Certainty, How, SampledValue, doubted, together
+from lacunet.selection.certainty import (
+    TRUTH,
+    Certainty,
+    How,
+    SampledValue,
+    combine_with_scores,
+    unconverged_error,
+)
 
 NEGLIGIBLE = 7.0  # nats behind the best: about one in a thousand
 NOTHING: Mapping[Label, float] = {}
-SMALL = 5.0  # nats by which a score may be wrong though it adds nothing to the bound
-SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
-TOLERANCE = 1e-2  # nats gained by a step, below which a bound is near enough
+SMALL = 5.0  # nats: error of a score that adds nothing to the bound
+SURVEYED = 5.0  # nats: least error of a number of classes that was only surveyed
+TOLERANCE = 1e-2  # nats gained by a step, below which a bound has converged
 STEPS = 50  # at most
 
 
 def guesses(selection: Selection) -> dict[Label, float]:
-    """Log evidence of each candidate by the score to trust, with all labellings; NaN if none."""
+    """Log evidence of each candidate by the trusted score, over all labellings; NaN if none."""
     score = selection.trusted
     return {
         c.label: c.scores[score.name].value + (0.0 if score.every_labelling else c.log_labellings)
@@ -54,14 +60,14 @@ def guesses(selection: Selection) -> dict[Label, float]:
 
 
 def known_exactly(selection: Selection) -> frozenset[Label]:
-    """The candidates under which nothing is hidden: their scores need no measuring."""
+    """The candidates under which nothing is hidden, so that their scores are exact."""
     return frozenset(c.label for c in selection.candidates if c.problem.exact)
 
 
 def _errors(candidate: Candidate, guess: float) -> tuple[float, float]:
-    """Nats by which a guess may be too low, and wrong either way; infinite where that is not known.
+    """Errors of a score in nats: how far too low, and how far off in all; infinite if unknown.
 
-    It may be too high also by labellings that are hardly apart.
+    Overlapping labellings may also make it too high.
     """
     bound = candidate.scores.get(VB.name)
     known = bound is not None and math.isfinite(bound.value + guess)
@@ -72,9 +78,9 @@ def _errors(candidate: Candidate, guess: float) -> tuple[float, float]:
 
 
 def may_matter(selection: Selection, measured: Mapping[Label, float] = NOTHING) -> list[Label]:
-    """The candidates to measure, in the order given: all but those that are hopelessly behind.
+    """The candidates to measure, in the order given: all that may have a relevant probability.
 
-    A candidate that is measured already matters, and the others are held against the best of these.
+    Measured candidates are among them, and the others are compared with the best of these.
     """
     known, prior = guesses(selection), selection.prior
     if selection.trusted not in RECOMMENDED:
@@ -99,7 +105,7 @@ def by_walk(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Selection:
-    """Measure numbers of classes all at once, under every prior of the grid."""
+    """Measure numbers of classes jointly, under every prior of the grid."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     scored, problem, grid = guesses(selection), known[max(numbers)].problem, selection.grid
     priors = None
@@ -121,7 +127,7 @@ def by_walk(
 
 
 def record_walk(walk: Walk, selection: Selection) -> Selection:
-    """Write down what a walk measured: in the answer, and as the evidence of each candidate."""
+    """Record the values of a walk in the posterior, and as the evidence of each candidate."""
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
     scores, by_prior = _scores_by_prior(walk, selection)
@@ -143,13 +149,14 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     if sure:
         values = scores | values
     else:
-        sampled = {k: SampledValue(v, doubted(errors[k])) for k, v in values.items()}
+        sampled = {k: SampledValue(v, unconverged_error(errors[k])) for k, v in values.items()}
         sampled |= {k: SampledValue(scores[k], 0.0) for k in exactly}
-        values, doubts = together(sampled, scores)
+        values, doubts = combine_with_scores(sampled, scores)
     how = How.MEASURED if sure else How.UNSETTLED
     known = covariance if sure else None
     measured = walk.measured | exactly
-    found = Certainty(TRUTH.name, values, selection.prior, how, known, measured, walk.notes, doubts)
+    prior, notes = selection.prior, walk.notes
+    posterior = Certainty(TRUTH.name, values, prior, how, known, measured, notes, doubts)
     if walk.by_prior is not None:
         moved = walk.by_prior - walk.values[:, None]
         by_prior |= {k: values[k] + moved[n] for n, k in enumerate(walk.numbers)}
@@ -157,12 +164,12 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     def recorded(c: Candidate) -> Candidate:
         used = walk.used_of.get(c.label) if isinstance(c.label, int) else None
         if c.label in walk.measured:
-            own, error = flags.get(c.label, ()), errors[c.label] if sure else None
-            c = c.with_evidence(Evidence(TRUTH.name, terms[c.label], own, error))
+            flagged, error = flags.get(c.label, ()), errors[c.label] if sure else None
+            c = c.with_evidence(Evidence(TRUTH.name, terms[c.label], flagged, error))
         return replace(c, walked=used)
 
     candidates = tuple(map(recorded, selection.candidates))
-    return replace(selection, candidates=candidates, found=found, by_prior=by_prior)
+    return replace(selection, candidates=candidates, found=posterior, by_prior=by_prior)
 
 
 Flags: TypeAlias = dict[Label, tuple[Flag, ...]]
@@ -173,8 +180,8 @@ def _terms(
 ) -> tuple[dict[Label, dict[str, float]], FloatArray, Flags]:
     """Terms of each value, replicates of the values, and flags of the level.
 
-    A walk that did not come down to one class measures differences only. Its values then stand
-    beside the score that is surest, and an error that all of them have in common does not count.
+    A walk that did not reach one class measures differences only. Its values are then anchored at
+    the most accurate score, and their common error is left out.
     """
     if walk.anchored:
         values = zip(walk.numbers, walk.values.tolist(), strict=True)
@@ -197,24 +204,24 @@ def _below_bounds(
 ) -> dict[Label, tuple[Flag, ...]]:
     """Flag candidates that are further below a lower bound than their error allows.
 
-    Bounds hold under the prior that models are fitted with.
+    Bounds hold under the prior of the fits.
     """
     measured = walk.values
     if walk.by_prior is not None and selection.grid is not None:
         measured = walk.by_prior[:, selection.grid.base]
-    own: dict[Label, float] = dict(zip(walk.numbers, measured.tolist(), strict=True))
-    found: Flags = {}
+    by_label: dict[Label, float] = dict(zip(walk.numbers, measured.tolist(), strict=True))
+    flags: Flags = {}
     for place, c in enumerate(selection.candidates):
         slack = ERRORS * math.sqrt(covariance[place, place])
-        if c.label in values and own[c.label] < c.lower_bound - slack:
-            found[c.label] = (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": c.lower_bound}),)
-    return found
+        if c.label in values and by_label[c.label] < c.lower_bound - slack:
+            flags[c.label] = (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": c.lower_bound}),)
+    return flags
 
 
 def _scores_by_prior(
     walk: Walk, selection: Selection
 ) -> tuple[dict[Label, float], dict[Label, FloatArray]]:
-    """Scores, averaged over the priors as the walk is; and under each prior by itself."""
+    """Scores averaged over the priors, as the walk is, and under each prior."""
     scored, grid = guesses(selection), selection.grid
     if grid is None or walk.by_prior is None:
         return scored, {}
@@ -226,7 +233,7 @@ def _scores_by_prior(
 
 
 def with_priors(selection: Selection, executor: Executor = SERIAL) -> Selection:
-    """Average what is known under one prior over the grid, and keep it under every other prior."""
+    """Shift the log evidence to every prior of the grid, and average it if the grid does."""
     grid = selection.grid
     if grid is None or selection.by_prior:
         return selection
@@ -240,18 +247,18 @@ def with_priors(selection: Selection, executor: Executor = SERIAL) -> Selection:
 
 
 def _averaged(value: float, shift: FloatArray, grid: PriorGrid) -> float:
-    """Log of the average of exp(value + shift) by weights; the value where no shift is known."""
-    found = float(logsumexp(value + shift + log_of(grid.weights)))
-    return found if math.isfinite(found) else value
+    """Log of the weighted average of exp(value + shift); the value if no shift is known."""
+    mean = float(logsumexp(value + shift + log_of(grid.weights)))
+    return mean if math.isfinite(mean) else value
 
 
 def shifts_by_bounds(
     selection: Selection, grid: PriorGrid, executor: Executor = SERIAL
 ) -> dict[Label, FloatArray]:
-    """Nats by which each candidate's evidence moves with each prior, (S,); NaN: not known.
+    """Shift of the log evidence of each candidate under each prior, (S,); NaN if unknown.
 
-    A bound is that of one mode, with every class in use; a part of p(D|k) has some empty. What the
-    evidence of k classes has of fewer used ones moves as theirs does.
+    A bound covers one mode with all classes occupied, but a part of p(D|k) has empty classes. That
+    part shifts as the evidence of fewer classes does.
     """
     each = executor.silent().map(partial(_shifts, grid), selection.candidates)
     shifts = {c.label: shift for c, shift in zip(selection.candidates, each, strict=True)}
@@ -279,7 +286,7 @@ def shifts_by_bounds(
 
 
 def _shifts(grid: PriorGrid, candidate: Candidate) -> FloatArray:
-    """Nats by which the variational bound of a candidate moves with each prior, (S,)."""
+    """Shift of the variational bound of a candidate under each prior, (S,); NaN if unknown."""
     problem, theta = candidate.problem, candidate.fit.for_scores.model.theta
     try:
         alphas = grid.of(problem.network, problem.alpha)

@@ -1,7 +1,7 @@
-"""The posterior over candidates, measured as far as it matters and is worth its price.
+"""The posterior over candidates, measured where it matters and at an acceptable cost.
 
-Candidates are measured one by one, or numbers of classes all at once. What measuring would take
-follows from the same rules.
+Candidates are measured one by one, or numbers of classes jointly. A forecast of the cost follows
+the same rules.
 """
 
 import math
@@ -36,18 +36,18 @@ from lacunet.selection.certainty import (
     SampledValue,
     about,
     as_evidence,
-    together,
+    combine_with_scores,
 )
 from lacunet.selection.joint_evidence import by_walk, guesses, known_exactly, may_matter
 from lacunet.settings import OF_PROBABILITY
 
 BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
-MOST_DOUBTED = 4e10  # and one whose chains do not agree: they walk on
+MOST_DOUBTED = 4e10  # and one whose chains disagree, which goes on
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
-# Numbers a second of the work that a walk may be, on one core: three walks of 300 to 1,000 rows did
-# 1.2 to 3.9 · 10⁹, for most end before their last round.
+# Numbers per second of the largest work of a walk, on one core. Three walks of 300 to 1,000 rows
+# reached 1.2 to 3.9 · 10⁹, because most end before their last round.
 PACE = 1e9
 
 
@@ -59,9 +59,9 @@ def measure_each(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Selection:
-    """Measure the evidence of some candidates by itself; each has the whole of the budget."""
+    """Measure the evidence of some candidates one by one; each has the whole budget."""
     prepare_sampling(executor, *(c.problem.network for c in selection.candidates))
-    # Where classes have the same prior in all candidates, they share parts of the evidence.
+    # If classes have the same prior in all candidates, these share parts of the evidence.
     shared = UsedClasses() if same_whatever_the_number(selection.alpha) else None
     seed, done = selection.options.seed, dict[Label, Candidate]()
     for n, label in enumerate(labels):
@@ -82,7 +82,7 @@ def measure_each(
 
 
 def by_measurements(selection: Selection) -> Selection:
-    """Let the candidates that were measured one by one decide; the others stay at their score."""
+    """Base the posterior on candidates that were measured one by one; others keep their score."""
     measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
     tried = {c.label for c in selection.candidates if TRUTH.name in c.scores}
     failed = [c.label for c in selection.candidates if c.label in tried - measured.keys()]
@@ -92,14 +92,14 @@ def by_measurements(selection: Selection) -> Selection:
         *about(Kind.BOUNDS_ONLY, bounds, selection.unit),
         *about(Kind.NOT_MEASURED, failed, selection.unit),
     )
-    if bounds:  # no surer than a score
+    if bounds:  # no more accurate than a score
         sampled = {
             k: SampledValue(m.value, SCORED, bound=True)
             if k in bounds
             else SampledValue(m.value, m.stderr or 0.0)
             for k, m in measured.items()
         }
-        values, doubts = together(sampled, scores)
+        values, doubts = combine_with_scores(sampled, scores)
         how, covariance = How.UNSETTLED, None
     else:
         values, doubts = scores | {k: m.value for k, m in measured.items()}, {}
@@ -115,27 +115,27 @@ def by_measurements(selection: Selection) -> Selection:
 def measure_posterior(
     selection: Selection, *, goal: Goal, executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> Selection:
-    """Measure the posterior over the candidates, as far as it matters and is worth its price.
+    """Measure the posterior over the candidates, where it matters and at an acceptable cost.
 
-    A score can be far too high, and then hides candidates that matter. So the others are looked at
-    again when the best ones are measured.
+    A score that is far too high hides candidates that matter. So the others are screened again when
+    the best ones are measured.
     """
     labels = may_matter(selection)
     while True:
-        found = _measured(selection, labels, goal, executor, kept)
-        values = found.certainty.values
-        known = {k: values[k] for k in found.certainty.measured if math.isfinite(values[k])}
+        measured = _measured(selection, labels, goal, executor, kept)
+        values = measured.certainty.values
+        known = {k: values[k] for k in measured.certainty.measured if math.isfinite(values[k])}
         again = may_matter(selection, known)
-        sampled = found.certainty.how in {How.MEASURED, How.UNSETTLED}
+        sampled = measured.certainty.how in {How.MEASURED, How.UNSETTLED}
         if not sampled or {*again} <= {*labels}:
-            return found
+            return measured
         labels = [c.label for c in selection.candidates if c.label in {*labels, *again}]
 
 
 def _measured(
     selection: Selection, labels: Sequence[Label], goal: Goal, executor: Executor, kept: Kept
 ) -> Selection:
-    """Measure some candidates, if they are several, and not too large."""
+    """Measure some candidates, if there are several and they are not too large."""
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
         return approximated(selection, how=How.CLEAR)
@@ -144,8 +144,9 @@ def _measured(
         most = MOST_WALKED if way is Way.LARGE_TABLE else MOST_MEASURED
         return approximated(selection, Flag(Kind.TOO_LARGE, detail={"work": work, "most": most}))
     if way is Way.ONE_BY_ONE:
-        found = measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
-        return by_measurements(found)
+        return by_measurements(
+            measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
+        )
     numbers = [label for label in labels if isinstance(label, int)]
     doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
     bounds = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
@@ -166,7 +167,7 @@ class Way(StrEnum):
 
 
 def way_to_measure(problems: Sequence[Problem], labels: Sequence[Label]) -> tuple[Way, float, int]:
-    """Choose how candidates are measured: the work of that, and rounds that a walk is worth."""
+    """Choose how candidates are measured; also the work, and the rounds that a walk can afford."""
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
         rounds = rounds_worth(problems[-1], numbers, MOST_WALKED)
@@ -178,32 +179,32 @@ def way_to_measure(problems: Sequence[Problem], labels: Sequence[Label]) -> tupl
 
 
 def work_of_network(problem: Problem) -> float:
-    """How much work it is to measure a network, up to a factor."""
+    """Work of measuring a network, up to a factor."""
     return touched_by_cases(problem) * problem.network.dimension
 
 
 def rounds_worth(problem: Problem, numbers: Sequence[int], most: float) -> int:
-    """Rounds of a walk that are worth a price; below the fewest, none."""
+    """Rounds of a walk that fit into an amount of work."""
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
     return int((most - before) // (first - before))
 
 
 def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED) -> Selection:
-    """Leave the answer to the score to trust, and say why it is not measured.
+    """Base the answer on the trusted score, with notes why nothing was measured.
 
-    A search that found its best optimum once only is named: a score elsewhere may be far off.
+    Searches that reached their best optimum only once are flagged: a better optimum may exist.
     """
-    found = selection.by_score(selection.trusted.name)
-    if found.how is not How.EXACT:
+    certainty = selection.by_score(selection.trusted.name)
+    if certainty.how is not How.EXACT:
         unsure = [c.label for c in selection.candidates if not c.fit.for_scores.stable]
         matter = [k for k in may_matter(selection) if k in unsure]
         unstable = about(Kind.UNSTABLE_SEARCHES, matter, selection.unit)
-        found = replace(found, how=how, notes=(*notes, *unstable))
-    return replace(selection, found=found)
+        certainty = replace(certainty, how=how, notes=(*notes, *unstable))
+    return replace(selection, found=certainty)
 
 
 def quick(selection: Selection) -> Selection:
-    """Leave the answer to the score to trust, because that was asked for."""
+    """Base the answer on the trusted score, as requested."""
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
@@ -216,7 +217,7 @@ def best_few(selection: Selection) -> list[Label]:
 
 @dataclass(frozen=True)
 class MeasuringForecast:
-    """What is measured when fits and scores are there."""
+    """The measurement that would follow fits and scores."""
 
     what: str  # in words
     seconds: float  # at most
@@ -230,9 +231,9 @@ def forecast_measuring(
     budget: float,
     workers: int,
 ) -> MeasuringForecast:
-    """Say what is measured of candidates: each by itself if that is asked for, else by the rules.
+    """Forecast the measurement of candidates: of each by itself, or by the usual rules.
 
-    Which of them can matter is known when they have scores: these are the most.
+    Scores may still exclude candidates, so this is an upper bound.
     """
     one_by_one = budget * sum(not problem.exact for problem in problems)
     if each or len(problems) == 1:

@@ -1,10 +1,10 @@
-"""Whether classes stand for something else: other models of the same table, by evidence.
+"""Alternatives to latent classes: other models of the same table, compared by evidence.
 
-A latent class model explains what it does not allow for (dependent answers, tails, skewness,
-covariances or a continuum) by more classes, and the more of them the better it fits. A chosen
-number of classes is therefore compared with models that allow for one of these and need fewer
-classes, or none. All have proper priors and one scale. Under a class model a Bayes factor above
-20 n has a chance of at most 1 in 20 n, so that one of n models passes it in 1 of 20 tables at most.
+A latent class model fits dependent answers, tails, skewness, covariances or a continuum by more
+classes. The chosen number of classes is therefore compared with models that allow for one of these
+with fewer classes, or none. All have proper priors and one scale. Under a class model, a Bayes
+factor above 20 n has probability at most 1 / (20 n), so one of n models exceeds it in at most 1 of
+20 tables.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ from lacunet.wording import residual_words, worded
 if TYPE_CHECKING:
     from lacunet.selection.candidates import Selection
 
-CLEAR = math.log(20.0)  # nats by which another model must be better, to be said
-MOST_ROWS = 10_000  # distinct rows that are looked at; of more, so many stand for all
+CLEAR = math.log(20.0)  # nats of advantage from which another model is reported
+MOST_ROWS = 10_000  # distinct rows that are used; of more, a sample of this size
 MOST_EDGES = 12  # direct effects that are added to a number of classes
-HOPELESS = 2.0  # times what residuals promise, from which a gap is not worth the work
-NEAR = 6.0  # nats that a pair may seem not to be worth, and be tried all the same
+HOPELESS = 2.0  # ratio of a gap to the gain that residuals promise, above which no edge is tried
+NEAR = 6.0  # nats that a pair may lack and still be tried
 MOST_CLASSES = 6  # of other models
 STARTS = 6  # of classes with covariances, for each number of them
-WIDEST = 20  # numbers that may have a covariance matrix in this check
-BENT, HEAVY = 0.15, 0.85  # |ε| and δ of a shape from which its column is named
+WIDEST = 20  # columns of a covariance matrix at most
+BENT, HEAVY = 0.15, 0.85  # |ε| and δ of a shape beyond which its column is named
 
 
 class Departure(StrEnum):
-    """What classes may stand for."""
+    """A departure from the latent class model that more classes may absorb."""
 
     EDGES = "direct dependence"
     COVARIANCE = "covariance within classes"
@@ -71,10 +71,10 @@ class Departure(StrEnum):
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another model of the table, and how much more probable it is than the chosen one."""
+    """Another model of the table, and its log Bayes factor against the chosen one."""
 
     departure: Departure
-    classes: int | None  # that it has; None: it has none
+    classes: int | None  # None: it has none
     log_bayes_factor: float  # against the chosen number of classes
     edges: tuple[str, ...] = ()  # direct effects, as --edge takes them
     skewed: tuple[str, ...] = ()  # columns
@@ -83,12 +83,12 @@ class Alternative:
 
     @property
     def probability(self) -> float:
-        """Of it against the chosen number of classes, both alike before the data."""
+        """Posterior probability against the chosen number of classes, with equal prior weights."""
         return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, self.log_bayes_factor))))
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Description of the model."""
         if self.classes is None:
             return "one continuous trait"
         if self.departure is Departure.EDGES:
@@ -104,7 +104,7 @@ class Alternative:
         return f"{self.classes} class{'' if self.classes == 1 else 'es'}"
 
     def sentence(self, chosen: str) -> str:
-        """Say what the chosen classes may be, how probable that is, and what to do."""
+        """Describe the alternative to the chosen classes, its probability, and an action."""
         chances = probability(self.probability, exact=False)
         against = f"probability {chances} against {chosen}"
         if self.classes is None:
@@ -131,15 +131,15 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Misfit:
-    """What else the data may be, best first: one model for each departure that was tried."""
+    """Alternatives to the chosen classes, best first, and predictive checks."""
 
-    chosen: int  # number of classes that they are held against
+    chosen: int  # number of classes with which they are compared
     alternatives: tuple[Alternative, ...]
     checks: tuple[Check, ...] = ()  # posterior predictive ones of the chosen model
 
     @property
     def clear(self) -> tuple[Alternative, ...]:
-        """Those that are worth a warning: above 20 to 1, for each of them that was tried."""
+        """Alternatives worth a warning: Bayes factors above 20 times their number."""
         least = CLEAR + math.log(max(len(self.alternatives), 1))
         return tuple(a for a in self.alternatives if a.log_bayes_factor > least)
 
@@ -149,7 +149,7 @@ class Misfit:
         return failed(self.checks)
 
     def warning(self, chosen: str) -> str:
-        """Say what the chosen classes stand for, or do not explain; nothing if all is well."""
+        """Describe what the chosen classes stand for or do not explain; empty if nothing."""
         if self.clear:
             return self.clear[0].sentence(chosen)
         if not self.failed:
@@ -178,26 +178,26 @@ class Misfit:
         return {"warning": warning, "chosen": self.chosen, "models": models, "checks": checks}
 
 
-def misfit_grid(found: Misfit, chosen: str) -> Grid:
-    """Show each model that was tried beside classes."""
+def misfit_grid(misfit: Misfit, chosen: str) -> Grid:
+    """Table of the alternatives to the classes."""
     rows = tuple(
         (a.title, f"{a.log_bayes_factor:.1f}", probability(a.probability, exact=False))
-        for a in found.alternatives
+        for a in misfit.alternatives
     )
     meaning = (
         f"log BF: log Bayes factor against {chosen}, in nats, approximated; p: probability of the "
         "model if it and the classes are alike before the data."
     )
     notes = [meaning]
-    if found.checks:
-        each = ", ".join(f"{c.name} {c.p_value:.2g}" for c in found.checks)
+    if misfit.checks:
+        each = ", ".join(f"{c.name} {c.p_value:.2g}" for c in misfit.checks)
         notes.append(f"p-values of {chosen} by tables drawn from the model: {each}.")
     return Grid("In place of classes", ("model", "log BF", "p"), rows, notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassModels:
-    """The latent class models of a table that others are compared with."""
+    """The latent class models of a table with which others are compared."""
 
     table: Table
     alpha: Alpha
@@ -208,12 +208,12 @@ class ClassModels:
 
     @property
     def few(self) -> list[int]:
-        """Numbers of classes that other models may have."""
+        """Numbers of classes of other models."""
         return [k for k in self.fits if k <= MOST_CLASSES]
 
 
 def misfit_of(selection: Selection, numbers: NumberPrior, executor: Executor) -> Misfit | None:
-    """Hold the chosen number of classes against other models; None where they are no classes."""
+    """Compare the chosen classes with other models; None if the network has no classes."""
     chosen = selection.label
     if not isinstance(chosen, int) or not has_classes(selection.best.proposal.network):
         return None
@@ -224,8 +224,8 @@ def misfit_of(selection: Selection, numbers: NumberPrior, executor: Executor) ->
         models = None
     if models is None:
         return Misfit(chosen, (), checks)
-    found = executor.silent().map(partial(_best, models), list(ALTERNATIVES))
-    alternatives = [a for a in found if a is not None and math.isfinite(a.log_bayes_factor)]
+    best = executor.silent().map(partial(_best, models), list(ALTERNATIVES))
+    alternatives = [a for a in best if a is not None and math.isfinite(a.log_bayes_factor)]
     ordered = sorted(alternatives, key=lambda a: -a.log_bayes_factor)
     return Misfit(chosen, tuple(ordered), checks)
 
@@ -239,7 +239,7 @@ def _class_models(selection: Selection, chosen: int, numbers: NumberPrior) -> Cl
         return None
     table, alpha = selection.table, selection.alpha
     to_beat = selection.under_alpha.get(chosen, math.nan)
-    if len(table.codes) > MOST_ROWS:  # rows at equal distances, as if there were no others
+    if len(table.codes) > MOST_ROWS:  # a systematic sample of the rows
         taken, times = at_equal_distances(table.counts, MOST_ROWS)
         codes, counts = rows_at(table.codes, taken), np.asarray(times, dtype=np.float64)
         table = replace(table, codes=codes, counts=counts, design=None, holder=None)
@@ -251,28 +251,28 @@ def _class_models(selection: Selection, chosen: int, numbers: NumberPrior) -> Cl
 
 
 def _climbed(table: Table, alpha: Alpha, network: Network, near: Fit) -> Fit:
-    """Climb over a table from the parameters of a fit, with edges more or none."""
+    """Fit a network, which may have more edges, from the parameters of a fit."""
     problem = build_problem(table, network, dirichlet(network, alpha))
     return climbed_from(problem, near.options, start_with_edges(near, problem), [near])
 
 
 def _best(models: ClassModels, departure: Departure) -> Alternative | None:
-    """The most probable model of a kind; None where there is none, or it cannot be fitted."""
+    """The most probable model of a departure; None if there is none, or it cannot be fitted."""
     best: Alternative | None = None
     try:
-        for found in ALTERNATIVES[departure](models):
-            if best is None or found.log_bayes_factor > best.log_bayes_factor:
-                best = found
+        for model in ALTERNATIVES[departure](models):
+            if best is None or model.log_bayes_factor > best.log_bayes_factor:
+                best = model
     except FAILURES:
         pass
     return best
 
 
 def _trait(models: ClassModels) -> Iterator[Alternative]:
-    found = trait_of(models.fits[min(models.fits)].problem, models.to_beat)
-    if found is not None:
-        slopes = {name: tuple(b.tolist()) for name, b in found.slopes.items()}
-        factor = found.log_evidence - models.to_beat
+    trait = trait_of(models.fits[min(models.fits)].problem, models.to_beat)
+    if trait is not None:
+        slopes = {name: tuple(b.tolist()) for name, b in trait.slopes.items()}
+        factor = trait.log_evidence - models.to_beat
         yield Alternative(Departure.TRAIT, None, factor, slopes=slopes)
 
 
@@ -300,15 +300,15 @@ def _with_effects(models: ClassModels) -> Iterator[Alternative]:
             yield Alternative(Departure.EDGES, k, value - models.to_beat, edges=named)
 
 
-def _worth(fit: Fit, k: int, cases: float, there: list[Edge]) -> list[tuple[float, Edge]]:
-    """What each pair of answers would gain by an edge, about: half of X², less its price by BIC."""
+def _worth(fit: Fit, k: int, cases: float, present: list[Edge]) -> list[tuple[float, Edge]]:
+    """Approximate gain of an edge between each pair of items: half of X² minus its BIC penalty."""
     network = fit.problem.network
     pairs = bivariate_residuals(fit.model, fit.problem.codes, fit.problem.counts)
     price = 0.5 * k * math.log(max(cases, 2.0))
-    found = [
+    gains = [
         (0.5 * pair.x2 - price * pair.df, ordered_edge(network, pair)) for pair in pairs if pair.df
     ]
-    return [(gain, e) for gain, e in found if e not in there and math.isfinite(gain)]
+    return [(gain, e) for gain, e in gains if e not in present and math.isfinite(gain)]
 
 
 def _with_covariance(models: ClassModels) -> Iterator[Alternative]:
@@ -341,15 +341,15 @@ def _with_shape(models: ClassModels) -> Iterator[Alternative]:
     coarser = {R.shape[1]: R for R in merged(shares, problem, 1)}
     best = -math.inf
     for k in models.few:
-        own = models.fits[k]
-        (R,) = own.problem.about_hidden(own.model.theta)
-        found = problem.fitted([R, coarser[k]] if k < models.chosen else [R])
-        if found is None or found.log_evidence < best:
+        fit = models.fits[k]
+        (R,) = fit.problem.about_hidden(fit.model.theta)
+        shaped = problem.fitted([R, coarser[k]] if k < models.chosen else [R])
+        if shaped is None or shaped.log_evidence < best:
             return
-        best = found.log_evidence
-        skewed = tuple(name for name, e in found.skewness.items() if abs(e) > BENT)
-        heavy = tuple(name for name, d in found.tails.items() if d < HEAVY)
-        factor = found.log_evidence - models.to_beat
+        best = shaped.log_evidence
+        skewed = tuple(name for name, e in shaped.skewness.items() if abs(e) > BENT)
+        heavy = tuple(name for name, d in shaped.tails.items() if d < HEAVY)
+        factor = shaped.log_evidence - models.to_beat
         yield Alternative(Departure.SHAPE, k, factor, skewed=skewed, heavy=heavy)
 
 

@@ -1,9 +1,8 @@
-"""What several latent class models of one table say together, each weighed by its probability.
+"""Model averaging of latent class models of one table, with matched classes.
 
-How probable a row is can simply be averaged. Classes cannot: those of one model are not those of
-another. They are matched by the data: a class counts for each class of the chosen model by the
-share of its expected members that belong there. A model that joins two of these classes thus leaves
-open which of the two a row is in, which is just what it says.
+Probabilities of rows are averaged directly. Classes are matched first: each class of a model is
+spread over the classes of the chosen model by the share of its expected members in each. A model
+that merges two of these classes thus leaves open which of the two a row is in.
 """
 
 from collections.abc import Sequence
@@ -24,13 +23,13 @@ from lacunet.runtime.arrays import CodeArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Latent class models of the same columns, and how probable each is."""
+    """Latent class models of the same columns, weighted by their probabilities."""
 
     ensemble: Ensemble
     matches: tuple[FloatArray, ...]  # (its classes, classes of the chosen one) each; rows sum to 1
 
     def knowing(self, columns: Sequence[Column]) -> "Mixture":
-        """The same models, of rows with other numbers in their columns."""
+        """The same models for rows with other numbers in their columns."""
         members = (replace(m, model=with_values(m.model, columns)) for m in self.ensemble.members)
         return replace(self, ensemble=replace(self.ensemble, members=tuple(members)))
 
@@ -41,7 +40,7 @@ class Mixture:
     def classes(self, codes: CodeArray) -> FloatArray:
         """Σ_k p(k) p(class of the chosen model | row, k), (rows, its classes).
 
-        A model under which a row is impossible has no say in it; zeros where that is true of all.
+        A model under which a row is impossible has weight 0; zeros if all models are.
         """
         total = sum(
             member.weight * (class_posterior(member.model, codes) @ match)
@@ -61,7 +60,7 @@ def mix(
 ) -> Mixture:
     """Match the classes of all models with those of one of them; models of weight 0 are left out.
 
-    The problem is that of any of them: the data of all are the same.
+    The problem is that of any of them, because the data of all are the same.
     """
     used = [(model, w) for model, w in zip(models, weights, strict=True) if w > 0]
     onto = class_posterior(chosen, problem.codes)
@@ -76,9 +75,9 @@ def mix(
 def _matched(model: Model, onto: FloatArray, problem: Problem) -> FloatArray:
     """Share of each class's expected members in the chosen model's classes.
 
-    A class without any members is spread as all rows together are.
+    A class without members gets the shares of all rows.
     """
     shared = class_posterior(model, problem.codes).T @ (problem.counts[:, None] * onto)
     members = shared.sum(axis=1, keepdims=True)
-    everybody = shared.sum(axis=0) / shared.sum()
-    return np.where(members > 0, shared / np.where(members > 0, members, 1.0), everybody)
+    overall = shared.sum(axis=0) / shared.sum()
+    return np.where(members > 0, shared / np.where(members > 0, members, 1.0), overall)

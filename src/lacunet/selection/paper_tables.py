@@ -1,4 +1,4 @@
-"""Tables of all candidates for papers: criteria of fit, classes and evidence; items of the answer.
+"""Publication tables: fit criteria, classes and evidence of all candidates; items of the answer.
 
 Criteria follow the convention of other programs: lower is better.
 """
@@ -35,22 +35,22 @@ NO_ITEMS = (
 
 @dataclass(frozen=True, eq=False)
 class CandidateStatistics:
-    """The criteria of one candidate, and how well it classifies rows."""
+    """The criteria of one candidate, and the quality of its classification."""
 
     candidate: Candidate
     criteria: Mapping[str, float]  # lower is better
     classification: tuple[Classification, ...]  # one for each hidden variable
 
     def of_hidden(self, name: str) -> Classification | None:
-        """How well rows are classified by one hidden variable; None if there is none."""
+        """Quality of the classification by one hidden variable; None if there is none."""
         return next((v for v in self.classification if v.name == name), None)
 
 
 class TableColumn(NamedTuple):
-    """A column of a table: what people read, and what a dataframe has."""
+    """A column of a table: its printed cells, and its values in a dataframe."""
 
-    head: str | None  # None: of a dataframe alone
-    name: str | None  # None: of what people read alone
+    head: str | None  # None: only in a dataframe
+    name: str | None  # None: only printed
     values: list[Any]
     cells: list[str]
 
@@ -73,7 +73,7 @@ def _grid(title: str, columns: Sequence[TableColumn], notes: Iterable[str]) -> G
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Criteria(Printable):
-    """AIC and its kin of every candidate of a selection. Lower is better, unlike any score."""
+    """Information criteria of every candidate of a selection; lower is better, unlike scores."""
 
     selection: Selection
     candidates: tuple[CandidateStatistics, ...]
@@ -86,11 +86,11 @@ class Criteria(Printable):
 
     @property
     def hidden(self) -> list[str]:
-        """Names of hidden variables that some candidate has."""
+        """Names of the hidden variables of all candidates."""
         return list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
 
     def sizes(self) -> tuple[TableColumn, TableColumn, TableColumn]:
-        """Give the labels of the candidates, their dimensions and their log-likelihoods."""
+        """Return the labels of the candidates, their dimensions and their log-likelihoods."""
         each = [c.candidate for c in self.candidates]
         first, words = first_column(self.selection)
         dimensions = [c.fit.model.network.dimension for c in each]
@@ -101,27 +101,27 @@ class Criteria(Printable):
         )
 
     def criterion(self, name: str, *, star: bool = True) -> TableColumn:
-        """Give the column of a criterion; the lowest has a star."""
+        """Return the column of a criterion; the lowest has a star."""
         values, best = [c.criteria[name] for c in self.candidates], self.chosen[name]
         lowest = [star and c.candidate.label == best for c in self.candidates]
         return TableColumn(name, name, values, list(map(starred, values, lowest)))
 
     def _columns(self) -> list[TableColumn]:
-        found = [*self.sizes(), *map(self.criterion, FORMULAS)]
+        columns = [*self.sizes(), *map(self.criterion, FORMULAS)]
         for name in self.hidden:
             of = f" of {name}" * (len(self.hidden) > 1)
-            own = [c.of_hidden(name) for c in self.candidates]
-            r2 = [number(v.entropy_r2, 3) if v else "–" for v in own]
-            error = [share(v.error) if v else "–" for v in own]
-            found += [_column(f"entropy R²{of}", None, r2), _column(f"error{of}", None, error)]
-        return found
+            each = [c.of_hidden(name) for c in self.candidates]
+            r2 = [number(v.entropy_r2, 3) if v else "–" for v in each]
+            error = [share(v.error) if v else "–" for v in each]
+            columns += [_column(f"entropy R²{of}", None, r2), _column(f"error{of}", None, error)]
+        return columns
 
     def tidy(self) -> Columns:
-        """Give a row for each candidate."""
+        """Return a row for each candidate."""
         return _tidy(self._columns())
 
     def where_taken(self) -> list[str]:
-        """Say at which parameters log L is taken, where that is not its maximum."""
+        """Describe the parameters at which log L is taken, if not its maximum."""
         estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
         if Estimate.ML in estimates:
             return []
@@ -136,7 +136,7 @@ class Criteria(Printable):
 
 
 def selection_criteria(selection: Selection) -> Criteria:
-    """Work out the criteria of every candidate, at its fitted parameters."""
+    """Compute the criteria of every candidate at its fitted parameters."""
     return Criteria(selection, tuple(map(_statistics, selection.candidates)))
 
 
@@ -154,19 +154,19 @@ class FitTable(Printable):
 
     @cached_property
     def _ratio_tests(self) -> dict[Label, VuongTest]:
-        """Each number of classes against one less, where both have ML fits."""
+        """Tests of each number of classes against one less, if both have ML fits."""
         fits = {c.candidate.label: c.candidate.fit for c in self.criteria.candidates}
-        found: dict[Label, VuongTest] = {}
+        tests: dict[Label, VuongTest] = {}
         for k, fit in fits.items():
             less = fits.get(k - 1) if isinstance(k, int) else None
             if less is not None and find_classes(fit.model.network) is not None:
                 test = vuong_test(less, fit)
                 if test is not None:
-                    found[k] = test
-        return found
+                    tests[k] = test
+        return tests
 
     def tidy(self) -> Columns:
-        """Give a row for each candidate."""
+        """Return a row for each candidate."""
         return _tidy(self._columns())
 
     def _columns(self) -> list[TableColumn]:
@@ -176,14 +176,14 @@ class FitTable(Printable):
         one = "class" if selection.unit == "classes" else "state"
         symbol = "S" if first_column(selection)[1] else "k"
         first, dimension, log_lik = table.sizes()
-        found = [first, log_lik, dimension]
-        found += [table.criterion(n, star=not alone) for n in SHOWN]
+        columns = [first, log_lik, dimension]
+        columns += [table.criterion(n, star=not alone) for n in SHOWN]
         for name in table.hidden:
             of, tidy = (f"{join}{name}" * (len(table.hidden) > 1) for join in (" of ", "_"))
-            own = [c.of_hidden(name) for c in each]
-            r2 = [nan if v is None else v.entropy_r2 for v in own]
+            classifications = [c.of_hidden(name) for c in each]
+            r2 = [nan if v is None else v.entropy_r2 for v in classifications]
             least = [_smallest(c, name) for c in each]
-            found += [
+            columns += [
                 _column(f"entropy R²{of}", f"entropy_r2{tidy}", r2, partial(number, digits=3)),
                 _column(f"smallest {one}{of}", f"smallest_class{tidy}", least, probability),
             ]
@@ -193,7 +193,7 @@ class FitTable(Printable):
             cells = [number(nan) if t is None else drawn_p(t) for t in tests]
             errors = [nan if t is None else t.stderr for t in tests]
             draws = [None if t is None else len(t.replicates) for t in tests]
-            found += [
+            columns += [
                 TableColumn("BLRT p", "blrt_p", p, list(cells)),
                 _column(None, "blrt_p_stderr", errors),
                 _column(None, "blrt_draws", draws),
@@ -202,7 +202,7 @@ class FitTable(Printable):
             pairs = [ratios.get(k) for k in labels]
             vlmr = [nan if t is None else t.p_value for t in pairs]
             lmr = [nan if t is None else t.adjusted_p for t in pairs]
-            found += [
+            columns += [
                 _column("VLMR p", "vlmr_p", vlmr, _p_value),
                 _column("LMR p", "lmr_p", lmr, _p_value),
             ]
@@ -210,7 +210,7 @@ class FitTable(Printable):
         shown = [chance(x, stderr[k], exact=alone) for x, k in zip(p, labels, strict=True)]
         values = [certainty.values[k] for k in labels]
         return [
-            *found,
+            *columns,
             _column(f"log p(D|{symbol})", "log_evidence", values, number),
             TableColumn(f"p({symbol})", "probability", p, list(shown)),
         ]
@@ -242,7 +242,7 @@ def _p_value(p: float) -> str:
 
 
 def _smallest(c: CandidateStatistics, name: str) -> float:
-    """The smallest size of the states of a hidden variable; NaN if a candidate has it not."""
+    """Smallest state of a hidden variable; NaN if the candidate does not have the variable."""
     model = c.candidate.model
     h = next((h for h in model.network.hidden if model.network.variables[h].name == name), None)
     return nan if h is None else float(sizes_of(model, h).min())
@@ -250,20 +250,20 @@ def _smallest(c: CandidateStatistics, name: str) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PaperTables(Printable):
-    """The tables of a paper: of a selection its fits and the items of the answer, else items.
+    """The tables of a paper: fits and items of a selection, or items of a single fit.
 
-    A dataframe is made of the first; `fits.to_frame()` and `items.to_frame()` make one of each.
+    A dataframe has the first table; `fits.to_frame()` and `items.to_frame()` return each of them.
     """
 
     fits: FitTable | None  # None of a single fit
-    items: ItemTable | None  # None where the answer is no latent class model
+    items: ItemTable | None  # None if the answer is not a latent class model
 
     @property
     def _tables(self) -> list[FitTable | ItemTable]:
         return [table for table in (self.fits, self.items) if table is not None]
 
     def tidy(self) -> Columns:
-        """Give the columns of the first table."""
+        """Return the columns of the first table."""
         return self._tables[0].tidy()
 
     def grids(self) -> Sequence[Grid]:
@@ -271,7 +271,7 @@ class PaperTables(Printable):
         return grids if self.items is not None else [*grids, Grid("", notes=(NO_ITEMS,))]
 
     def to_csv(self) -> str:
-        """Give the tables as CSV, with all digits; two stand below their titles, a line between."""
+        """Return the tables as CSV, with all digits; two tables have titles and a line between."""
         tables = self._tables
         if len(tables) == 1:
             return tables[0].to_csv()

@@ -1,9 +1,8 @@
-"""The members of an ensemble before they are learned: graphs, latent classes, latent trees.
+"""Recipes of the members of an ensemble: graphs, latent classes, latent trees.
 
-A graph that is learned from all cases has every edge that they ask for, even if they all came from
-one village. So graphs are also searched as if there were a quarter of the cases, a 16th, and so on:
-what is left are the edges that hold everywhere. Each graph gets several sizes of the prior of its
-tables.
+A graph that is learned from all cases keeps edges that hold in one group of them only, such as a
+village. So graphs are also searched as if there were a quarter of the cases, a 16th, and so on,
+which keeps the edges that hold everywhere. Each graph gets several prior strengths of its tables.
 """
 
 from __future__ import annotations
@@ -37,38 +36,38 @@ from lacunet.structure.task import graph_task
 
 @dataclass(frozen=True)
 class RecipeGrid:
-    """What members differ in. Weights choose, so values are far apart rather than many."""
+    """Settings of the members. Weights choose, so values are far apart rather than many."""
 
     sizes: tuple[int, ...] = (10, 1)  # equivalent sample sizes of graph searches: many edges, few
     tables: tuple[int, ...] = (1, 10, 100)  # and those of the prior of their tables
-    thinner: int = 4  # from one number of cases to the next that a graph search sees
-    fewest: int = 20  # cases that a graph is searched with: fewer show no edge
+    thinner: int = 4  # ratio of the numbers of cases of successive graph searches
+    fewest: int = 20  # cases of a graph search: fewer show no edge
     classes: tuple[int, ...] = (2, 4, 8, 16, 32)
-    members: int = 10  # cases for each class: fewer do not say what it is like
-    exponents: tuple[float, ...] = (1.0, 0.25)  # of classes: uniform, and for more different ones
+    members: int = 10  # cases for each class: fewer do not determine it
+    exponents: tuple[float, ...] = (1.0, 0.25)  # of classes: uniform, and more distinct ones
     scales: tuple[float, ...] = (1.0, 0.1, 0.01, 0.001)  # class variances, in that of the column
     common_scale: float = 0.1  # of covariances that classes share: all rows inform them
     starts: int = 4  # of a fit: there are many members
-    imputing_scales: tuple[float, ...] = (1.0, 0.1, 0.01)  # fewer: cells, not tails, are judged
-    for_each_number: int = 3  # cases of a class for each number in its covariance matrix
+    imputing_scales: tuple[float, ...] = (1.0, 0.1, 0.01)  # fewer: cells are scored, not tails
+    for_each_number: int = 3  # cases of a class for each column of its covariance matrix
     bootstraps: int = 3  # graphs of reweighted rows for each graph that imputes
     tree_alpha: float = 1.0
-    tree_cells: int = 10_000  # distinct rows × columns: of larger tables a tree is learned if asked
-    tree_cases: int = 50  # of smaller tables too: fewer hardly tell what joins the columns
+    tree_cells: int = 10_000  # distinct rows × columns: larger tables have a tree only on request
+    tree_cases: int = 50  # smaller tables too: fewer cases hardly show how columns are joined
 
 
 GRID = RecipeGrid()
 
 
 class StackKind(StrEnum):
-    """Kinds of models that a stack may be made of."""
+    """Kinds of models in a stack."""
 
     GRAPHS = "graphs"
     CLASSES = "classes"
 
 
 class ImputerKind(StrEnum):
-    """Kinds of models that fill in missing values."""
+    """Kinds of models that impute missing values."""
 
     CLASSES = "classes"
     NETWORK = "network"
@@ -77,19 +76,19 @@ class ImputerKind(StrEnum):
 
 @dataclass(frozen=True)
 class Recipe(ABC):
-    """A way to learn models from a table. All tables give as many, with the same names."""
+    """A way to learn models from a table; their number and names do not depend on the table."""
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """What each model is."""
+        """The name of each model."""
 
     @abstractmethod
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
-        """Learn them; their parameters are posterior means."""
+        """Learn the models; their parameters are posterior means."""
 
     def resampled(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:  # noqa: ARG002
-        """Learn each model from reweighted rows: a Bayesian bootstrap, where there is one."""
+        """Learn each model from reweighted rows (a Bayesian bootstrap), if the recipe does."""
         return ()
 
 
@@ -99,7 +98,7 @@ class GraphRecipe(Recipe):
 
     size: int  # equivalent sample size of the search
     thinned: int = 1  # the search sees one in so many cases
-    edges: bool = True  # without: the columns are independent
+    edges: bool = True  # False: the columns are independent
     bootstraps: int = 0  # searches with reweighted rows
 
     @property
@@ -113,11 +112,10 @@ class GraphRecipe(Recipe):
         return with_tables(table, quick_graph(self._seen(table), self.size, known, seed))
 
     def resampled(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:
-        """Search again with Gamma(n) weights of rows; tables are those of all rows.
+        """Search again with Gamma(n) weights of rows; tables use the weights of the data.
 
-        Weights are around those that rows have (the Bayesian bootstrap, Rubin 1981): none is lost,
-        and no column with it. The search gives edges alone: units and priors of numbers follow the
-        weights, and are those of the table itself.
+        This is the Bayesian bootstrap (Rubin 1981), which loses no row and therefore no column. The
+        search gives only edges: units and priors of numeric columns are those of the table itself.
         """
         seen, each, variables = self._seen(table), [], leaves_of(table, OF_GRAPHS)
         for which in range(self.bootstraps):
@@ -137,9 +135,9 @@ class ClassRecipe(Recipe):
 
     classes: int
     alpha: float
-    scale: float | None = None  # of the variances of numbers; None: there are none
-    together: bool = False  # whether numbers vary together within a class
-    common: bool = False  # and alike in all classes
+    scale: float | None = None  # of the variances of numeric columns; None: there are none
+    together: bool = False  # whether numeric columns covary within a class
+    common: bool = False  # with the same covariances in all classes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,15 +153,15 @@ class ClassRecipe(Recipe):
         network = over_leaves(leaves_of(table, prior), self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         if self.scale is None:
-            how = Options(starts=GRID.starts, seed=seed, estimate=Estimate.SOFTMAX)
-            return (learn_posterior(problem, how, ranks=MASS).model.predictive,)
-        # With numbers there are many such models, for every scale: each gets less of a search.
+            options = Options(starts=GRID.starts, seed=seed, estimate=Estimate.SOFTMAX)
+            return (learn_posterior(problem, options, ranks=MASS).model.predictive,)
+        # Numeric columns need one model for every scale, so each search is shorter.
         return (quick_posterior(problem, GRID.starts // 2, seed).predictive,)
 
 
 @dataclass(frozen=True)
 class TreeRecipe(Recipe):
-    """A latent tree over the columns, which may fall apart."""
+    """A latent tree, or forest, over the columns."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -197,20 +195,20 @@ class ParentRecipe(Recipe):
 
 
 def quick_graph(table: Table, size: int, known: Knowledge, seed: int, sweeps: int = 1) -> Network:
-    """Search for a graph once, and probe no moves; `size`: equivalent sample size of the prior."""
+    """Search for a graph once, without probes; `size`: equivalent sample size of the prior."""
     how = GraphSearch(sweeps=sweeps, restarts=0, probes=0, seed=seed)
     return find_graph(graph_task(table, f"bdeu:{size}", how, known))
 
 
 def with_tables(table: Table, network: Network) -> tuple[Model, ...]:
-    """Fill in the tables of a graph, once for each size of their prior."""
+    """Fit the tables of a graph, once for each strength of their prior."""
     priors = [dirichlet(network, f"bdeu:{size}") for size in GRID.tables]
-    problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
+    problem = build_problem(table, network, priors[0])  # components are built once
     return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
 
 
 def expected(problem: Problem) -> Model:
-    """Give a graph its expected parameters: exact where no cell is missing, else variational."""
+    """Posterior means of the parameters of a graph: exact without missing cells, or variational."""
     return vary(at_hyperparameters(problem, problem.prior)).model.predictive
 
 
@@ -218,13 +216,13 @@ NO_EDGES = GraphRecipe(GRID.sizes[-1], edges=False)
 
 
 def stacked(table: Table, only: StackKind | None = None) -> tuple[Recipe, ...]:
-    """Give the members of a stack; columns without edges are of either kind."""
-    found: list[Recipe] = [NO_EDGES]
+    """Return the recipes of a stack; independent columns belong to both kinds."""
+    recipes: list[Recipe] = [NO_EDGES]
     numbers, categories = (
         any(c.kind.number is are for c in table.columns) for are in (True, False)
     )
     if only is not StackKind.CLASSES and categories:
-        found += [GraphRecipe(size, by) for size in GRID.sizes for by in _thinned(table.weight)]
+        recipes += [GraphRecipe(size, by) for size in GRID.sizes for by in _thinned(table.weight)]
     if only is not StackKind.GRAPHS:
         scales = GRID.scales if numbers else (None,)
         exponents = GRID.exponents if categories else GRID.exponents[:1]
@@ -232,11 +230,11 @@ def stacked(table: Table, only: StackKind | None = None) -> tuple[Recipe, ...]:
         several = _measured(table) > 1
         each = ((1, *classes) if numbers else classes, exponents, scales)
         vary_together = (False, True) if several else (False,)
-        found += [ClassRecipe(*one) for one in itertools.product(*each, vary_together)]
+        recipes += [ClassRecipe(*one) for one in itertools.product(*each, vary_together)]
         if several:
             alike = itertools.product(classes, exponents)
-            found += [ClassRecipe(*one, GRID.common_scale, True, True) for one in alike]
-    return tuple(found)
+            recipes += [ClassRecipe(*one, GRID.common_scale, True, True) for one in alike]
+    return tuple(recipes)
 
 
 def _thinned(cases: float) -> Iterator[int]:
@@ -247,7 +245,7 @@ def _thinned(cases: float) -> Iterator[int]:
 
 
 def _worthwhile(table: Table, always: int) -> list[int]:
-    """Numbers of classes that the rows can tell apart, and one that is tried in any case."""
+    """Numbers of classes with enough rows, and one that is always tried."""
     return [k for k in GRID.classes if k == always or k * GRID.members <= table.weight]
 
 
@@ -258,58 +256,58 @@ def _measured(table: Table) -> int:
 def imputers(
     table: Table, only: ImputerKind | None = None, *, bootstraps: int | None = None
 ) -> dict[ImputerKind, tuple[Recipe, ...]]:
-    """Give the members that fill in missing values, by kind; one kind alone, if it is asked for."""
-    found: dict[ImputerKind, tuple[Recipe, ...]] = {}
+    """Return the recipes that impute missing values, by kind; only one kind on request."""
+    recipes: dict[ImputerKind, tuple[Recipe, ...]] = {}
     if only in (None, ImputerKind.CLASSES):
-        found[ImputerKind.CLASSES] = _imputing_classes(table)
+        recipes[ImputerKind.CLASSES] = _imputing_classes(table)
     if only in (None, ImputerKind.NETWORK):
-        # Graphs of many and few edges; without categories there is nothing to join.
+        # Graphs of many and few edges; only categorical columns have edges.
         again = GRID.bootstraps if bootstraps is None else bootstraps
         categories = any(not column.kind.number for column in table.columns)
         thinned = list(itertools.islice(_thinned(table.weight), 2)) if categories else []
         searched = itertools.product(GRID.sizes, thinned)
         graphs = (GraphRecipe(size, by, bootstraps=again) for size, by in searched)
-        found[ImputerKind.NETWORK] = (NO_EDGES, *graphs)
+        recipes[ImputerKind.NETWORK] = (NO_EDGES, *graphs)
     worth = table.weight >= GRID.tree_cases and table.codes.size <= GRID.tree_cells
-    asked = only is ImputerKind.TREE or (only is None and worth)
-    if asked and len(table.columns) >= FEWEST_COLUMNS:
-        found[ImputerKind.TREE] = (TreeRecipe(),)
-    return found
+    wanted = only is ImputerKind.TREE or (only is None and worth)
+    if wanted and len(table.columns) >= FEWEST_COLUMNS:
+        recipes[ImputerKind.TREE] = (TreeRecipe(),)
+    return recipes
 
 
 def _imputing_classes(table: Table) -> tuple[Recipe, ...]:
-    """Few and many classes, that differ more and less; numbers with and without covariances."""
+    """Recipes of few and many classes; numeric columns with and without covariances."""
     classes = (1, *_worthwhile(table, always=0))
     if not any(column.kind.number for column in table.columns):
         return tuple(itertools.starmap(ClassRecipe, itertools.product(classes, GRID.exponents)))
     plain, scales = GRID.exponents[0], GRID.imputing_scales
-    found = [ClassRecipe(k, plain, scale) for k in classes for scale in scales]
+    recipes = [ClassRecipe(k, plain, scale) for k in classes for scale in scales]
     measured = _measured(table)
     if measured > 1:
         few = [k for k in classes if k == 1 or k * measured * GRID.for_each_number <= table.weight]
-        found += [ClassRecipe(k, plain, scales[0], True) for k in few]
-        found += [ClassRecipe(k, plain, GRID.common_scale, True, True) for k in few]
-    return tuple(found)
+        recipes += [ClassRecipe(k, plain, scales[0], True) for k in few]
+        recipes += [ClassRecipe(k, plain, GRID.common_scale, True, True) for k in few]
+    return tuple(recipes)
 
 
 def classifiers(
     table: Table, target: str, only: ImputerKind | None = None
 ) -> dict[ImputerKind, tuple[Recipe, ...]]:
-    """Give the members that predict one column, by kind.
+    """Return the recipes that predict one column, by kind.
 
-    Latent trees only if they are asked for: there are folds of rows, and each takes its time.
+    Latent trees are included only on request, because every fold has to learn one.
     """
     kinds = [ImputerKind.CLASSES, ImputerKind.NETWORK] if only is None else [only]
-    found: dict[ImputerKind, tuple[Recipe, ...]] = {}
+    recipes: dict[ImputerKind, tuple[Recipe, ...]] = {}
     for kind in kinds:
-        found |= imputers(table, kind, bootstraps=0)
-    if ImputerKind.NETWORK in found:
-        # An augmented one needs two columns besides that could depend on each other.
+        recipes |= imputers(table, kind, bootstraps=0)
+    if ImputerKind.NETWORK in recipes:
+        # Augmented naive Bayes needs two more columns that could depend on each other.
         others = [c for c in table.columns if c.name != target]
         varied = any(len(c.states) > 1 and not c.kind.number for c in others)
         constant = any(len(c.states) < 2 for c in table.columns)
-        own = [ParentRecipe(target)]
+        parents = [ParentRecipe(target)]
         if varied and len(others) >= 2 and not constant:
-            own.append(ParentRecipe(target, augmented=True))
-        found[ImputerKind.NETWORK] = (*found[ImputerKind.NETWORK], *own)
-    return found
+            parents.append(ParentRecipe(target, augmented=True))
+        recipes[ImputerKind.NETWORK] = (*recipes[ImputerKind.NETWORK], *parents)
+    return recipes

@@ -1,4 +1,4 @@
-"""A selection in sentences: the answer, what limits it, and why BIC chooses otherwise."""
+"""A selection in sentences: the answer, its limits, and why BIC chooses otherwise."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lacunet.wording import range_words
 if TYPE_CHECKING:
     from lacunet.selection.candidates import Candidate, Selection
 
-RIVALS = 3  # other candidates that the answer names
+RIVALS = 3  # other candidates that the answer names at most
 WORTH_A_WORD = 0.005  # probability of a candidate, or of a number of used classes, that is named
-NAMED = 4  # such numbers at most
+NAMED = 4  # numbers of used classes that are named at most
 EDGE = 0.01  # a probability this near to 0 or 1 is at the edge
 ONCE = (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS)
 FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
@@ -32,7 +32,7 @@ WHAT = {
 
 
 def answer(selection: Selection) -> str:
-    """Say the answer in one sentence."""
+    """Return the answer in one sentence."""
     certainty = selection.certainty
     if certainty.choice is None:
         return "No score has a value for any candidate: nothing can be chosen."
@@ -61,16 +61,16 @@ def answer(selection: Selection) -> str:
 
 
 def cannot_tell(selection: Selection) -> bool:
-    """Whether no probability can be told: the search for the answer is unstable.
+    """Whether the probability is unknown, because the search for the answer is unstable.
 
-    Its evidence is that of a fit that may not be the best one: any number would be too sure.
+    A better fit may exist, so any probability would be overconfident.
     """
-    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
-    return doubted and not selection.best.fit.for_scores.stable
+    unstable = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
+    return unstable and not selection.best.fit.for_scores.stable
 
 
 def labellings_matter(selection: Selection) -> bool:
-    """Whether equal labellings can move the answer; all structures may have the same number."""
+    """Whether equal labellings can change the answer; all structures may have the same number."""
     alone = len(selection.candidates) == 1
     if alone or selection.score(selection.headline).every_labelling:
         return False
@@ -83,7 +83,7 @@ def _most(selection: Selection) -> int:
 
 
 def _largest(selection: Selection) -> str:
-    """Say that the answer is the largest number tried, so that none is known to be right."""
+    """Describe an answer that is the largest number tried, so that more may be right."""
     if isinstance(selection.label, str):
         are = "is" if len(selection.at_edge) == 1 else "are"
         return f"{' and '.join(selection.at_edge)} {are} at the largest number that was tried"
@@ -98,7 +98,7 @@ def _largest(selection: Selection) -> str:
 
 
 def _tried(selection: Selection) -> str:
-    """Say what was tried: 1 to 8, or 2, 4 and 8, or 3 networks."""
+    """Describe the candidates: 1 to 8, or 2, 4 and 8, or 3 networks."""
     labels = [c.label for c in selection.candidates]
     numbers = [k for k in labels if isinstance(k, int)]
     if len(numbers) < len(labels):
@@ -109,7 +109,7 @@ def _tried(selection: Selection) -> str:
 
 
 def _rivals(certainty: Certainty) -> list[str]:
-    """Write the other candidates that are worth a word."""
+    """Describe the most probable other candidates."""
     p, errors = certainty.probabilities, certainty.stderr
     others = [k for k in certainty.ranking[1:] if p[k] >= WORTH_A_WORD]
     words = [f"{k}: {chance(p[k], errors[k]).split(' ±')[0]}" for k in others[:RIVALS]]
@@ -127,7 +127,7 @@ def _what(selection: Selection) -> str:
 
 
 def limits(selection: Selection) -> list[str]:
-    """Say in sentences what limits the certainty of the answer."""
+    """Return sentences on the limits of the answer."""
     survey, misfit, ends = selection.table.survey, selection.misfit, at_the_end(selection)
     if selection.label is not None:
         about = [flag for flag in selection.best.flags if flag.kind in ONCE]
@@ -151,7 +151,7 @@ def limits(selection: Selection) -> list[str]:
 
 
 def at_the_end(selection: Selection) -> list[str]:
-    """Warn where better answers may lie beyond what was tried, and say what to try."""
+    """Warn if better answers may lie beyond the range, and name a range to try."""
     k, labels = selection.label, [c.label for c in selection.candidates]
     known = [n for n in labels if isinstance(n, int)]
     if isinstance(k, str) and selection.at_edge:
@@ -177,24 +177,24 @@ def at_the_end(selection: Selection) -> list[str]:
 
 
 def _sensitivity(selection: Selection, *, differ: bool) -> list[str]:
-    """Say the answers with other priors: those that differ from the answer, or the others."""
+    """Describe the answers under other priors: those that differ from the answer, or the others."""
     sentences = []
     for what, title in WHAT.items():
-        own = [s for s in selection.sensitivity if s.what == what]
-        if len(selection.candidates) < 2 or not own or selection.label is None:
+        shifted = [s for s in selection.sensitivity if s.what == what]
+        if len(selection.candidates) < 2 or not shifted or selection.label is None:
             continue
-        factors = " and ".join(FACTORS.get(s.factor, f"{s.factor:g} times") for s in own)
+        factors = " and ".join(FACTORS.get(s.factor, f"{s.factor:g} times") for s in shifted)
         answers = ", ".join(
-            f"{s.choice} ({probability(s.probabilities[s.choice], exact=False)})" for s in own
+            f"{s.choice} ({probability(s.probabilities[s.choice], exact=False)})" for s in shifted
         )
-        if differ == any(s.choice != selection.label for s in own):
+        if differ == any(s.choice != selection.label for s in shifted):
             depends = "the answer depends on the prior: " if differ else ""
             sentences.append(f"{depends}with {factors} {title}: {answers}")
     return sentences
 
 
 def _followed(selection: Selection) -> str:
-    """Say that a range was followed by itself, and why no further."""
+    """Describe the extension of the default range, and why it ended."""
     first, most = f"more than {FIRST} {selection.unit} were probable", _most(selection)
     more = selection.more or 0.0
     if more > ENOUGH:
@@ -204,7 +204,7 @@ def _followed(selection: Selection) -> str:
 
 
 def _used(selection: Selection) -> list[str]:
-    """Say how many classes have cases, which may be fewer than there are."""
+    """Describe the posterior of the number of occupied classes."""
     if selection.used is None:
         return []
     shares = sorted(selection.used.items(), key=lambda share: -share[1])
@@ -215,13 +215,13 @@ def _used(selection: Selection) -> list[str]:
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """What BIC chooses, and why, in words and in numbers."""
+    """The choice of BIC and its reasons, in words and in numbers."""
 
     title: str
     sentences: tuple[str, ...]
-    gain: float  # nats: how much better the larger of the two fits
-    charged: float  # nats: what BIC takes for its additional parameters
-    cost: float  # nats: what the evidence takes for them
+    gain: float  # nats: difference of log-likelihood, the larger model minus the smaller
+    charged: float  # nats: penalty of BIC for the additional parameters
+    cost: float  # nats: penalty of the evidence for them
 
 
 def why_not_bic(selection: Selection) -> OtherChoice | None:
@@ -261,7 +261,7 @@ def _bic_charge(candidate: Candidate) -> float:
 
 
 def _why(large: Candidate, cheap: bool) -> str:
-    """What of this candidate makes its parameters cheaper, or dearer, than BIC thinks."""
+    """Describe why the parameters of a candidate cost less, or more, than the penalty of BIC."""
     model, point = large.fit.model, large.fit.point
     if (classes := find_classes(model.network)) is None:
         return ""
