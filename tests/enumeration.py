@@ -55,7 +55,7 @@ class EnumerationPlan(SampledEStep):
         covariance = self.covariance(log_weights)
         return lambda direction: covariance @ direction
 
-    def less_covariance(self, A, theta, coordinates):
+    def subtract_covariance(self, A, theta, coordinates):
         size, d = len(theta), len(coordinates.free)
         score = np.zeros((d, size))  # dlog p(complete data)/dθ_free, from counts
         score[np.arange(d), coordinates.free] += 1.0 / theta[coordinates.free]

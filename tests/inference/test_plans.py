@@ -128,8 +128,8 @@ def test_covariances_of_the_score(mode, case):
     coordinates = free_coordinates(case.layout, case.theta)
     A, wanted = (np.zeros((len(coordinates.free),) * 2, order="F") for _ in range(2))
     for plan in plans:
-        A = plan.less_covariance(A, case.theta, coordinates)
-    wanted = enumeration.less_covariance(wanted, case.theta, coordinates)
+        A = plan.subtract_covariance(A, case.theta, coordinates)
+    wanted = enumeration.subtract_covariance(wanted, case.theta, coordinates)
     scale = 1.0 / case.theta[coordinates.free]  # θ may be anything between 1e-6 and 1
     unit = np.outer(scale, scale)
     np.testing.assert_allclose(np.tril(A) / unit, np.tril(wanted) / unit, atol=1e-9)

@@ -1,7 +1,7 @@
 """Latent class regression: covariates predict classes, as an ordinary `Problem`.
 
 Rows with the same covariates share a *pattern*, an observed parent of the class. So the class has a
-table with a row for each pattern, items are its children, and E steps, missing values, weights and
+table with a row for each pattern, and items are its children. E steps, missing values, weights and
 families are those of any network. The logits of that table are the design times coefficients. The
 prior is invariant to units and reference categories: class c has a score a_c + Σ_numbers
 b_c (x − mean)/sd + Σ_categories u_c[state] with independent Gaussians of mean 0. Log odds are
@@ -185,7 +185,7 @@ def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariat
             "items are no trouble."
         )
     if not shown.any():
-        raise DataError(f"{lack}: no row is left. Leave out the covariate that is never there.")
+        raise DataError(f"{lack}: no row is left. Leave out the covariate that is always missing.")
     return replace(
         table,
         codes=table.codes[shown],
@@ -201,7 +201,7 @@ def without_covariates(table: Table, names: Sequence[str]) -> Table:
     items = [j for j, column in enumerate(table.columns) if column.name not in names]
     if not items:
         raise DataError(
-            "every column is a covariate, so there is no item left to tell classes by. Leave some "
+            "every column is a covariate, so no item is left to define classes. Leave some "
             "of them out of --covariates."
         )
     columns = tuple(table.columns[j] for j in items)
@@ -321,14 +321,14 @@ def kinds_of_covariates(known: Covariates) -> Kinds:
     return Kinds(kinds, bins=binned, ends=anything, wanted=frozenset(known.names))
 
 
-def check_shown(known: Covariates, there: Sequence[str]) -> None:
+def check_shown(known: Covariates, names: Sequence[str]) -> None:
     """Refuse data that lack the column of a covariate."""
-    absent = [repr(name) for name in known.names if name not in there]
+    absent = [repr(name) for name in known.names if name not in names]
     if absent:
         several = len(absent) > 1
         raise DataError(
             f"the data have no column{'s' * several} {', '.join(absent)}, from which the model "
-            f"predicts classes. Their columns are {', '.join(map(repr, there))}. Add "
+            f"predicts classes. Their columns are {', '.join(map(repr, names))}. Add "
             f"{'them' if several else 'it'}, or take a model without covariates."
         )
 

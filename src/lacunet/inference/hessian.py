@@ -151,5 +151,5 @@ def _subtract_covariances(
 ) -> FloatArray:
     """Subtract the covariances of all components, in free θ coordinates; lower triangle only."""
     for plan in problem.components.plans:
-        A = plan.less_covariance(A, theta, coordinates)
+        A = plan.subtract_covariance(A, theta, coordinates)
     return A

@@ -66,12 +66,12 @@ def spread_of_scores(
     for rows, scores in each:
         first, last = np.searchsorted(design.row, [rows.start, rows.stop]).tolist()
         for start in range(first, last, step):
-            here = slice(start, min(start + step, last))
-            pulls = design.weight[here, None] * scores[design.row[here] - rows.start]
+            chunk = slice(start, min(start + step, last))
+            pulls = design.weight[chunk, None] * scores[design.row[chunk] - rows.start]
             if design.clusters:  # a later chunk may continue a unit
-                np.add.at(totals, design.unit[here], pulls)
+                np.add.at(totals, design.unit[chunk], pulls)
             else:
-                spread.add(pulls, design.unit[here])
+                spread.add(pulls, design.unit[chunk])
     if design.clusters:
         spread.add(totals, np.arange(units))
     return spread.covariance

@@ -112,15 +112,15 @@ class Regions:
         self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
         self._known: dict[Hashable, Relabelling] = {}  # a cache: most samples share a labelling
 
-    def at_home(self, own: int, samples: FloatArray) -> BoolArray:
-        """Which samples (chains, size), given as expected counts, lie in region `own`."""
+    def at_home(self, reference: int, samples: FloatArray) -> BoolArray:
+        """Which samples (chains, size), given as expected counts, lie in region `reference`."""
         if not self.symmetries.blocks:
             return np.ones(len(samples), dtype=np.bool_)
         home = np.zeros(len(samples), dtype=np.bool_)
         for n, x in enumerate(samples):
             fits = [self._best(x, profiles) for profiles in self.profiles]
             best = max(range(len(fits)), key=lambda m: fits[m][0])
-            home[n] = best == own and fits[best][1].trivial
+            home[n] = best == reference and fits[best][1].trivial
         return home
 
     def bring_home(self, x: FloatArray) -> Relabellings:

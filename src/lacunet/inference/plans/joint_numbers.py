@@ -196,8 +196,8 @@ class BlockRows:
                 write_products(x, shown)
                 S = cells[rows, : self.cells, None] * shown.T[:, None, :]
                 each = Holes(*(np.repeat(h[[p]], len(rows), axis=0) for h in group.holes))
-                found = completed(eta, each, S, self.d)  # (rows, K, width)
-                out[rows, self.positions] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
+                statistics = completed(eta, each, S, self.d)  # (rows, K, width)
+                out[rows, self.positions] += np.swapaxes(statistics, 1, 2).reshape(len(rows), -1)
 
     def missing_numbers(self, flat: FloatArray, cells: FloatArray) -> float:
         """Sum ½ (d + log |C|) of missing values over rows with cell weights `cells`."""
@@ -234,8 +234,8 @@ def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[PatternGroup, .
         rows = rows[order]
         shown = np.nonzero(patterns)[1].reshape(-1, o)
         holes = Holes(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
-        own = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
-        groups.append(PatternGroup(rows, ProductRows(own, starts.astype(np.int64)), holes))
+        values = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
+        groups.append(PatternGroup(rows, ProductRows(values, starts.astype(np.int64)), holes))
     return tuple(groups)
 
 
@@ -258,7 +258,7 @@ def _drawn(
     missing += np.einsum("nab,nb->na", cholesky(C)[pattern, of], noise)
     np.put_along_axis(x, holes.missing[pattern], missing, axis=1)
     T, total = joint_statistics(x), np.zeros(natural.shape)
-    here, first = np.unique(of, return_index=True)
-    if len(here):
-        total[here] = np.add.reduceat(T, first, axis=0)
+    classes, first = np.unique(of, return_index=True)
+    if len(classes):
+        total[classes] = np.add.reduceat(T, first, axis=0)
     return total

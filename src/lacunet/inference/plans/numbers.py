@@ -34,7 +34,7 @@ from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import Executor
 
 MOST_FEATURES = 4096  # times classes: above, tangents are faster
-BY_VALUE = "algorithms that go case by case need a problem with a cell for each value"
+BY_VALUE = "sequential updates need a problem with a cell for each value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,10 +216,10 @@ class NumberPlan(DeviceableEStep):
         cases = posterior * self.counts[:, None]
         return math.fsum(block.missing_numbers(log_weights, cases) for block in self.blocks)
 
-    def less_covariance(
+    def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
-        raise TypeError("θ of numbers is no probability: curvature goes by tangents")
+        raise TypeError("θ of numbers is not a probability: use tangents for the curvature")
 
     # Rows as a dense matrix of features: indicators of blocks, and powers of numbers. If no
     # number is missing, all powers 0 are one feature.
@@ -258,8 +258,8 @@ class NumberPlan(DeviceableEStep):
         if self.blocks or self.features * self.patterns.cells > MOST_FEATURES:
             return None
         posterior, _ = self._posteriors(log_weights)
-        own = np.ascontiguousarray(posterior[:, : self.patterns.cells])
-        matrix = covariance_of_features(self.features_of, own, self.counts)
+        by_class = np.ascontiguousarray(posterior[:, : self.patterns.cells])
+        matrix = covariance_of_features(self.features_of, by_class, self.counts)
         return FeatureCovariance(matrix, lambda flat: self.weights_of_features(flat).T.reshape(-1))
 
     def on(self, device: Device | None) -> Self:
@@ -280,10 +280,9 @@ class NumberPlan(DeviceableEStep):
         return np.stack([self.weights_of_features(one) for one in flat])
 
     def from_blocks(self, counts: FloatArray, out: FloatArray) -> None:
-        for one, own in zip(
-            counts.reshape(-1, *counts.shape[-2:]), np.atleast_2d(out), strict=True
-        ):
-            self.spread_features(one, own)
+        batches = counts.reshape(-1, *counts.shape[-2:])
+        for batch, flat in zip(batches, np.atleast_2d(out), strict=True):
+            self.spread_features(batch, flat)
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         width = self.patterns.width + sum(block.d**2 for block in self.blocks)

@@ -122,11 +122,11 @@ class PartitionedEStep(EStep):
             self.held.each(partial(_tangent, log_weights, direction), executor)
         )
 
-    def less_covariance(
+    def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
         """Subtract the covariances of all parts."""
-        for part in self.held.in_turn(partial(_less_covariance, theta, coordinates, A.shape)):
+        for part in self.held.in_turn(partial(_subtract_covariance, theta, coordinates, A.shape)):
             A += part
         return A
 
@@ -141,7 +141,7 @@ class PartitionedEStep(EStep):
 
 def _not_here() -> OptionError:
     return OptionError(
-        "what samples hidden values goes from case to case, and these rows are held in parts, on "
+        "sampling hidden values needs access to single cases, but these rows are held in parts, on "
         "workers or on disk. Leave out --evidence and --calibrate, and scores that sample; or "
         "leave out --cluster, --workers or --memory."
     )
@@ -168,10 +168,10 @@ def _tangent(log_weights: FloatArray, direction: FloatArray, part: Components) -
     return out
 
 
-def _less_covariance(
+def _subtract_covariance(
     theta: FloatArray, coordinates: FreeCoordinates, shape: tuple[int, int], part: Components
 ) -> FloatArray:
     A = np.zeros(shape, order="F")
     for plan in part.plans:
-        A = plan.less_covariance(A, theta, coordinates)
+        A = plan.subtract_covariance(A, theta, coordinates)
     return A

@@ -94,7 +94,7 @@ def covariance_of_features(
     return np.asarray(mapped - of_means - np.tril(of_means, -1).T)
 
 
-def less_pattern_covariance(
+def subtract_pattern_covariance(
     A: FloatArray,
     plan: PatternArrays,
     counts: FloatArray,

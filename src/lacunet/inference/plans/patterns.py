@@ -1,7 +1,7 @@
 """E steps of components with one hidden variable: rows as sums of shared patterns.
 
-If all families of a hidden variable with K states have it as their last axis (always in latent
-class models), its log weights are a sum of contiguous blocks of log θ, one for each family. A few
+Suppose that a hidden variable with K states is the last axis of all its families, as in latent
+class models. Then its log weights are a sum of contiguous blocks of log θ, one per family. A few
 families together have few value combinations (*patterns*). So families are grouped, each E step
 sums the blocks of each pattern once, and a row adds one pattern per group.
 """
@@ -21,7 +21,7 @@ from lacunet.inference.kernels import draws
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.draws import ParticleState
 from lacunet.inference.kernels.lanes import padded
-from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
+from lacunet.inference.plans.pattern_covariance import subtract_pattern_covariance
 from lacunet.inference.plans.plan import (
     ComponentRows,
     DeviceableEStep,
@@ -225,12 +225,12 @@ class PatternPlan(DeviceableEStep):
         """Add the blocks of all pieces, in order, to the positions of a flat vector."""
         kernels.scatter_blocks(sum(parts[1:], parts[0]), self.positions, self.cells, out)
 
-    def less_covariance(
+    def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
         with np.errstate(divide="ignore"):
             table = self.table(np.log(theta), padding=-np.inf)
-        return less_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
+        return subtract_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int

@@ -140,7 +140,7 @@ class EStep(ABC):
             return self
         raise OptionError(
             "--device cuda is for models in which each row leaves one variable open: latent "
-            "classes. In this one several open variables hang together. Use --device cpu."
+            "classes. In this model several open variables are connected. Use --device cpu."
         )
 
     def by_part(self, function: Callable[["EStep"], T]) -> list[T]:
@@ -186,7 +186,7 @@ class EStep(ABC):
         return None
 
     @abstractmethod
-    def less_covariance(
+    def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
         """Subtract the covariance of the complete-data score in free θ (lower triangle only)."""
@@ -325,4 +325,4 @@ class Components:
     def missing_numbers(self, log_weights: FloatArray) -> float:
         """Sum over plans of `EStep.missing_numbers`."""
         each = methodcaller("missing_numbers", log_weights)
-        return math.fsum(found for plan in self.plans for found in plan.by_part(each))
+        return math.fsum(part for plan in self.plans for part in plan.by_part(each))

@@ -240,7 +240,7 @@ class TreePlan(SampledEStep):
 
         return change
 
-    def less_covariance(
+    def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
         with np.errstate(divide="ignore"):

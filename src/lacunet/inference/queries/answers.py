@@ -161,14 +161,14 @@ def _by_model(model: Model, codes: CodeArray, variables: Sequence[int]) -> list[
     parents = model.network.parents
     groups = list(dict.fromkeys(parents[v] for v in variables))
     known = dict(zip(groups, posterior(model, codes, groups), strict=True))
-    found = []
+    moments = []
     for v in variables:
         p = known[parents[v]].reshape(len(codes), -1)
         if model.network.variables[v].family.stands_at is not None:
-            found.append(mixture(p, *block_moments(model, codes, v)))
+            moments.append(mixture(p, *block_moments(model, codes, v)))
         else:
-            found.append(mixture(p, *(x.reshape(-1) for x in model.moments(v))))
-    return found
+            moments.append(mixture(p, *(x.reshape(-1) for x in model.moments(v))))
+    return moments
 
 
 def mixture(p: FloatArray, mean: FloatArray, variance: FloatArray) -> Expected:
@@ -301,27 +301,27 @@ def tail_probabilities(
     With covariates, these are equal too.
     """
     if isinstance(model, Model) and model.given is not None:
-        items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
+        items, pattern, p = codes[:, :-1], codes[:, -1], np.empty(len(codes))
         for k in np.unique(pattern).tolist():  # codes of the covariates come last
             mine = pattern == k
-            found[mine] = tail_probabilities(at_given(model, k), items[mine], draws, rng)
-        return found
-    own = log_lik_of(model, codes)
+            p[mine] = tail_probabilities(at_given(model, k), items[mine], draws, rng)
+        return p
+    log_lik = log_lik_of(model, codes)
     drawn = sample_rows(model, draws, rng)
     columns = [Column(v.name, v.states, kind_of(v)) for v in drawn.variables]
     same = all_with_values(model, columns)
     patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
-    found = np.empty(len(codes))
+    p = np.empty(len(codes))
     for k, pattern in enumerate(patterns):
         rows = np.flatnonzero(which.reshape(-1) == k)
         every = _configurations(model, pattern, draws)
         if every is None:
             others = log_lik_of(same, np.where(pattern, drawn.codes, -1).astype(np.int32))
-            found[rows] = (1 + _at_most(own[rows], others, np.ones(draws))) / (draws + 1)
+            p[rows] = (1 + _at_most(log_lik[rows], others, np.ones(draws))) / (draws + 1)
         else:
             others = log_lik_of(model, every)
-            found[rows] = np.minimum(_at_most(own[rows], others, np.exp(others)), 1.0)
-    return found
+            p[rows] = np.minimum(_at_most(log_lik[rows], others, np.exp(others)), 1.0)
+    return p
 
 
 def _at_most(own: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:

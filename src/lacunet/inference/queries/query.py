@@ -97,8 +97,8 @@ def has_blocks(network: Network) -> bool:
 
 def blocks_of(network: Network) -> list[list[int]]:
     """The variables of each block."""
-    found = (members(network, i) for i in range(len(network.variables)))
-    return [block for block in found if len(block) > 1]
+    blocks = (members(network, i) for i in range(len(network.variables)))
+    return [block for block in blocks if len(block) > 1]
 
 
 def root_of(network: Network) -> int:
@@ -252,7 +252,7 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     with_root = [(*(v for v in group if v != rest.root), rest.root) for group in groups]
     numbered = [[rest.number[v] for v in group] for group in with_root]
-    found = []
+    posteriors = []
     for group, order, joint in zip(
         groups, with_root, posterior(rest.model, codes[:, rest.columns], numbered), strict=True
     ):
@@ -263,8 +263,8 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
             p = np.transpose(p, [0, *(1 + order.index(v) for v in group)])
         else:
             p = p.sum(axis=-1)
-        found.append(p)
-    return found
+        posteriors.append(p)
+    return posteriors
 
 
 def marginal(model: Model, variables: Sequence[int]) -> FloatArray:

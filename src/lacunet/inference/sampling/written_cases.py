@@ -207,8 +207,8 @@ def written_cases(problem: Problem) -> Iterator[WrittenCases]:
     """List the cases of each plan of a problem."""
     if not can_take_in(problem):
         raise OptionError(
-            "particles write out what a row hides where tables are tied or columns are numbers, at "
-            f"most {LARGEST:,} joint states, and a row has more. Use --method ais."
+            "with tied tables or numeric columns, particles list the joint hidden states of a row: "
+            f"at most {LARGEST:,}, and a row has more. Use --method ais."
         )
     for plan in problem.components.plans:
         cells = [choice.cells for choice in plan.completions.choices()]

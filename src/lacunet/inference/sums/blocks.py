@@ -138,7 +138,7 @@ class CountPlaces:
     def __init__(self, problem: Problem, choices: Sequence[JointStates]) -> None:
         layout, alpha, seen = problem.layout, problem.alpha, problem.seen
         self.choices, self.layout = choices, layout
-        self.own = layout.learned & (layout.slots == np.arange(layout.size))
+        self.leading = layout.learned & (layout.slots == np.arange(layout.size))
         self.sign = np.repeat([1.0, -1.0], [layout.size, layout.configurations])
         self.alpha, self.fixed = self._at_places(alpha), self._at_places(seen)
         self.constant_weight = float(xlogy(seen, self._given).sum())  # of fixed known cells
@@ -152,7 +152,7 @@ class CountPlaces:
 
     def _at_places(self, x: FloatArray) -> FloatArray:
         """Statistics or exponents of each place, with tied tables pooled."""
-        pooled = np.where(self.own, self.layout.pooled(x), 0.0)
+        pooled = np.where(self.leading, self.layout.pooled(x), 0.0)
         return np.concatenate([pooled, self.layout.sum_k(pooled)])
 
     def _raised(self, choice: JointStates) -> Raised:
