@@ -170,7 +170,7 @@ def table_of(
 
 def beside_items(reading: ReadSettings) -> list[str | None]:
     """List the columns of weights and survey design; None for absent weights."""
-    return [reading.weights, *DesignColumns.told(reading.strata, reading.clusters).names]
+    return [reading.weights, *DesignColumns.of(reading.strata, reading.clusters).names]
 
 
 def check_columns(data: object, network: Network) -> list[str]:

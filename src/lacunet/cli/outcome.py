@@ -11,7 +11,7 @@ from lacunet.api.structure import Structured
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Request
 from lacunet.data import Table
-from lacunet.data.audit import COUNTS, WARNING, holes, kinds_grid, sizes
+from lacunet.data.audit import COUNTS, WARNING, kinds_grid, missing_summary, sizes
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.transform import has_missing_state
 from lacunet.errors import OptionError
@@ -123,7 +123,7 @@ def say_not_shown(data: Path, speaker: Speaker) -> None:
 
 def audit(table: Table) -> None:
     """Print a summary of a table before the computation."""
-    say(f"{table.source}: {sizes(table)}; {holes(table)}")
+    say(f"{table.source}: {sizes(table)}; {missing_summary(table)}")
     if any(column.why for column in table.columns):
         say(kinds_grid(table).text())
     for note in table.notes:

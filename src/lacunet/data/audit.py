@@ -102,7 +102,7 @@ def sizes(table: Table) -> str:
     return text
 
 
-def holes(table: Table) -> str:
+def missing_summary(table: Table) -> str:
     """Describe the number of columns and the share of missing cells."""
     columns = _counted(len(table.columns), "column")
     if table.complete:

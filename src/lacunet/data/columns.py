@@ -37,7 +37,7 @@ class ColumnTyper:
     missing: frozenset[str] = frozenset()  # texts that are declared missing
     weighted: bool = False  # whether a row may stand for many
     ignore_case: bool = False  # whether texts that differ only in case are one state
-    asked: bool = False  # whether rows are only queried, not learned from
+    queried: bool = False  # whether rows are only queried, not learned from
 
     def coding(self, raw: RawValues, cases: FloatArray, states: Sequence[State] | None) -> Coding:
         """Code a column by given states or bins of a model, else by its values.
@@ -73,7 +73,7 @@ class ColumnTyper:
             return replace(coding, states=Numbers(np.array(coding.states, dtype=np.float64)))
         if name not in kinds.declared and kinds.other is None:
             checks.check_inferred(raw, coding, weighted=self.weighted)
-        elif not self.asked:  # queried rows may lack values
+        elif not self.queried:  # queried rows may lack values
             checks.check_categories(name, coding.states, coding)
         return replace(coding, states=tuple(coding.states))
 
@@ -107,7 +107,7 @@ class ColumnTyper:
     def _check_numbers(self, raw: RawValues, coding: Coding) -> None:
         """Refuse values that do not fit the numeric kind, or are not measurements."""
         name, kinds = raw.name, self.kinds
-        if not self.asked:
+        if not self.queried:
             checks.check_some_numbers(name, coding.states)
         checks.check_numbers(raw, coding, declarable=name not in kinds.ends)
         checks.check_ends(kinds.ends.get(name), raw, coding)

@@ -253,15 +253,15 @@ def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
     )
 
 
-def is_survey(weight: FloatArray, how: WeightsAs) -> bool:
+def is_survey(weight: FloatArray, weights_as: WeightsAs) -> bool:
     """Whether weights are survey weights."""
-    if how is not WeightsAs.AUTO:
-        return how is WeightsAs.SURVEY
+    if weights_as is not WeightsAs.AUTO:
+        return weights_as is WeightsAs.SURVEY
     return not bool((weight == np.round(weight)).all())
 
 
 def as_cases(
-    weight: FloatArray, copies: IntArray, how: WeightsAs
+    weight: FloatArray, copies: IntArray, weights_as: WeightsAs
 ) -> tuple[FloatArray, SurveyWeights | None]:
     """Turn weights into cases per row, and summarise survey weights.
 
@@ -273,7 +273,7 @@ def as_cases(
     >>> cases.round(3).tolist(), round(survey.effective, 3), survey.rows
     ([1.2, 0.4], 1.6, 2)
     """
-    if not is_survey(weight, how):
+    if not is_survey(weight, weights_as):
         return weight, None
     # Relative weights: equal ones are 1 exactly. Exact sums: the order of the rows changes nothing.
     largest = float(weight.max())
@@ -295,7 +295,7 @@ class DesignColumns:
     clusters: tuple[str, ...] = ()  # several together identify a unit
 
     @classmethod
-    def told(cls, strata: str | None, clusters: Clusters) -> Self:
+    def of(cls, strata: str | None, clusters: Clusters) -> Self:
         """Make it of user input: one cluster column may be a plain text."""
         return cls(strata, (clusters,) if isinstance(clusters, str) else tuple(clusters or ()))
 

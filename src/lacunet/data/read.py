@@ -130,7 +130,7 @@ def read_table(
         raise OptionError(f"weights_as '{weights_as}' is not known. Choose from {allowed}.")
     opened = open_source(source, counted=True)
     wanted = None if columns is None else _listed(columns)
-    drawn = DesignColumns.told(strata, clusters)
+    drawn = DesignColumns.of(strata, clusters)
     checks.check_names(() if strata is None else (strata,), "--strata", opened)
     checks.check_names(drawn.clusters, "--clusters", opened)
     no_items = drawn.names if wanted is None and states is None else ()
@@ -178,7 +178,7 @@ def load_dataset(name: str) -> Table:
     return replace(table, source=f"bundled data set {name!r}")
 
 
-def _table(reader: SourceReader, how: WeightsAs) -> Table:
+def _table(reader: SourceReader, weights_as: WeightsAs) -> Table:
     """Read all rows, and merge equal ones."""
     rows = DistinctRows() if reader.memory is None else SpillingRows(room_in(reader.memory))
     for batch, weight, copies in reader.batches():
@@ -197,17 +197,17 @@ def _table(reader: SourceReader, how: WeightsAs) -> Table:
     if by_design:
         items = np.ascontiguousarray(codes[:, : len(codings)])
     codes = recoded(items, codings)
-    if by_design and reader.weights is not None and how is WeightsAs.AUTO:
-        how = WeightsAs.SURVEY
+    if by_design and reader.weights is not None and weights_as is WeightsAs.AUTO:
+        weights_as = WeightsAs.SURVEY
     entries = None
     if by_design or (
-        is_survey(weight, how) and copies.sum() > 1
+        is_survey(weight, weights_as) and copies.sum() > 1
     ):  # before `merge` overwrites the codes
         entries = drawn, places(codes), weight, copies
     del items, drawn, batch
     give_back()
     codes, weight, copies = merge(codes, weight, copies)
-    cases, survey = as_cases(weight, copies, how)
+    cases, survey = as_cases(weight, copies, weights_as)
     design = None if entries is None else reader.design_reader.design(*entries, survey)
     notes = reader.notes(codings)
     if reader.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
@@ -257,7 +257,7 @@ def read_rows(
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states, also)
     absent = markers(_listed(missing))
-    typer = ColumnTyper(ranked(opened, kinds, absent), kinds, absent, asked=True)
+    typer = ColumnTyper(ranked(opened, kinds, absent), kinds, absent, queried=True)
 
     def rows(reader: SourceReader) -> Rows:
         codes = reader.codes()

@@ -252,12 +252,12 @@ def code_rows(
     *,
     names: Sequence[str] | None = None,
     kinds: Kinds = BY_RULE,
-    asked: bool = False,
+    queried: bool = False,
 ) -> Rows:
     """Code some columns of a source by index, under other `names` if given.
 
     A column without `states` has its declared categories or its observed values. Rows of weight 0
-    are ignored. `kinds` refer to `names`. With `asked` rows are only queried, so a column need not
+    are ignored. `kinds` refer to `names`. `queried` rows are not learned from, so a column need not
     be suitable for learning.
 
     >>> code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]])).codes.tolist()
@@ -273,7 +273,7 @@ def code_rows(
     reader, codes = until_read(reader, lambda one: (one, one.codes()))
     weight = np.ones(len(codes)) if weights is None else weights
     codes, weight = codes[weight > 0], weight[weight > 0]
-    typer = ColumnTyper(opened, kinds, weighted=weights is not None, asked=asked)
+    typer = ColumnTyper(opened, kinds, weighted=weights is not None, queried=queried)
     given = [None] * len(selected) if states is None else states
     codings, unseen, notes = [], [], list[str | Remark]()
     for j, (name, encoder) in enumerate(zip(called, reader.encoders, strict=True)):

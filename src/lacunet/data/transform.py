@@ -14,7 +14,7 @@ from lacunet.runtime.arrays import BoolArray, CodeArray
 
 MISSING_STATE = "(missing)"
 _MISSING_STATE = re.compile(r"\(missing( \d+)?\)")
-SEEN, HOLE = "seen", "missing"  # states of a missingness indicator
+SEEN, MISSING = "seen", "missing"  # states of a missingness indicator
 MOST_GROUPS = 30  # each has separate parameters
 FEWEST_CASES = 10  # of a group whose classes can be estimated
 
@@ -94,7 +94,7 @@ def with_masks(table: Table) -> tuple[Table, dict[str, str]]:
         while name in {*(c.name for c in table.columns), *names.values()}:
             name += "?"
         names[table.columns[j].name] = name
-    masks = [Column(name, (SEEN, HOLE)) for name in names.values()]
+    masks = [Column(name, (SEEN, MISSING)) for name in names.values()]
     codes: CodeArray = np.column_stack([table.codes, missing[:, wanted].astype(table.codes.dtype)])
     return replace(table, columns=(*table.columns, *masks), codes=codes), names
 

@@ -178,7 +178,7 @@ def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
     if drawn.names:
         places = [names.index(name) for name in drawn.names]
         kinds = Kinds(dict.fromkeys(drawn.names, ColumnKind.CATEGORICAL))
-        rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, asked=True)
+        rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, queried=True)
         for name, column, cells in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
             mine = cells[found.kept].astype(np.int64)
             if (mine < 0).any():
@@ -247,7 +247,7 @@ def read_codes(
 ) -> Rows:
     """Code rows with the states of a model, by the positions of the columns."""
     states = list(known.values())
-    rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
+    rows = code_rows(X, states, columns, names=list(known), kinds=kinds, queried=True)
     _judge(rows.unseen, unseen, "the states that the model knows")
     if as_state:
         put_missing_states(rows.codes, rows.columns)
@@ -268,7 +268,7 @@ def read_covariates(X: Any, known: Covariates, names: Sequence[str]) -> Rows:
     """Code the covariates of rows; the model checks them later."""
     places = [names.index(name) for name in known.names]
     kinds = kinds_of_covariates(known)
-    return code_rows(X, None, places, names=known.names, kinds=kinds, asked=True)
+    return code_rows(X, None, places, names=known.names, kinds=kinds, queried=True)
 
 
 def column_kinds(

@@ -80,7 +80,7 @@ class Searching(Measured, Parameters):
     @property
     def _drawn_by(self) -> DesignColumns:
         """Columns of X with the survey design."""
-        return DesignColumns.told(self.strata, self.clusters)
+        return DesignColumns.of(self.strata, self.clusters)
 
     def intervals(self, level: float = LEVEL, bootstrap: int = 0) -> Intervals:
         """Compute standard errors and confidence intervals of all parameters.

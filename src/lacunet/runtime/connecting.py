@@ -138,16 +138,16 @@ def check_workers(client: Client, version: str) -> None:
             "installed."
         ) from None
     versions: dict[str, Any] = client.run(eval, VERSION, on_error="return")
-    for worker, found in versions.items():
-        if isinstance(found, ImportError):
+    for worker, installed in versions.items():
+        if isinstance(installed, ImportError):
             raise WorkerError(
-                f"the worker at {worker} has no lacunet ({found}). Install lacunet {version} "
+                f"the worker at {worker} has no lacunet ({installed}). Install lacunet {version} "
                 "where workers run, with what it needs."
             )
-        if found != version:
+        if installed != version:
             raise WorkerError(
-                f"the worker at {worker} has lacunet {found}, and this is {version}: they could "
-                "come to different numbers. Install the same version everywhere."
+                f"the worker at {worker} has lacunet {installed}, and this is {version}: they "
+                "could come to different numbers. Install the same version everywhere."
             )
 
 

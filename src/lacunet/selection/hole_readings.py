@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.data.transform import HOLE, SEEN, with_masks
+from lacunet.data.transform import MISSING, SEEN, with_masks
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options
 from lacunet.inference.problem import build_problem
@@ -255,7 +255,7 @@ def with_mask_variables(
     """Add a mask for each column: a child of the hidden variable, or a root."""
     chosen = set(dependent)
     return Network.build(
-        [*network.variables, *(Variable(mask, (SEEN, HOLE)) for mask in masks.values())],
+        [*network.variables, *(Variable(mask, (SEEN, MISSING)) for mask in masks.values())],
         [*network.parents, *((hidden,) if name in chosen else () for name in masks)],
     )
 

@@ -13,7 +13,7 @@ from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
 from lacunet.charts.network.drawing import CORNER, LEADING, Curve
 from lacunet.charts.style import TEXT, edge_style
 from lacunet.data import Table
-from lacunet.data.audit import holes, sizes
+from lacunet.data.audit import missing_summary, sizes
 from lacunet.fitting.fit import Fit
 from lacunet.models.display import table_grids, table_lines
 from lacunet.models.latent_class import counted, find_classes
@@ -251,7 +251,7 @@ def _content(page: NetworkAnswer) -> dict[str, Any]:
         "notes": table.notes,
         "call": page.call,
         "facts": [
-            ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
+            ("Data", f"{table.source}: {sizes(table)}; {missing_summary(table)}"),
             ("Prior", prior_words(page.settings.alpha)),
             ("Seed", str(page.settings.seed)),
             ("Program", f"Lacunet {version()}, Python {platform.python_version()}"),

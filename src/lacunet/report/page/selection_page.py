@@ -9,7 +9,7 @@ from typing import Any
 
 from lacunet import api
 from lacunet.charts.style import by_number
-from lacunet.data.audit import holes, sizes
+from lacunet.data.audit import missing_summary, sizes
 from lacunet.data.transform import has_missing_state
 from lacunet.models.display import hidden_grids
 from lacunet.models.latent_class import is_latent_class
@@ -197,7 +197,7 @@ def _facts(selection: Selection) -> list[tuple[str, str]]:
     elif selection.prior is not None:
         prior = ", ".join(f"{k}: {weight:g}" for k, weight in selection.prior.items())
     return [
-        ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
+        ("Data", f"{table.source}: {sizes(table)}; {missing_summary(table)}"),
         ("Candidates", listed([c.title for c in selection.candidates], 20)),
         ("Parameters", "; ".join(PARAMETERS[estimate] for estimate in estimates)),
         ("Prior of the parameters", render.prior_words(selection.alpha)),
