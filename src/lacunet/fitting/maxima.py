@@ -20,7 +20,7 @@ from lacunet.fitting.objective import Objective, Point
 SAME_OPTIMUM = 1e-4  # nats: maxima with a smaller difference are equal
 LEAST_CASES = 1e-9  # lower limit for cases of a state, so that an empty one costs some 20 nats
 LEFT_BEHIND = 20.0  # a climb is abandoned so many nats of mass below the best after EM,
-TAIL = 100  # plus the gain of so many iterations that just fail the test of CH96
+TAIL = 100  # plus the most that so many iterations gain after the test of CH96 holds
 KEPT = 3  # maxima besides the best that a search keeps
 APART = 0.02, 0.1  # least nats between different maxima, plus a share of their distance to the
 # best, because climbs to them may be abandoned near the top

@@ -200,7 +200,7 @@ def score_all_families(cases: CasesByColumn, limits: Limits) -> FloatArray:
     cards = cases.cards.astype(np.float64)
     for v in range(n):
         choice = choice_of(limits, v, cards, LARGEST_TABLE, cases.log_prior[v])
-        without = sets[sets >> v & 1 == 0]  # in the order of sets of the other variables
+        without = sets[sets >> v & 1 == 0]  # in the order of sets of the others
         scores[v, without] = score_sets(columns, v, choice, cases.prior)
     return scores
 
