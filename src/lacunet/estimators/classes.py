@@ -394,4 +394,4 @@ class LatentClassSelector(Searching, ClassEstimator):
         return self._mixture(rows).log_lik(rows.codes) if self.average else super()._log_lik(rows)
 
     def _mixture(self, rows: Rows) -> Mixture:
-        return self._mixtures[self.plug_in].knowing(rows.columns)
+        return self._mixtures[self.plug_in].with_columns(rows.columns)

@@ -122,7 +122,7 @@ class Factor:
     """A Bayes factor, or posterior odds, of two candidates."""
 
     log: float  # nats; above 0 favours the first of the two
-    stderr: float | None  # of the log, in nats; None where it is not known
+    stderr: float | None  # of the log, in nats; None if unknown
 
     @property
     def ratio(self) -> float:
@@ -131,7 +131,7 @@ class Factor:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ratios two standard errors below and above; None where it is not known."""
+        """The ratios two standard errors below and above; None if unknown."""
         if self.stderr is None:
             return None
         return _exp(self.log - ERRORS * self.stderr), _exp(self.log + ERRORS * self.stderr)
@@ -201,7 +201,7 @@ class Certainty(Framed):
 
     @cached_property
     def stderr(self) -> dict[Label, float | None]:
-        """Standard errors of the probabilities; None where it is not known.
+        """Standard errors of the probabilities; None if unknown.
 
         dp_i = p_i (dv_i − Σ_j p_j dv_j), so a candidate far behind, at its score, has almost none.
         """

@@ -300,15 +300,15 @@ class GroupAnswer:
 
     variable: Variable  # the item, or the classes themselves
     state: int | None  # place in its table, as `drawn_answers` gives it; None of class sizes
-    values: FloatArray  # (3, G, K) estimate, low, high; the ends are NaN where there is no interval
+    values: FloatArray  # (3, G, K) estimate, low, high; the ends are NaN without an interval
     shared: bool  # whether it is the same in all groups, by the model
 
 
 def group_answers(
-    found: GroupComparison, level: Level, precise: Intervals | None
+    comparison: GroupComparison, level: Level, precise: Intervals | None
 ) -> Iterator[GroupAnswer]:
     """Yield class sizes, then items in their order; of binary items only the second state."""
-    grouped, model = found.grouped(level), found.candidate(level).model
+    grouped, model = comparison.grouped(level), comparison.candidate(level).model
     network = model.network
     none = np.full_like(model.theta, np.nan)
     ends = [model.theta, *((none, none) if precise is None else (precise.low, precise.high))]
@@ -325,7 +325,7 @@ def group_answers(
         shared = grouped.group not in family
         if shared:
             tables = np.broadcast_to(
-                tables[:, None], (len(ends), len(found.groups), *tables.shape[1:])
+                tables[:, None], (len(ends), len(comparison.groups), *tables.shape[1:])
             )
         else:
             axes = [family.index(grouped.group) + 1, family.index(grouped.root) + 1]

@@ -137,7 +137,7 @@ class HiddenFound(Printable):
 
     @property
     def hidden(self) -> dict[str, int]:
-        """The hidden variables, and how many states each has; empty where none is kept."""
+        """The hidden variables with their numbers of states; empty if none is kept."""
         return self.network.hidden_sizes
 
     @property

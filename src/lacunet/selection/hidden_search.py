@@ -107,7 +107,7 @@ class PriorSearch:
     alone: Candidate  # `without`, with its scores
     kept: Candidate  # `now`, with its scores
     rival: Candidate | None = None  # the best graph with hidden variables, kept or not
-    pair: Selection | None = None  # the comparison of `alone` and `rival`, where it was made
+    pair: Selection | None = None  # the comparison of `alone` and `rival`, if made
     # Graphs with one hidden variable more, by label.
     tried: dict[str, LatentGraphFit] = field(default_factory=dict)
 

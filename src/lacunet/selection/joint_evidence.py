@@ -239,11 +239,11 @@ def with_priors(selection: Selection, executor: Executor = SERIAL) -> Selection:
         return selection
     shifts, known = shifts_by_bounds(selection, grid, executor), selection.certainty
     by_prior = {k: v + shifts[k] for k, v in known.values.items()}
-    found = selection.found
+    posterior = selection.found
     if grid.averages:
         values = {k: _averaged(v, shifts[k], grid) for k, v in known.values.items()}
-        found = replace(known, values=values)
-    return replace(selection, found=found, by_prior=by_prior)
+        posterior = replace(known, values=values)
+    return replace(selection, found=posterior, by_prior=by_prior)
 
 
 def _averaged(value: float, shift: FloatArray, grid: PriorGrid) -> float:

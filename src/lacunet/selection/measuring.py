@@ -108,8 +108,9 @@ def by_measurements(selection: Selection) -> Selection:
         errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
         covariance = np.diag(np.square(errors))
     known = frozenset(measured) | known_exactly(selection)
-    found = Certainty(TRUTH.name, values, selection.prior, how, covariance, known, notes, doubts)
-    return replace(selection, found=found)
+    prior = selection.prior
+    posterior = Certainty(TRUTH.name, values, prior, how, covariance, known, notes, doubts)
+    return replace(selection, found=posterior)
 
 
 def measure_posterior(

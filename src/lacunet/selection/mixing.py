@@ -28,7 +28,7 @@ class Mixture:
     ensemble: Ensemble
     matches: tuple[FloatArray, ...]  # (its classes, classes of the chosen one) each; rows sum to 1
 
-    def knowing(self, columns: Sequence[Column]) -> "Mixture":
+    def with_columns(self, columns: Sequence[Column]) -> "Mixture":
         """The same models for rows with other numbers in their columns."""
         members = (replace(m, model=with_values(m.model, columns)) for m in self.ensemble.members)
         return replace(self, ensemble=replace(self.ensemble, members=tuple(members)))

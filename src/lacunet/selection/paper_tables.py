@@ -28,9 +28,7 @@ RATIOS = (
     "VLMR and LMR p: k classes against k − 1; theory does not carry them over to classes, the "
     "bootstrap test ({}) is the one to go by."
 )
-NO_ITEMS = (
-    "Items by class: left out, for answers that listen to more than their class have no such table."
-)
+NO_ITEMS = "Items by class: left out, because items depend on more than their class."
 
 
 @dataclass(frozen=True, eq=False)
