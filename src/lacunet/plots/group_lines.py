@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ACROSS, PANEL, NAMES = 4, 1.55, 2.1  # panels per row, inches of a panel and of the labels
 # The line style of answers that are equal in all groups.
-ALIKE: dict[str, Any] = {"label": "all groups", "color": PRINT.page["ink"], "zorder": 2.5}
+SHARED: dict[str, Any] = {"label": "all groups", "color": PRINT.page["ink"], "zorder": 2.5}
 PANELS = ("classes", "groups")
 
 
@@ -92,7 +92,7 @@ def plot_group_profiles(
     drawn = panels_of(titles, ACROSS, height(each[0], len(lines)), PANEL, NAMES)
     for panel, points in zip(drawn, each, strict=True):
         draw(panel, points, lines)
-        _draw_alike(panel, points)
+        _draw_shared(panel, points)
     tidy_panels(drawn, each[0], naming.axis(root), ACROSS)
     if legend:
         _name_lines(drawn[0], max(2, len(titles)))
@@ -131,9 +131,9 @@ def _points(
         yield AxisPoint(naming.name(before, a.state), values, joined, shared=by_class and a.shared)
 
 
-def _draw_alike(panel: Axes, points: Sequence[AxisPoint]) -> None:
+def _draw_shared(panel: Axes, points: Sequence[AxisPoint]) -> None:
     """Draw the answers that are equal in all groups as one line, with gaps for the others."""
     if any(p.shared for p in points):
         gap = np.full((3, 1), np.nan)
         alike = [replace(p, values=p.values if p.shared else gap, shared=False) for p in points]
-        draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **ALIKE})
+        draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **SHARED})

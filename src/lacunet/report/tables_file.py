@@ -28,14 +28,14 @@ TEXT, NOTE = 9, 8  # points
 THICK, THIN = "8", "4"  # eighths of a point: outer rules, and the rule under the head
 
 
-def door() -> Any:
+def load_docx() -> Any:
     """Return the module docx, or raise an error that names the package to install."""
     return require("docx", extra="word", what="a Word document")
 
 
 def write_word(grids: Sequence[Grid], path: Path) -> None:
     """Write a Word document of tables with numbered captions, three rules and notes."""
-    document = door().Document()
+    document = load_docx().Document()
     document.styles["Caption"].font.color.rgb = require("docx.shared").RGBColor(0, 0, 0)
     document.core_properties.title = harmless(grids[0].title)
     document.core_properties.author = document.core_properties.comments = ""
@@ -126,7 +126,7 @@ TEXTS: dict[str, Callable[[Printable], str]] = {
 def check_tables(target: StrPath) -> None:
     """Raise an error before the computation if tables cannot be written."""
     if _ending(target) == WORD:
-        door()
+        load_docx()
     check_file(target)
 
 

@@ -21,10 +21,10 @@ from lacunet.summaries.intervals import (
     LEVEL,
     MOST,
     Intervals,
-    anywhere,
     check_maximum,
     counted,
     on_boundary,
+    uninformative,
 )
 from lacunet.summaries.matching import matched
 
@@ -150,9 +150,9 @@ def replicated(
     """
     replicates, tail = len(thetas), (1.0 - level) / 2.0
     ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    vague = anywhere(problem.layout, *ends) & ~held
-    none = held | vague
-    stderr, low, high = (np.where(none, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
+    vague = uninformative(problem.layout, *ends) & ~held
+    without = held | vague
+    stderr, low, high = (np.where(without, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
     flags = [
         *counted(Kind.HELD_AT_BOUNDARY, held),
         *counted(Kind.ANYWHERE, vague, least=LEAST, most=MOST),

@@ -63,9 +63,9 @@ class Traces(Printable):
             (str(i), str(len(t.values) - 1), number(float(t.values[0])), number(t.end, 4))
             for i, t in enumerate(climbed[:SHOWN], start=1)
         )
-        lost = len(self.traces) - len(climbed)
+        dropped = len(self.traces) - len(climbed)
         title = f"{self.objective} of {len(climbed)} starts that were climbed to the end"
-        notes = (f"{lost} other starts were left behind in the race.",) if lost else ()
+        notes = (f"{dropped} other starts were left behind in the race.",) if dropped else ()
         return [Grid(title, ("start", "steps", "first", "last"), rows, notes=notes)]
 
 

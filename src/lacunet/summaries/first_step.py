@@ -88,9 +88,9 @@ class AssignedRows:
     @property
     def flags(self) -> tuple[Flag, ...]:
         """The flag of classes without rows, if there are any."""
-        lost = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
-        names = listed(f"{self.variable.name} {c}" for c in lost)
-        return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if lost else ()
+        empty = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
+        names = listed(f"{self.variable.name} {c}" for c in empty)
+        return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if empty else ()
 
     @cached_property
     def bch_weights(self) -> FloatArray:
@@ -336,24 +336,24 @@ def covariance_of(
     if first is None:
         return third(rows.only(shown)).covariance
 
-    def of_all(rows: AssignedRows) -> Solved:
+    def scores_of_all(rows: AssignedRows) -> Solved:
         solved = third(rows.only(shown))
         scores = np.zeros((len(rows.counts), solved.scores.shape[1]))
         scores[shown] = solved.scores
         return replace(solved, scores=scores, counts=rows.counts, design=rows.design)
 
-    solved = of_all(rows)
+    solved = scores_of_all(rows)
     slopes = np.empty((first.influence.shape[1], solved.scores.shape[1]))
-    sure = np.sqrt((first.influence**2 * rows.counts[:, None]).sum(axis=0))
-    for j, step in enumerate(STEP * np.maximum(sure, STEP)):
-        move = np.eye(len(sure))[j] * step
-        up, down = (of_all(first.assigned(sign * move)) for sign in (1.0, -1.0))
+    scales = np.sqrt((first.influence**2 * rows.counts[:, None]).sum(axis=0))
+    for j, step in enumerate(STEP * np.maximum(scales, STEP)):
+        move = np.eye(len(scales))[j] * step
+        up, down = (scores_of_all(first.assigned(sign * move)) for sign in (1.0, -1.0))
         slopes[j] = (up.total - down.total) / (2.0 * step)
-    moves = solved.scores + _by_errors(rows, of_all) + first.influence @ slopes
+    moves = solved.scores + _error_influence(rows, scores_of_all) + first.influence @ slopes
     return replace(solved, scores=moves).covariance
 
 
-def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
+def _error_influence(rows: AssignedRows, third: ThirdStep) -> FloatArray:
     """Compute the influence (m, q) of rows on the summed scores through D and class sizes."""
     unit, cases = np.eye(len(rows.sizes)) * STEP, rows.counts.sum()
     influence: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))

@@ -92,16 +92,16 @@ class Identified:
             if reason in reasons:
                 why[reasons[reason]] = reason
         variance = covariance.reshape(size, size).diagonal().reshape(shape)
-        nowhere = ~(np.isfinite(estimate) & np.isfinite(variance)) & ~certain
-        why[nowhere & (why == None)] = Why.NOT_IDENTIFIED  # noqa: E711
+        undefined = ~(np.isfinite(estimate) & np.isfinite(variance)) & ~certain
+        why[undefined & (why == None)] = Why.NOT_IDENTIFIED  # noqa: E711
         with np.errstate(invalid="ignore"):
-            sure = ~(variance > NO_VARIANCE * np.square(estimate)) & ~certain
-        why[sure & (why == None)] = Why.NO_SPREAD  # noqa: E711
-        lost = np.isin(why, [w for w in Why if not w.keeps_estimate])
-        closed = np.isin(why, list(Why)).reshape(-1)
+            constant = ~(variance > NO_VARIANCE * np.square(estimate)) & ~certain
+        why[constant & (why == None)] = Why.NO_SPREAD  # noqa: E711
+        no_estimate = np.isin(why, [w for w in Why if not w.keeps_estimate])
+        no_error = np.isin(why, list(Why)).reshape(-1)
         V = covariance.reshape(size, size).copy()
-        V[closed] = V[:, closed] = np.nan
-        shown = np.where(lost, np.nan, estimate)
+        V[no_error] = V[:, no_error] = np.nan
+        shown = np.where(no_estimate, np.nan, estimate)
         return cls(shown, V.reshape(covariance.shape), why)
 
     @property

@@ -213,26 +213,26 @@ def hessian_intervals(
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
     held = on_boundary(point.N, objective.pseudo, problem.layout)
-    sure = precision(problem, point.theta, point.N + objective.pseudo, held)
+    errors = precision(problem, point.theta, point.N + objective.pseudo, held)
     layout, design = problem.layout, problem.design
     tail = (1.0 + level) / 2.0
-    reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * sure.scaled
+    reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * errors.scaled
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
-    vague = layout.in_simplex & (sure.theta > LARGEST)
-    nowhere = anywhere(layout, *ends) & ~vague
+    vague = layout.in_simplex & (errors.theta > LARGEST)
+    unbounded = uninformative(layout, *ends) & ~vague
     # Known probabilities are not parameters; with a single state they are 1.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
         *counted(Kind.HELD_AT_BOUNDARY, held),
-        *(() if sure.maximum else (Flag(Kind.SADDLE),)),
-        *counted(Kind.NOT_IDENTIFIED, sure.unidentified),
+        *(() if errors.maximum else (Flag(Kind.SADDLE),)),
+        *counted(Kind.NOT_IDENTIFIED, errors.unidentified),
         *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
-        *counted(Kind.ANYWHERE, nowhere, least=LEAST, most=MOST),
+        *counted(Kind.ANYWHERE, unbounded, least=LEAST, most=MOST),
     ]
     exactly = np.zeros_like(model.theta), model.theta, model.theta
     stderr, low, high = (
-        np.where(certain, exact, np.where(vague | nowhere, np.nan, x))
-        for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
+        np.where(certain, exact, np.where(vague | unbounded, np.nan, x))
+        for exact, x in zip(exactly, (errors.theta, *ends), strict=True)
     )
     at = objective.estimate.words
     method = f"From the observed information at the {at} parameters, on the logit scale."
@@ -241,7 +241,7 @@ def hessian_intervals(
     if not layout.tabular:
         method = f"{method[:-1]}; numbers on that of their mean, log variance or log rate."
     results = (level, method, stderr, low, high, tuple(flags))
-    return Intervals(model, objective.estimate, *results, design=sure.design)
+    return Intervals(model, objective.estimate, *results, design=errors.design)
 
 
 def linearised_words(design: SamplingDesign) -> str:
@@ -285,7 +285,7 @@ def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     return np.asarray(boundary & layout.in_tables)
 
 
-def anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
+def uninformative(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
     """Find probabilities whose interval is nearly [0, 1]."""
     return np.asarray(layout.in_simplex & (low < LEAST) & (high > MOST))
 

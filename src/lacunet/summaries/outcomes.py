@@ -211,7 +211,7 @@ class OutcomeStep:
     def estimates(self) -> Identified:
         """Estimate means or shares, (K, c); those not identified are NaN."""
         if self._constant:
-            return self._all_alike()
+            return self._constant_estimates()
         if self.correction is not Correction.ML:
             total = self._total[:, None]
             divisor = np.where(np.abs(total) > LEAST, total, np.nan)
@@ -228,13 +228,13 @@ class OutcomeStep:
             unknown = np.full((*means.shape, *means.shape), np.nan)
             return Identified.of(means, unknown, {Why.NO_MAXIMUM: np.ones(means.shape, dtype=bool)})
         expected, _ = expected_at(parameters)
-        counted, T = self.observed.counts[:, None] * expected, self._present
-        complete = block_diag(*self.kind.information(parameters, counted))
+        cases, T = self.observed.counts[:, None] * expected, self._present
+        complete = block_diag(*self.kind.information(parameters, cases))
         inside, _ = without_end(T.T @ complete @ T, np.ones(T.shape[1]))
         step = LikelyStep(self.kind, parameters, T @ inside)
         slopes = block_diag(*self.kind.slopes(parameters))
         V = slopes @ covariance_of(step, self.rows, self.shown, self.first) @ slopes.T
-        return self._identified(means, V.reshape(*means.shape, *means.shape), counted)
+        return self._identified(means, V.reshape(*means.shape, *means.shape), cases)
 
     def differences(self, estimates: Identified, name: str, which: Sequence[int]) -> WaldTest:
         """Test the equality of some classes: differences from the first of them are 0.
@@ -248,7 +248,7 @@ class OutcomeStep:
         if self._constant:
             return wald(name, np.zeros(0), np.zeros((0, 0)), degrees)
         if reasons and all(reason.keeps_estimate for reason in reasons):
-            values, V, states = self._if_alike(which)
+            values, V, states = self._under_equality(which)
             seen = ONLY_SEEN.format(seen=len(states), states=values.shape[1])
             why = SCORE_TEST + (seen if len(states) < values.shape[1] else "")
         free = states if self.kind.number else states[1:]  # shares add up to 1
@@ -259,7 +259,7 @@ class OutcomeStep:
         V = np.einsum("at,tpuq,bu->apbq", turn, V, turn).reshape(apart.size, apart.size)
         return wald(name, apart.reshape(-1), V, degrees, why)
 
-    def _all_alike(self) -> Identified:
+    def _constant_estimates(self) -> Identified:
         """Return the common value of all rows for every class, without a standard error."""
         means = np.tile(self.kind.values[0], (len(self._total), 1))
         whys = Why.NO_SPREAD if self.kind.number else Why.BOUNDARY
@@ -269,7 +269,7 @@ class OutcomeStep:
         }
         return Identified.of(means, np.full((*means.shape, *means.shape), np.nan), reasons)
 
-    def _if_alike(self, which: Sequence[int]) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _under_equality(self, which: Sequence[int]) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return weighted means or shares, their covariance under equality, observed states."""
         sums = self.weights.T @ self.kind.values
         pooled = sums[list(which)].sum(axis=0)

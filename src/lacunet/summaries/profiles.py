@@ -87,7 +87,7 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
     weights = np.vstack([given, sizes @ given])  # (K + 1, q)
     mean, variance = (x.reshape(-1) for x in model.moments(i))
     everybody = in_units(v, mixture(weights, mean, variance), np.full(len(weights), -1))
-    places = _places(v.family, mean, variance, weights[-1])
+    places = _density_grid(v.family, mean, variance, weights[-1])
     family, theta = v.family.alone(table_of(model.network, model.theta, i))
     at = Segment.of_table(family, len(mean), theta.shape[-1])
     natural = family.natural(theta.reshape(-1), at).reshape(len(mean), -1)
@@ -154,7 +154,7 @@ def _given(joint: FloatArray) -> FloatArray:
     return np.where(sizes > 0, joint / np.where(sizes > 0, sizes, 1.0), joint.sum(axis=0))
 
 
-def _places(
+def _density_grid(
     family: Likelihood, mean: FloatArray, variance: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """Choose a grid for the densities, fine enough for the narrowest of them."""

@@ -361,22 +361,22 @@ class _Part:
         for i in chain[1:-1]:
             top, bottom = self.bands[self.rank[i]]
             x = float(self.x[i])
-            curve += _bow(curve[-1], (x, top), (len(curve) > 4, True))
+            curve += _bezier(curve[-1], (x, top), (len(curve) > 4, True))
             curve += line((x, top), (x, bottom))[1:]
         arrive = tip[0], self.bands[self.rank[chain[-1]]][0]
         upright = len(chain) > 2, tip[1] - arrive[1] > 1
         if link.from_above:
-            return (*curve, *_bow(curve[-1], arrive, upright), *line(arrive, tip)[1:]), tip
+            return (*curve, *_bezier(curve[-1], arrive, upright), *line(arrive, tip)[1:]), tip
         before = arrive if upright[1] else curve[-1]
         head = HEAD / (math.dist(before, tip) or 1.0)  # the line ends at the arrowhead
         end = tip[0] - head * (tip[0] - before[0]), tip[1] - head * (tip[1] - before[1])
-        curve += _bow(curve[-1], end if end[1] < arrive[1] else arrive, upright)
+        curve += _bezier(curve[-1], end if end[1] < arrive[1] else arrive, upright)
         if end[1] > arrive[1]:
             curve += line(arrive, end)[1:]
         return tuple(curve), tip
 
 
-def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
+def _bezier(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
     """Return the Bézier piece from `start` to `end`, vertical at the ends marked `upright`."""
     (x, y), (u, v) = start, end
     first = (x, y + 0.6 * (v - y)) if upright[0] else (x + (u - x) / 3, y + (v - y) / 3)

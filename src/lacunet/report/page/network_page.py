@@ -157,7 +157,7 @@ def groups_answer(
     comparison: GroupComparison,
     settings: Settings,
     others: Mapping[str, Sequence[Grid]],
-    precise: Intervals | None = None,
+    intervals: Intervals | None = None,
 ) -> NetworkAnswer:
     """Report the comparison of classes between groups; the network is that of the chosen model."""
     first, models, *rest = comparison.grids()
@@ -176,7 +176,7 @@ def groups_answer(
         list(parts.items()),
         _call("compare_groups", f"{classes}, {comparison.group!r}, ", settings),
         settings,
-        groups=group_view(comparison, precise),
+        groups=group_view(comparison, intervals),
     )
 
 

@@ -88,7 +88,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         **dict.fromkeys(("picture", "chosen")),
     }
     if selection.label is not None:
-        content |= _of_best(selection)
+        content |= _best_content(selection)
     content["tiles"] = tiles(selection, content["separations"])
     return content
 
@@ -99,7 +99,7 @@ def _question(selection: Selection) -> str:
     return f"How many {selection.unit if by_number(selection) else 'hidden states'}?"
 
 
-def _of_best(selection: Selection) -> dict[str, Any]:
+def _best_content(selection: Selection) -> dict[str, Any]:
     """Return the content about the chosen candidate."""
     model = selection.best.fit.model
     network, names = model.network, [v.name for v in model.network.variables]
@@ -124,11 +124,11 @@ def _of_best(selection: Selection) -> dict[str, Any]:
 
 def tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
     """Return the numbers beside the answer."""
-    of_answer = _of_answer(selection, separations) if selection.label is not None else []
-    return [*of_answer, *data_tiles(selection.table)]
+    answer_tiles = _answer_tiles(selection, separations) if selection.label is not None else []
+    return [*answer_tiles, *data_tiles(selection.table)]
 
 
-def _of_answer(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
+def _answer_tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
     best, certainty = selection.best, selection.certainty
     if selection.at_least:
         numbers = [("probability", "–", "cannot be told: more were not tried")]

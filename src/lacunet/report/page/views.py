@@ -108,24 +108,24 @@ def audit(table: Table) -> View:
         return {"words": "No cell is missing.", "columns": ()}
     names = [column.name for column in table.columns]
     full = [names[j] for j in table.shown if j not in set(incomplete)]
-    which, index = missing_patterns(table.codes)
-    cases = np.bincount(index, weights=table.counts, minlength=len(which))
+    masks, index = missing_patterns(table.codes)
+    cases = np.bincount(index, weights=table.counts, minlength=len(masks))
     order = np.argsort(-cases, kind="stable")
     shown = [p for p in order[:PATTERNS].tolist() if cases[p] > 0]
-    complete = float(cases[~which.any(axis=1)].sum())
-    left = len(which) - len(shown)
+    complete = float(cases[~masks.any(axis=1)].sum())
+    left = len(masks) - len(shown)
     rest = percent(float(cases[order[PATTERNS:]].sum()) / table.weight)
     patterns = []
     for p in shown:
-        gone = [bool(which[p, j]) for j in incomplete]
-        missing = [names[j] for j, lost in zip(incomplete, gone, strict=True) if lost]
+        absent = [bool(masks[p, j]) for j in incomplete]
+        missing = [names[j] for j, lost in zip(incomplete, absent, strict=True) if lost]
         weight = float(cases[p])
         words = listed(missing, 6) if missing else "nothing"
-        patterns.append((gone, words, f"{weight:,.6g}", weight / table.weight))
+        patterns.append((absent, words, f"{weight:,.6g}", weight / table.weight))
     return {
         "words": f"{percent(float(share.mean()))} of all cells are missing, in {len(incomplete)} "
         f"of {count(len(names), 'column')}. {percent(complete / table.weight)} of the rows "
-        f"are complete. There are {count(len(which), 'pattern')} of holes.",
+        f"are complete. There are {count(len(masks), 'pattern')} of holes.",
         "columns": [(names[j], float(share[j])) for j in incomplete[:COLUMNS]],
         "complete": f"No cell is missing in {listed(full, 12)}." if full else "",
         "patterns": patterns,
