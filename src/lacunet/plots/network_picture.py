@@ -139,7 +139,7 @@ def plot_profiles(
     fit
         A fit, or a model.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     hidden
         The hidden variable (default: the first one).
     most
@@ -207,7 +207,7 @@ def plot_densities(
     number
         Name of a numeric column.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     hidden
         The hidden variable (default: the first one).
     """
@@ -240,7 +240,7 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
     first, second
         Names of numeric columns: horizontal and vertical axis.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     """
     profiles = profiles_of(fit, None)
     pair = [_number(profiles, name) for name in (first, second)]

@@ -50,9 +50,9 @@ def plot_evidence(
     Parameters
     ----------
     selection
-        What `select` or `compare` returns.
+        The result of `select` or `compare`.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     scores
         Names of the scores (default: those of all candidates).
     span
@@ -111,9 +111,9 @@ def plot_posterior(
     Parameters
     ----------
     selection
-        What `select` or `compare` returns.
+        The result of `select` or `compare`.
     ax
-        Where to draw (default: a new figure, one column wide).
+        Axes to draw on (default: a new figure, one column wide).
     score
         Name of the score (default: that of the answer).
     labellings

@@ -119,7 +119,7 @@ def em_traces(
     options = options or Options()
     plain = Objective.build(problem, options.estimate)
     objective = _Recording(problem, plain.estimate, plain.pseudo, plain.constant, Serial(listener))
-    if problem.exact:  # one M step from anywhere is the maximum
+    if problem.exact:  # a single M step reaches the maximum
         objective.em_step(random_start(objective, options.seed, 0))
     else:
         SEARCHERS[options.schedule](objective, options.starts, options.seed, ESTIMATE)

@@ -32,7 +32,7 @@ class Why(StrEnum):
     NOT_IDENTIFIED = "not identified"  # the likelihood is flat
     UNSTABLE = "separated in replicates"  # of the bootstrap
     NO_MAXIMUM = "no maximum"  # a saddle, or not converged
-    NO_CASES = "no cases"  # fewer than two cases of a class show the outcome
+    NO_CASES = "no cases"  # fewer than two cases of a class have the outcome
     BOUNDARY = "boundary"  # a share is 0 or 1: no standard error
     NO_SPREAD = "no spread"  # all values are equal: no standard error
 

@@ -310,7 +310,8 @@ def ratio_of_fits(
             drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
             break
     variables = small.problem.network.variables, large.problem.network.variables
-    few, many = next(pair for pair in zip(*variables, strict=True) if _differs(*pair))
+    pairs = zip(*variables, strict=True)
+    few, many = next((one, other) for one, other in pairs if one.hidden and one != other)
     states = len(few.states), len(many.states)
     results = np.array(drawn), replicates, stop_after
     return RatioTest(states, few.name, small, large, statistic, *results)

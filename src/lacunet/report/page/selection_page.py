@@ -38,7 +38,7 @@ def write_report(
     Parameters
     ----------
     selection
-        What `select` or `compare` returns.
+        The result of `select` or `compare`.
     target
         Path of the file.
     command
