@@ -21,7 +21,6 @@ from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.information import NUMBERS, Informed, informed, root_of, row_scores
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models.latent_class import counted, unit
-from lacunet.models.network import Variable
 from lacunet.models.surgery import with_shown
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
@@ -315,11 +314,6 @@ def ratio_of_fits(
     states = len(few.states), len(many.states)
     results = np.array(drawn), replicates, stop_after
     return RatioTest(states, few.name, small, large, statistic, *results)
-
-
-def _differs(one: Variable, other: Variable) -> bool:
-    """Whether a hidden variable differs between the two models."""
-    return one.hidden and one != other
 
 
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
