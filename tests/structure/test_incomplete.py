@@ -23,7 +23,7 @@ from lacunet.models.prior import dirichlet
 from lacunet.models.surgery import sample_codes
 from lacunet.runtime.executor import SERIAL
 from lacunet.structure import incomplete, learning, moves
-from lacunet.structure.completing import Completer, sweep, wiring_of
+from lacunet.structure.completing import Completer, draw_by_classes, sweep, wiring_of
 from lacunet.structure.families import AVERAGED, GraphPrior
 from lacunet.structure.incomplete import fit, search_incomplete
 from lacunet.structure.learning import weigh
@@ -228,6 +228,34 @@ def test_completions_keep_what_was_seen_and_the_weight():
     assert done.weight == pytest.approx(table.weight)
     seen = table.codes >= 0
     assert (completer.codes[seen] == table.codes[seen]).all()
+
+
+def test_classes_complete_rows_without_a_graph():
+    """Seen cells stay; missing ones follow their row, though no edge joins any two columns."""
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, 400)
+    flips = rng.random((400, 3)) < 0.05
+    codes = np.where(flips, 1 - x[:, None], x[:, None])
+    true = codes.copy()
+    codes[rng.random(codes.shape) < 0.3] = -1
+    table = Table.from_codes(codes)
+    seen = table.codes >= 0
+    completed = draw_by_classes(table, task_of(table).variables, 4, 0)
+    assert (completed >= 0).all()
+    assert (completed[:, seen] == table.codes[seen]).all()
+    for u, v in ((0, 1), (0, 2), (1, 2)):
+        alike = [np.average(one[:, u] == one[:, v], weights=table.counts) for one in completed]
+        assert np.mean(alike) == pytest.approx(np.mean(true[:, u] == true[:, v]), abs=0.05)
+
+
+def test_a_search_with_many_missing_cells_is_no_lower_than_its_parts():
+    """Bounds rise along a search that starts from classes and perturbs graphs, too."""
+    table = tangled(3)
+    assert incomplete._many_missing(task_of(table))
+    one, more = (search_incomplete(task_of(table, restarts=k)) for k in (0, 2))
+    assert more.best.value >= one.best.value - incomplete.RISE
+    assert (np.diff(more.bounds) > 0).all()
+    assert len(more.ends) > len(one.ends)
 
 
 def test_moves_come_by_what_they_gain():

@@ -13,7 +13,7 @@ from lacunet.flags import Kind
 from lacunet.inference.problem import build_problem
 from lacunet.models.network import Network
 from lacunet.models.prior import dirichlet
-from lacunet.structure.completing import Completer
+from lacunet.structure.completing import Completer, draw_by_classes
 from lacunet.structure.knowledge import edges_of
 from lacunet.structure.scoring import available_scores, complete_scores
 from lacunet.structure.searching import GraphSearch
@@ -151,6 +151,18 @@ def test_missing_categories_are_drawn_given_the_numbers_of_their_row():
     expected = lacunet.assign(data.head(3), model, impute=True, plug_in=True).variables[0]
     assert expected.name == "a"
     assert np.sort(drawn / 150) == pytest.approx(np.sort(expected.probabilities[:, 1]), abs=0.13)
+
+
+def test_classes_complete_categories_beside_numbers():
+    data = frame(60).with_columns(
+        pl.when(pl.int_range(pl.len()) < 12).then(None).otherwise(pl.col("a")).alias("a")
+    )
+    rows = lacunet.read_table(data, kinds=KINDS)
+    task = graph_task(rows, "bdeu:4", GraphSearch(), Knowledge())
+    completed = draw_by_classes(rows, task.variables, 3, 0)
+    seen = rows.codes >= 0
+    assert (completed[:, seen] == rows.codes[seen]).all()
+    assert (completed[:, :, 0] >= 0).all()
 
 
 def test_what_cannot_be_is_refused():

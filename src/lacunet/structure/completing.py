@@ -5,13 +5,19 @@ Only proposals rest on these draws; what is accepted goes by a bound that needs 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.data.table import Table
+from lacunet.data.table import Column, Table
+from lacunet.fitting.fit import Options, learn
+from lacunet.inference.problem import build_problem
+from lacunet.models.latent_class import over_leaves
 from lacunet.models.network import Model, Network
+from lacunet.models.prior import dirichlet
+from lacunet.models.variable import Variable
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import draw_index
@@ -19,6 +25,7 @@ from lacunet.structure.counting import draw_index
 BURN_IN, APART = 20, 3  # sweeps before the first completion, and between two
 ROWS = 25_000  # rows that all completions together may have, where one has fewer
 MOST = 20  # completions
+STARTS = 4  # of a latent class model that completes rows: it need not be the best one
 
 
 class Wiring(NamedTuple):
@@ -127,3 +134,16 @@ def as_table(table: Table, drawn: CodeArray) -> Table:
     times = len(drawn)
     counts = np.tile(table.counts / times, times)
     return Table.from_codes(drawn.reshape(-1, drawn.shape[2]), table.columns, counts)
+
+
+def draw_by_classes(
+    table: Table, variables: Sequence[Variable], classes: int, seed: int
+) -> CodeArray:
+    """Complete a table by a latent class model of its columns, which favours no graph over them."""
+    network = over_leaves(variables, classes)
+    problem = build_problem(table, network, dirichlet(network, 1.01))
+    model = learn(problem, Options(starts=STARTS, seed=seed)).model
+    root = network.variables[0]
+    codes = np.column_stack([np.full(len(table.codes), -1), table.codes])
+    wide = Table.from_codes(codes, [Column(root.name, root.states), *table.columns], table.counts)
+    return Completer(wide, np.random.default_rng(seed)).draw(model)[:, :, 1:]

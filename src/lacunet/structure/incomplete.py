@@ -7,8 +7,9 @@ and one where each edge is judged by the rows that show both its ends. A proposa
 data as they are, and accepted if the variational bound of log p(D|S) rises; so the search ends.
 
 It may have ended too low. So there are several searches, from different graphs. From the best of
-them the last one goes on: rows completed by two of the graphs are searched together, and single
-moves are fitted. For comparison, each surrogate may also decide alone.
+them the last one goes on: rows completed by two of the graphs are searched together, single moves
+are fitted, and graphs that were changed at random. For comparison, each surrogate may also decide
+alone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from lacunet.models.equivalence import find_compelled
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import BoolArray, CodeArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.structure.completing import Completer, as_table
+from lacunet.structure.completing import Completer, as_table, draw_by_classes
 from lacunet.structure.families import (
     FamilyScores,
     PerturbedScores,
@@ -39,7 +40,7 @@ from lacunet.structure.families import (
     middle_exponents,
 )
 from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
-from lacunet.structure.moves import ADD, DELETE, REVERSE, every_move, moved
+from lacunet.structure.moves import ADD, DELETE, REVERSE, every_move, moved, scatter, turn_covered
 from lacunet.structure.scoring import (
     available_scores,
     complete_scores,
@@ -55,7 +56,10 @@ RISE = 0.1  # nats that another graph must be above: less may be where fits have
 LEFT = 0.8  # of what was to be done before a round, as it is shown: the number is unknown
 CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
 FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
+CLASSES = (16, 4)  # of latent class models that complete rows, where another search begins
 SPREAD = 0.3  # of the random factors of gains, where another search begins
+MANY_MISSING = 0.15  # of the cells: from here on there are twice as many searches, and shakes
+SHAKES = 100  # graphs that are perturbed around one variable, in the last search
 FEW_VARIABLES = 30  # with fewer there are as many times more searches
 MOST_ROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
 PIECE = "rounds"  # of the journal
@@ -162,7 +166,8 @@ class IncompleteSearch:
 
     def is_last(self, task: GraphTask) -> bool:
         """Whether all searches but the last have ended: of few variables each costs little."""
-        return len(self.ends) > task.how.restarts * max(1, FEW_VARIABLES // len(task.start))
+        times = max(1, FEW_VARIABLES // len(task.start)) * (2 if _many_missing(task) else 1)
+        return len(self.ends) > task.how.restarts * times
 
     def draw(self, task: GraphTask, one: GraphFit) -> CodeArray:
         """Draw what is missing; a round needs no other's draws, so that a search can be resumed."""
@@ -271,9 +276,27 @@ def _by_bound(
     after = replace(found, ends=(*found.ends, found.now), here=None, rounds=found.rounds + 1)
     if after.is_last(task):
         return after
-    rng = np.random.default_rng([task.how.seed, len(after.ends)])
+    return after.accepted(fit(task, _other_start(task, len(after.ends), available)))
+
+
+def _many_missing(task: GraphTask) -> bool:
+    """Whether so many cells are missing that searches often stop at a local maximum."""
+    return float(task.table.missing[~task.numbers].mean()) > MANY_MISSING
+
+
+def _other_start(task: GraphTask, number: int, available: FamilyScores) -> BoolArray:
+    """Give the start of a further search: the best graph of rows that latent classes completed.
+
+    A latent class model favours no graph. Every third search, and one with fewer rows than classes,
+    starts from available cases with perturbed gains.
+    """
+    rng = np.random.default_rng([task.how.seed, number])
+    classes = [*CLASSES, 0][(number - 1) % (len(CLASSES) + 1)]
+    if 0 < classes < task.table.rows:
+        drawn = draw_by_classes(task.table, task.variables, classes, task.how.seed + number)
+        return _search_completed(task, [], as_table(task.table, drawn), SERIAL)
     scores = PerturbedScores(available, SPREAD, rng)
-    return after.accepted(fit(task, climb(task.start, scores, task.limits, rng).parents))
+    return climb(task.start, scores, task.limits, rng).parents
 
 
 def _by_expected(task: GraphTask, found: IncompleteSearch, executor: Executor) -> IncompleteSearch:
@@ -302,7 +325,8 @@ def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> 
     """Give the best graph of completed rows, and that of pairs.
 
     In the last search also those of rows that were completed by two graphs, half by each, and the
-    moves of each kind that seem to gain most and change an independence.
+    moves of each kind that seem to gain most and change an independence. With many missing cells,
+    also what paired cases lead to from the first graph, and from graphs changed at random.
     """
     parents, drawn = found.now.parents, found.draw(task, found.now)
     yield _search_completed(task, [parents], as_table(task.table, drawn), executor)
@@ -311,6 +335,8 @@ def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> 
     pairs = paired_scores(task, drawn)
     rng = np.random.default_rng([task.how.seed, len(found.ends), found.rounds, 1])
     yield search_by_gains(parents, pairs, task.limits, rng)
+    if _many_missing(task):
+        yield search_by_gains(task.start, pairs, task.limits, rng)
     if not found.is_last(task):
         return
     same = found.now.independences
@@ -327,3 +353,10 @@ def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> 
             graphs = (moved(parents, move) for move in moves[moves[:, 0] == kind])
             others = (graph for graph in graphs if independences_of(graph) != same)
             yield from islice(others, task.how.probes)
+    if not _many_missing(task):
+        return
+    for k in range(SHAKES):
+        graph = parents.copy()
+        turn_covered(graph, task.limits, rng)
+        scatter(graph, k % len(parents), task.limits, rng)
+        yield climb(graph, pairs, task.limits, rng).parents
