@@ -182,7 +182,7 @@ def sandwich(
         return Sandwich(value, 0.0, value, 0.0, 0, 0, clock.spent)
     check_whole(problem)
     if not (theta[problem.layout.learned] > 0).all():
-        raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
+        raise ModelError("a probability of the model is 0, so it was not drawn from the prior.")
     problem = problem.where_faster
     executor.say("looking for a reference", 0.0)
     # The reference must be independent of the perfect sample, or the upper bound would not hold.

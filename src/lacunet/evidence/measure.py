@@ -217,8 +217,8 @@ class _Methods:
     def _walk(self) -> Measurement:
         if not walkable([self.problem]):
             raise OptionError(
-                "a walk over partitions needs a latent class model, of categories and of kinds of "
-                "numbers that it knows, whose prior does not tell the classes apart. "
+                "a walk over partitions needs a latent class model of categorical, Gaussian, "
+                "Poisson or binomial columns, with the same prior for every class. "
                 "Use --method auto."
             )
         self._report("walk over partitions")

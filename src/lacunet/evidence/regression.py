@@ -211,8 +211,8 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
     """
     if mode.factor is None:
         raise OptionError(
-            "the evidence cannot be measured: the search ended at no maximum. Raise --starts, or "
-            "take fewer classes."
+            "the evidence cannot be measured, because the search did not end at a maximum. Raise "
+            "--starts, or take fewer classes."
         )
     path, target = LangevinPath(mode, np.tril(mode.factor.L)), clock.goal.target
     temperatures, weights, last = TEMPERATURES, np.empty(0), 0.0

@@ -272,8 +272,8 @@ def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:
     if not problem.cases_show:
         raise OptionError(
             f"exponents of the prior add up to {problem.alpha.sum():.2g}: beside them a case is "
-            "lost in rounding, so that nothing can be sampled. Give a smaller alpha, or method "
-            "exact where the sum over all completions is short."
+            "lost in rounding, so sampling is impossible. Give a smaller alpha, or use method "
+            "exact if the sum over all completions is short."
         )
     if one_by_one and problem.cases > MOST_ONE_BY_ONE:
         raise OptionError(

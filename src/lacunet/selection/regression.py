@@ -1,4 +1,4 @@
-"""Covariates that predict classes: fitted, and compared with models that leave some out."""
+"""Latent class regression: fits, and comparisons with models that leave covariates out."""
 
 from __future__ import annotations
 
@@ -42,39 +42,39 @@ from lacunet.wording import worded
 
 @dataclass(frozen=True, eq=False)
 class CovariateModel:
-    """A model with some covariates, and its evidence."""
+    """A fitted model with some covariates, and its evidence."""
 
     terms: tuple[CovariateTerm, ...]
     fit: ClassFit
-    mode: ClassFit  # of (β, φ), near it
+    mode: ClassFit  # the mode of (β, φ) near the fit
     approximated: Evidence
-    measured: Measurement | None  # where it was
+    measured: Measurement | None  # None: not measured
 
     @property
     def log_evidence(self) -> float:
-        """The measured evidence where there is one, or the approximation."""
+        """The measured evidence, else the approximation."""
         return self.approximated.value if self.measured is None else self.measured.value
 
 
 @dataclass(frozen=True)
 class CovariateWorth:
-    """How many nats a covariate adds to the evidence."""
+    """The log Bayes factor of a covariate."""
 
     name: str
     log_bayes_factor: float  # log p(D | with it) − log p(D | without it)
-    stderr: float | None  # where both are measured
+    stderr: float | None  # None unless both are measured
 
 
 @dataclass(frozen=True, eq=False)
 class CovariateModels:
-    """Models of the same rows with any of the covariates: how they are fitted and measured."""
+    """The settings of models of the same rows with any of the covariates."""
 
     table: Table  # rows with items and covariates
     plain: Problem  # the same rows without covariates
     exponent: float
     coefficient_sd: float
     options: Options
-    goal: Goal | None  # of measuring; None: the approximation alone
+    goal: Goal | None  # of measuring; None: only approximate
 
     def model(
         self,
@@ -82,7 +82,7 @@ class CovariateModels:
         near: ClassFit | None = None,
         executor: Executor = SERIAL,
     ) -> CovariateModel:
-        """Fit the model with these covariates, also from the items of one that is near."""
+        """Fit the model with these covariates; `near` gives a warm start."""
         design = build_design(self.table, terms)
         given = build_class_problem(self.plain, design, self.exponent, self.coefficient_sd)
         beside = () if near is None else (near.given.to_plain(near.point.theta),)
@@ -96,12 +96,12 @@ class CovariateModels:
     def worth(
         self, whole: CovariateModel, executor: Executor = SERIAL
     ) -> tuple[CovariateWorth, ...]:
-        """Leave out each covariate by itself, and all of them."""
+        """Log Bayes factors of each covariate, and of all of them."""
         terms = whole.terms
         each = [(one.name, tuple(t for t in terms if t is not one)) for one in terms]
         if len(terms) > 1:
             each.append(("all of them", ()))
-        found = []
+        worths = []
         for name, kept in each:
             part = self.model(kept, whole.fit, executor)
             errors = [
@@ -109,23 +109,23 @@ class CovariateModels:
             ]
             stderr = sum(e**2 for e in errors) ** 0.5 if len(errors) == 2 else None
             nats = whole.log_evidence - part.log_evidence
-            found.append(CovariateWorth(name, nats, stderr))
-        return tuple(found)
+            worths.append(CovariateWorth(name, nats, stderr))
+        return tuple(worths)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassRegression(Printable):
-    """Classes, what they answer, and how covariates predict them."""
+    """A latent class regression: classes, their items, and their predictors."""
 
-    table: Table  # rows that were used, with items and covariates
+    table: Table  # used rows, with items and covariates
     weighed: CovariateModel  # the fit, and its evidence
     worth: tuple[CovariateWorth, ...]  # of each covariate, and of all of them
     level: float  # of confidence
-    replicates: ClassReplicates | None = None  # of a bootstrap, if errors are from one
+    replicates: ClassReplicates | None = None  # if errors are from a bootstrap
 
     @property
     def fit(self) -> ClassFit:
-        """The maximum that was found."""
+        """The fit at the best maximum."""
         return self.weighed.fit
 
     @property
@@ -135,7 +135,7 @@ class ClassRegression(Printable):
 
     @cached_property
     def model(self) -> Model:
-        """The latent class model of the items, and what predicts its classes."""
+        """The latent class model of the items, with the predictors of its classes."""
         return model_of(self.fit, self.weighed.mode)
 
     @cached_property
@@ -145,17 +145,17 @@ class ClassRegression(Printable):
     @cached_property
     def coefficients(self) -> Coefficients:
         """Log odds of classes, against the first (`against` gives others)."""
-        found = self._precision.coefficients(self.level)
-        return found if self.replicates is None else self.replicates.of_coefficients(found)
+        one = self._precision.coefficients(self.level)
+        return one if self.replicates is None else self.replicates.of_coefficients(one)
 
     @cached_property
     def intervals(self) -> Intervals:
-        """Class sizes and items with standard errors, which know of the covariates."""
+        """Class sizes and items, with standard errors that account for the covariates."""
         return (self.replicates or self._precision).intervals(self.level)
 
     @cached_property
     def statistics(self) -> FitStatistics:
-        """What other programs print of a fit: criteria, entropy R², G², bivariate residuals."""
+        """Fit statistics as in other programs: criteria, entropy R², G², bivariate residuals."""
         return predicted_statistics(self.fit)
 
     @property
@@ -170,29 +170,29 @@ class ClassRegression(Printable):
 
     @property
     def dimension(self) -> int:
-        """Free parameters."""
+        """Number of free parameters."""
         return self.fit.dimension
 
     @property
     def criteria(self) -> dict[str, float]:
-        """AIC, BIC and their kin; lower is better."""
+        """AIC, BIC and related criteria; lower is better."""
         return criteria(self.log_lik, self.dimension, self.fit.given.problem.cases)
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """(distinct rows of `table`, K) p(class | items, covariates)."""
-        (found,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
-        return found
+        (posterior,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
+        return posterior
 
     @cached_property
     def classification(self) -> Classification:
-        """How well rows are told apart by items and covariates together."""
-        (found,) = classify(self.fit.given.problem, self.fit.point.theta)
-        return found
+        """Statistics of the classification of rows by items and covariates."""
+        (statistics,) = classify(self.fit.given.problem, self.fit.point.theta)
+        return statistics
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the fit."""
+        """Warnings about the fit."""
         return tuple(self._flags())
 
     def _flags(self) -> Iterator[Flag]:
@@ -217,16 +217,16 @@ class ClassRegression(Printable):
         yield from flags_of(self.table.design)
 
     def tidy(self) -> Columns:
-        """Give a row for each coefficient."""
+        """A row for each coefficient."""
         return self.coefficients.tidy()
 
     def brief(self) -> str:
-        """Say what was fitted, and how well."""
+        """The number of classes and the covariates."""
         names = ", ".join(self.design.names) or "no covariates"
         return f"{self.fit.given.states} classes predicted by {names}"
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """The fit as `print` and notebooks show it."""
         fit, lower = self.fit, self.criteria
         named = f"AIC {lower['AIC']:.2f}, BIC {lower['BIC']:.2f} (lower is better)"
         notes = (

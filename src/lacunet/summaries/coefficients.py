@@ -20,7 +20,7 @@ from lacunet.summaries.identification import TOUCHED, Free, Identified, Why
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
 
 ODDS = ("odds ratio", "low", "high")
-SINGULAR = 1e-10  # share of the variance of one estimate, below which a direction has none
+SINGULAR = 1e-10  # eigenvalue of a correlation matrix below which it is singular
 NOTHING_TO_TEST = "no test: there is nothing to compare"
 NO_ESTIMATES = "no test: it is about estimates that do not exist, or have no standard error"
 FEW_DIRECTIONS = (
@@ -31,70 +31,71 @@ FEW_DEGREES = "no p-value: {degrees:g} degrees of freedom are too few for {df} n
 
 
 class WaldTest(NamedTuple):
-    """Whether some numbers are all 0 (or all equal): a χ² statistic."""
+    """A χ² test that some numbers are all 0 (or all equal)."""
 
     name: str
-    statistic: float  # NaN where there is no test
-    df: int  # how many numbers are tested; never fewer than were asked for
+    statistic: float  # NaN if there is no test
+    df: int  # how many numbers are tested
     p_value: float
-    why: str = ""  # there is no test, or that it is not Wald's
+    why: str = ""  # the reason for no test, or for a test other than Wald's
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coefficients(Printable):
     """Log odds of each class against a reference, by covariates in their own units.
 
-    NaN is what the data do not determine: `identified.why` has the reasons, `flags` the sentences.
+    NaN marks coefficients that the data do not determine, with reasons in `identified.why` and
+    sentences in `flags`.
     """
 
     variable: str  # name of the classes
     classes: tuple[str, ...]  # K labels
     titles: tuple[str, ...]  # p columns, the intercept first
-    terms: tuple[tuple[str, slice], ...]  # where the columns of each covariate are
-    reached: FloatArray  # (K, p) log odds where the climb ended; those of the reference are 0
-    spread: FloatArray  # (K, p, K, p) covariance of these, along what is determined
-    reference: int  # class that all are held against
+    terms: tuple[tuple[str, slice], ...]  # columns of each covariate
+    reached: FloatArray  # (K, p) log odds at the end of the search, 0 for the reference
+    spread: FloatArray  # (K, p, K, p) covariance of these, along determined directions
+    reference: int  # reference class
     level: float  # of confidence
-    method: str  # how errors were found, in words
+    method: str  # the method of errors, as text
     degrees: float = math.inf  # of freedom of these errors: units less strata of a survey
-    draws: FloatArray | None = None  # (replicates, K, p) of a bootstrap, if errors are from one
+    draws: FloatArray | None = None  # (replicates, K, p) if errors are from a bootstrap
     free: tuple[Free, ...] = ()  # directions that the data do not determine
 
     @cached_property
     def identified(self) -> Identified:
-        """Estimates that exist, with their covariance, and the reasons why others do not."""
+        """Identified estimates with their covariance, and reasons for the others."""
         known = np.zeros(self.reached.shape, dtype=np.bool_)
         known[self.reference] = True
-        found: dict[Why, BoolArray] = {}
+        unidentified: dict[Why, BoolArray] = {}
         for free in self.free:
             along = free.along - free.along[self.reference]
             touched = (np.abs(along) > TOUCHED) & ~known
-            found[free.why] = touched | found.get(free.why, False)
+            unidentified[free.why] = touched | unidentified.get(free.why, False)
         covariance = self.spread
         if self.draws is not None:
             flat = self.draws.reshape(len(self.draws), -1)
-            with np.errstate(invalid="ignore"):  # a replicate without end has no deviation
+            with np.errstate(invalid="ignore"):  # a divergent replicate has no deviation
                 covariance = np.cov(flat, rowvar=False).reshape(self.spread.shape)
             lost = ~np.isfinite(self.draws).all(axis=0) & ~known
-            found[Why.UNSTABLE] = lost
-        return Identified.of(self.reached, covariance, found, known)
+            unidentified[Why.UNSTABLE] = lost
+        return Identified.of(self.reached, covariance, unidentified, known)
 
     @property
     def estimate(self) -> FloatArray:
-        """(K, p) log odds; those of the reference are 0."""
+        """(K, p) log odds, 0 for the reference."""
         return self.identified.estimate
 
     @property
     def covariance(self) -> FloatArray:
-        """(K, p, K, p) of these."""
+        """(K, p, K, p) covariance of the estimates."""
         return self.identified.covariance
 
     @property
     def stderr(self) -> FloatArray:
-        """(K, p) standard errors; NaN of the reference, which has none."""
-        found = self.identified.stderr
-        found[self.reference] = np.nan
-        return found
+        """(K, p) standard errors, NaN for the reference."""
+        stderr = self.identified.stderr
+        stderr[self.reference] = np.nan
+        return stderr
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -110,16 +111,16 @@ class Coefficients(Printable):
 
     @property
     def odds_ratios(self) -> FloatArray:
-        """(K, p) factors of the odds, for one unit more or for a state against its reference."""
+        """(K, p) odds ratios, per unit of a number or for a state against its reference."""
         return _odds_ratio(self.estimate)
 
     @property
     def p_values(self) -> FloatArray:
-        """(K, p) of each coefficient by itself, two-sided."""
+        """(K, p) two-sided p-values of single coefficients."""
         return np.asarray(2.0 * student.sf(np.abs(self.estimate) / self.stderr, self.degrees))
 
     def against(self, reference: str | int) -> Coefficients:
-        """Hold all classes against another one, by its label."""
+        """The same coefficients against another reference class, by its label."""
         labels = [str(label) for label in self.classes]
         if str(reference) not in labels:
             raise OptionError(
@@ -132,7 +133,7 @@ class Coefficients(Printable):
         moved = np.einsum("ab,bpcq,dc->apdq", turn, self.spread, turn)
         draws = self.draws
         if draws is not None:
-            with np.errstate(invalid="ignore"):  # two classes that a replicate tells for certain
+            with np.errstate(invalid="ignore"):  # infinite log odds of both classes
                 draws = draws - draws[:, [new]]
             draws[:, new] = 0.0
         reached = turn @ self.reached
@@ -140,7 +141,7 @@ class Coefficients(Printable):
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What is not given, and why."""
+        """Flags for coefficients that are not given, with reasons."""
         of_title = [self.titles] * len(self.classes)
         of_class = [[f"{self.variable} {c}"] * len(self.titles) for c in self.classes]
         whole = (Why.EMPTY_CLASS, Why.FEW_CASES)
@@ -148,7 +149,7 @@ class Coefficients(Printable):
         return tuple(self.identified.flags(names))
 
     def test(self, name: str) -> WaldTest:
-        """Test whether a covariate predicts no class: all its coefficients are 0."""
+        """Test the hypothesis that all coefficients of a covariate are 0."""
         place = dict(self.terms)[name]
         others = [c for c in range(len(self.classes)) if c != self.reference]
         beta = self.estimate[others, place].reshape(-1)
@@ -157,11 +158,11 @@ class Coefficients(Printable):
 
     @property
     def tests(self) -> tuple[WaldTest, ...]:
-        """A test for each covariate; the same whatever the reference class."""
+        """A test for each covariate; it does not depend on the reference class."""
         return tuple(self.test(name) for name, _ in self.terms)
 
     def _rows(self) -> Iterator[tuple[str, str, float, float, float, float, float, float]]:
-        """Class, covariate, coefficient, s.e., p, odds ratio and its ends."""
+        """Class, covariate, coefficient, s.e., p, odds ratio and its interval."""
         numbers = [self.estimate, self.stderr, self.p_values, self.odds_ratios]
         numbers += map(_odds_ratio, self.interval)
         for c in (c for c in range(len(self.classes)) if c != self.reference):
@@ -169,15 +170,15 @@ class Coefficients(Printable):
                 yield (self.classes[c], title, *(float(x[c, j]) for x in numbers))  # type: ignore[misc]
 
     def tidy(self) -> Columns:
-        """Give a row for each class and column."""
+        """A row for each class and column."""
         names = (self.variable, "covariate", "coefficient", "stderr", "p", "odds_ratio")
-        found = dict(transposed((*names, "low", "high"), self._rows()))
+        table = dict(transposed((*names, "low", "high"), self._rows()))
         words = self.identified.words
-        found["why"] = [w or "" for c, row in enumerate(words) if c != self.reference for w in row]
-        return found
+        table["why"] = [w or "" for c, row in enumerate(words) if c != self.reference for w in row]
+        return table
 
     def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
+        """The coefficients as `print` and notebooks show them."""
         header = (self.variable, "covariate", "coefficient", "s.e.", "p", *ODDS)
         rows = tuple(
             (c, title, measured(b), measured(se), chance_of(p), *map(_odds, ends))
@@ -195,7 +196,7 @@ class Coefficients(Printable):
 
 
 def _odds_ratio(x: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):  # of a covariate in very large units
+    with np.errstate(over="ignore"):  # covariates in very large units
         return np.asarray(np.exp(x))
 
 
@@ -207,7 +208,7 @@ chance_of = partial(probability, exact=False)  # a p-value is never 0
 
 
 def tests_grid(title: str, tests: Sequence[WaldTest]) -> Grid:
-    """Show tests."""
+    """A table of tests."""
     rows = tuple((t.name, number(t.statistic), str(t.df), chance_of(t.p_value)) for t in tests)
     whys: dict[str, list[str]] = {}
     for t in tests:
@@ -219,10 +220,10 @@ def tests_grid(title: str, tests: Sequence[WaldTest]) -> Grid:
 def wald(
     name: str, values: FloatArray, covariance: FloatArray, degrees: float = math.inf, why: str = ""
 ) -> WaldTest:
-    """Test whether all values are 0: of all of them, or there is no test.
+    """Wald test that all values are 0; no test if a value or an error is missing.
 
-    With ν degrees of freedom of a survey, p is that of F = (ν − d + 1)/(ν d) χ² with d and
-    ν − d + 1 of them (Korn & Graubard 1990).
+    With ν degrees of freedom of a survey, F = (ν − d + 1)/(ν d) χ² has d and ν − d + 1 degrees of
+    freedom (Korn & Graubard 1990).
 
     >>> test = wald("x", np.array([1.96]), np.eye(1))
     >>> test.df, round(test.p_value, 2)

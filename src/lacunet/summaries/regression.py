@@ -1,7 +1,7 @@
-"""How sure coefficients and items are, and how well they fit, where covariates predict classes.
+"""Standard errors and fit statistics of latent class regression.
 
-Errors come from the inverse of the observed information of both together, or from refits to drawn
-data (the bootstrap).
+Errors come from the inverse of the joint observed information of coefficients and items, or from
+the bootstrap.
 """
 
 from collections.abc import Iterator
@@ -42,23 +42,23 @@ from lacunet.summaries.matching import cheapest_order, profile_distances
 from lacunet.summaries.statistics import FitStatistics, classify, criteria, few_pairs
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
-NO_ERROR = 1e-6  # standard error of a logit: 0, but for where the climb stopped
+NO_ERROR = 1e-6  # standard error of a logit that counts as 0
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPrecision:
-    """The covariance of coefficients and of φ of items, at a maximum."""
+    """The joint covariance of coefficients and of φ of items, at a maximum."""
 
     fit: ClassFit
-    free: IntArray  # positions of items that vary and are not held at the boundary
+    free: IntArray  # positions of free item parameters that are not at the boundary
     held: BoolArray  # (size,) probabilities at 0 or 1
-    root: FloatArray  # (d, m) F with F Fᵀ the covariance, along what is determined
+    root: FloatArray  # (d, m) F with F Fᵀ the covariance, along determined directions
     flat: FloatArray  # (d, f) directions that the data do not determine
-    separated: FloatArray  # (coefficients, s) directions in which the likelihood has no end
+    separated: FloatArray  # (coefficients, s) directions in which the likelihood has no maximum
     maximum: bool
 
     def coefficients(self, level: float) -> Coefficients:
-        """Give coefficients in the units of the covariates, against the first class."""
+        """Coefficients in the units of the covariates, against the first class."""
         given, design = self.fit.given, self.fit.given.design
         changes = _in_units(self.root[: given.free], design, given.states)
         classes = classes_of(given.plain.network).variable
@@ -77,13 +77,13 @@ class ClassPrecision:
         )
 
     def _free_directions(self) -> Iterator[Free]:
-        """Where coefficients may go, and why nothing shows how far."""
+        """Undetermined directions of coefficients, with reasons."""
         given, design = self.fit.given, self.fit.given.design
         n, K = given.free, given.states
         if not self.maximum:
             yield from free_directions(np.eye(n), design, K, Why.NO_MAXIMUM)
         cases = given.class_table(self.fit.point.N).sum(axis=0)
-        likelihood = not self.fit.objective.precision.any()  # the MAP has a prior for all of them
+        likelihood = not self.fit.objective.precision.any()  # the MAP has a prior of coefficients
         for c in np.flatnonzero(likelihood & (cases < HELD)).tolist():
             yield class_direction(c, K, len(design.titles), Why.EMPTY_CLASS)
         yield from free_directions(self.separated, design, K, Why.SEPARATED)
@@ -91,7 +91,7 @@ class ClassPrecision:
 
     @property
     def _degrees(self) -> float:
-        """Degrees of freedom of a survey; without bound elsewhere."""
+        """Degrees of freedom of a survey; infinite otherwise."""
         design = self.fit.given.plain.design
         return np.inf if design is None else float(design.degrees)
 
@@ -104,12 +104,12 @@ class ClassPrecision:
         return f"{linearised_words(design)} {together}"
 
     def intervals(self, level: float) -> Intervals:
-        """Give class sizes over all rows, and items, with their intervals."""
+        """Intervals of class sizes over all rows, and of items."""
         given, model, layout = self.fit.given, model_of(self.fit), self.fit.given.plain.layout
         scaled = np.sqrt((self._changes(self.root) ** 2).sum(axis=1))
         unknown = np.abs(self._changes(self.flat)).max(axis=1, initial=0.0) > TOUCHED
         kept = given.items_of(self.held.astype(np.float64)) > 0
-        # Where covariates determine the class of every row, its size does not vary.
+        # A class size does not vary if covariates determine the class of every row.
         certain = (scaled < NO_ERROR) & bool(self.separated.shape[1])
         scaled[kept | unknown | certain | (not self.maximum)] = np.nan
         reach = float(student.ppf((1.0 + level) / 2.0, self._degrees)) * scaled
@@ -129,12 +129,12 @@ class ClassPrecision:
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of them."""
-        found = counted(Kind.HELD_AT_BOUNDARY, self.held)
-        return (*found, *(() if self.maximum else (Flag(Kind.SADDLE),)))
+        """Warnings about the errors."""
+        at_boundary = counted(Kind.HELD_AT_BOUNDARY, self.held)
+        return (*at_boundary, *(() if self.maximum else (Flag(Kind.SADDLE),)))
 
     def _changes(self, along: FloatArray) -> FloatArray:
-        """(size of plain, m) how class sizes and items move, on the scale of intervals."""
+        """(size of plain, m) derivatives of class sizes and items, on the scale of intervals."""
         given, theta = self.fit.given, self.fit.point.theta
         n, K, p = given.free, given.states, given.design.matrix.shape[1]
         phi = np.zeros((given.layout.size, along.shape[1]))
@@ -162,7 +162,7 @@ def class_precision(fit: ClassFit) -> ClassPrecision:
     scale = np.sqrt(np.maximum(C.diagonal(), information.NOTHING))
     factor, flat, maximum = information.root_of_inverse(A / np.outer(scale, scale))
     root, design = T @ (factor / scale[:, None]), fit.given.plain.design
-    if design is not None and maximum:  # a sandwich, as where there are no covariates
+    if design is not None and maximum:  # a sandwich, as without covariates
         G = information.spread_of_scores(design, class_row_scores(fit, free), len(root))
         root = root @ information.root_of(root.T @ G @ root)
     flat = T @ (flat / scale[:, None])
@@ -173,7 +173,7 @@ def class_precision(fit: ClassFit) -> ClassPrecision:
 def end_of_coefficients(
     fit: ClassFit, complete: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Split the space of coefficients: what something holds, and where the likelihood has no end.
+    """Bases of the coefficients: determined directions, and those without a maximum likelihood.
 
     `complete` is the information of complete data, coefficients first.
     """
@@ -191,20 +191,20 @@ def _reached(fit: ClassFit) -> FloatArray:
 
 
 def _in_units(along: FloatArray, design: CovariateDesign, K: int) -> FloatArray:
-    """(K, p, m) of directions of free coefficients, (free, m), in the units of covariates."""
+    """(K, p, m) directions of free coefficients, (free, m), in the units of covariates."""
     p = design.matrix.shape[1]
-    found = np.zeros((K, p, along.shape[1]))
-    found[1:] = np.einsum("pq,cqm->cpm", design.to_units, along.reshape(K - 1, p, along.shape[1]))
-    return found
+    each = np.zeros((K, p, along.shape[1]))
+    each[1:] = np.einsum("pq,cqm->cpm", design.to_units, along.reshape(K - 1, p, along.shape[1]))
+    return each
 
 
 def class_direction(c: int, K: int, p: int, why: Why) -> Free:
-    """Give the direction of all coefficients of a class."""
+    """The direction of all coefficients of a class."""
     return Free(why, np.outer(np.arange(K) == c, np.ones(p)))
 
 
 def free_directions(along: FloatArray, design: CovariateDesign, K: int, why: Why) -> Iterator[Free]:
-    """Give directions of free coefficients, (free, m), that no data determine, one by one."""
+    """Scale undetermined directions of free coefficients, (free, m), one by one."""
     if along.shape[1]:
         scale = 1.0 / design.to_units.diagonal()
         each = np.moveaxis(_in_units(along, design, K) * scale[:, None], 2, 0)
@@ -212,24 +212,24 @@ def free_directions(along: FloatArray, design: CovariateDesign, K: int, why: Why
 
 
 def check_at_maximum(fit: ClassFit) -> None:
-    """Refuse parameters that are not a maximum: there is no theory for them."""
+    """Refuse parameters that are not a maximum, because errors are then undefined."""
     check_flat(fit.gradient, fit.objective.estimate)
 
 
 def held_of(fit: ClassFit) -> BoolArray:
-    """(size,) probabilities of items at 0 or 1, which nothing holds off it."""
+    """(size,) probabilities of items at 0 or 1, without a prior that keeps them inside."""
     pseudo, layout = fit.objective.pseudo, fit.given.layout
     return on_boundary(fit.point.N, pseudo, layout) & fit.given.of_items
 
 
 def inside_of(fit: ClassFit) -> IntArray:
-    """Positions of items that vary, and are not held."""
+    """Positions of free item parameters that are not at the boundary."""
     free = fit.free
     return np.asarray(free[~held_of(fit)[free]])
 
 
 def class_row_scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Scores of rows by coefficients, and by φ of items at `free`."""
+    """Scores of rows: gradients by coefficients, and by φ of items at `free`."""
     given, theta = fit.given, fit.point.theta
     (posterior,) = given.problem.about_hidden(theta)
     expected, pattern = given.class_table(theta), given.design.pattern
@@ -242,27 +242,27 @@ def class_row_scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, Flo
 
 @dataclass(frozen=True, eq=False)
 class ClassReplicates:
-    """Refits to drawn data, their classes numbered as in the fit."""
+    """Bootstrap refits, with classes numbered as in the fit."""
 
     fit: ClassFit
     thetas: FloatArray  # (B, size of plain) class sizes over all rows, and items
     coefficients: FloatArray  # (B, K, p) in the units of the covariates
-    stopped: int  # refits that did not reach a maximum
+    stopped: int  # number of refits that did not converge
     seed: int
 
     def intervals(self, level: float) -> Intervals:
-        """Give class sizes over all rows, and items, with percentile intervals."""
+        """Percentile intervals of class sizes over all rows, and of items."""
         given = self.fit.given
         held = given.items_of(held_of(self.fit).astype(np.float64)) > 0
-        how = self.fit.objective.estimate, level, self.thetas, held
+        settings = self.fit.objective.estimate, level, self.thetas, held
         model, stopped = model_of(self.fit), self.stopped
-        return bootstrap.replicated(given.plain, model, *how, stopped=stopped, seed=self.seed)
+        return bootstrap.replicated(given.plain, model, *settings, stopped=stopped, seed=self.seed)
 
-    def of_coefficients(self, found: Coefficients) -> Coefficients:
-        """Give coefficients their errors and intervals by these refits."""
-        method = self.intervals(found.level).method
-        how = f"{method} Coefficients: p-values by their standard deviations."
-        return replace(found, method=how, draws=self.coefficients)
+    def of_coefficients(self, coefficients: Coefficients) -> Coefficients:
+        """Coefficients with errors and intervals from these refits."""
+        method = self.intervals(coefficients.level).method
+        method = f"{method} Coefficients: p-values by their standard deviations."
+        return replace(coefficients, method=method, draws=self.coefficients)
 
 
 def check_replicates_of(plain: Problem, replicates: int) -> None:
@@ -287,29 +287,29 @@ def class_replicates(
 
 
 def _with_infinities(refit: ClassFit) -> FloatArray:
-    """(K, p) in the units of covariates; infinite where the likelihood has no end."""
-    found, (_, separated) = _reached(refit), end_of_coefficients(refit)
-    for free in free_directions(separated, refit.given.design, len(found), Why.SEPARATED):
-        found = np.where(np.abs(free.along) > TOUCHED, np.inf, found)
-    return found
+    """(K, p) in the units of covariates; infinite where the likelihood has no maximum."""
+    values, (_, separated) = _reached(refit), end_of_coefficients(refit)
+    for free in free_directions(separated, refit.given.design, len(values), Why.SEPARATED):
+        values = np.where(np.abs(free.along) > TOUCHED, np.inf, values)
+    return values
 
 
 def _refit(fit: ClassFit, seed: int, replicate: int) -> ClassFit:
     """Climb from the fit to the maximum of a replicate, and number its classes as in the fit."""
     drawn = _drawn(fit.given, fit.point.theta, seed, replicate)
-    found = climb_on(drawn, fit.point, fit.objective.estimate)
-    apart = profile_distances(model_of(found), model_of(fit), fit.given.root)
-    return found.renumbered(cheapest_order(apart))
+    refit = climb_on(drawn, fit.point, fit.objective.estimate)
+    apart = profile_distances(model_of(refit), model_of(fit), fit.given.root)
+    return refit.renumbered(cheapest_order(apart))
 
 
 def _drawn(given: ClassProblem, theta: FloatArray, seed: int, replicate: int) -> ClassProblem:
-    """Draw data: units of a survey, or rows of the fit with the covariates and holes they had."""
+    """Draw data: units of a survey, or rows with the observed covariates and missing values."""
     plain, design = given.plain, given.design
     if plain.design is not None:
         counts = bootstrap.draw_units(plain.design, len(plain.codes), seed, replicate)
-        there = counts > 0
-        rows = plain.codes[there], counts[there], plain.network, plain.alpha
-        pattern = design.pattern[there]
+        kept = counts > 0
+        rows = plain.codes[kept], counts[kept], plain.network, plain.alpha
+        pattern = design.pattern[kept]
     else:
         above = len(given.problem.network.variables) - 1
         drawn, counts = bootstrap.simulate_rows(given.problem, theta, seed, replicate, above)
@@ -317,16 +317,16 @@ def _drawn(given: ClassProblem, theta: FloatArray, seed: int, replicate: int) ->
         items: CodeArray = np.ascontiguousarray(drawn.codes[:, :-1])
         rows = items, counts, network, plain.alpha
         pattern = drawn.codes[:, -1].astype(np.int64)
-    kept = replace(design, pattern=pattern)
-    return build_class_problem(problem_of_codes(*rows), kept, given.exponent, given.coefficient_sd)
+    design = replace(design, pattern=pattern)
+    problem = problem_of_codes(*rows)
+    return build_class_problem(problem, design, given.exponent, given.coefficient_sd)
 
 
 def predicted_statistics(fit: ClassFit) -> FitStatistics:
-    """Work out all fit statistics at some parameters.
+    """All fit statistics at the parameters of a fit.
 
-    Rows are compared with others of the same covariates. Pairs of columns are compared over all
-    rows, each with the class sizes that its covariates give; so are answers with covariates that
-    are categories, which should go together by the classes alone.
+    G² compares rows with others of the same covariates. Bivariate residuals compare pairs of items,
+    and items with categorical covariates, over all rows, with class sizes given the covariates.
     """
     given, point, model = fit.given, fit.point, model_of(fit)
     problem, plain = given.problem, given.plain
@@ -356,7 +356,7 @@ def predicted_statistics(fit: ClassFit) -> FitStatistics:
 def _with_covariates(
     given: ClassProblem, model: Model, sizes: FloatArray
 ) -> Iterator[residuals.PairResidual]:
-    """Compare answers with each covariate that is categories, given it."""
+    """Residuals of pairs of an item and a categorical covariate, given the covariate."""
     design, plain = given.design, given.plain
     for one, place in zip(design.covariates, design.places, strict=True):
         if one.number:
