@@ -35,7 +35,7 @@ def case_with_tables_of_several_sizes():
 def test_sticks_are_put_together_as_they_were_broken():
     problem = case_with_tables_of_several_sizes().problem
     sticks, layout = StickBreaking.of(problem.layout), problem.layout
-    assert len(sticks.own) == problem.network.dimension
+    assert len(sticks.states) == problem.network.dimension
     theta = conjugacy.draw_theta(np.ones(layout.size), layout, np.random.default_rng(0))
     share, left = sticks.broken(theta[None])
     np.testing.assert_allclose(share + left, 1.0)

@@ -42,7 +42,7 @@ FARTHEST = 8.0  # standard deviations that floats resolve
 class StickBreaking:
     """Tables as d shares by stick breaking."""
 
-    own: IntArray  # (d,) position of the state of each share
+    states: IntArray  # (d,) position of the state of each share
     later: FloatArray  # (d, size) 1 at the later states of the same row
 
     @classmethod
@@ -50,13 +50,13 @@ class StickBreaking:
         """Stick breaking of a layout that has only tables."""
         last = np.zeros(layout.configurations, dtype=np.int64)
         np.maximum.at(last, layout.ij, layout.k)
-        own = np.flatnonzero(layout.k < last[layout.ij])
-        same_row = layout.ij[own][:, None] == layout.ij
-        return cls(own, (same_row & (layout.k > layout.k[own][:, None])).astype(np.float64))
+        states = np.flatnonzero(layout.k < last[layout.ij])
+        same_row = layout.ij[states][:, None] == layout.ij
+        return cls(states, (same_row & (layout.k > layout.k[states][:, None])).astype(np.float64))
 
     def betas(self, exponents: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Both Beta exponents of every share of Dirichlet rows, (..., size) → 2 × (..., d)."""
-        return exponents[..., self.own], exponents @ self.later.T
+        return exponents[..., self.states], exponents @ self.later.T
 
     def broken(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Every share v, and 1 − v: (..., size) → 2 × (..., d)."""
@@ -67,7 +67,7 @@ class StickBreaking:
     def log_theta(self, log_share: FloatArray, log_left: FloatArray) -> FloatArray:
         """The inverse, in logs: 2 × (..., d) → (..., size)."""
         log_theta = log_left @ self.later
-        log_theta[..., self.own] += log_share
+        log_theta[..., self.states] += log_share
         return np.asarray(log_theta)
 
 

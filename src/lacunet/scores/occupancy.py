@@ -248,11 +248,11 @@ class OccupiedScore(Score):
     inner: Score
     mode: Callable[[ScoreInput], ModeWeights]
 
-    def fits(self, own: Fitting) -> list[Fitting]:
+    def fits(self, fitting: Fitting) -> list[Fitting]:
         """Fits with fewer states, except those with a closed form."""
-        used = UsedStates(own.problem)
+        used = UsedStates(fitting.problem)
         fewer = [sizes for sizes in used.fewer if not used.exact(sizes)]
-        return [replace(own, sizes=used.of_variables(sizes)) for sizes in fewer]
+        return [replace(fitting, sizes=used.of_variables(sizes)) for sizes in fewer]
 
     def part(self, at: ScoreInput) -> Evidence:
         """Log E_m: the score, the number of labellings, and corrections for double counting.
@@ -289,23 +289,23 @@ class OccupiedScore(Score):
 
     def combine(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
         """Sum over the numbers of used states; undefined if the score of the model is."""
-        own = parts[-1]
-        if not own.terms:
-            return own
+        of_model = parts[-1]
+        if not of_model.terms:
+            return of_model
         failed = [f for part in parts for f in part.flags if f.kind is Kind.FAILED]
         if failed:
-            return replace(own, terms={}, flags=(*own.flags, failed[0]))
+            return replace(of_model, terms={}, flags=(*of_model.flags, failed[0]))
         try:
             whole = marked(problem, self._sum(problem, parts))
         except FAILURES as error:
             whole = Evidence(self.name, {}, (failure(error),))
-        return replace(whole, seconds=own.seconds)
+        return replace(whole, seconds=of_model.seconds)
 
     def _sum(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
         used = UsedStates(problem)
         if not used.cards:  # no variable may have unused states
-            own = parts[-1]
-            return own if np.isfinite(own.value) else replace(own, terms={})
+            of_model = parts[-1]
+            return of_model if np.isfinite(of_model.value) else replace(of_model, terms={})
         sizes, fitted = [*used.fewer, used.whole], iter(parts)
         each = [
             self._closed(with_sizes(problem, dict(used.of_variables(s))))
@@ -346,8 +346,8 @@ def occupied(
 def gaussian_mode(at: ScoreInput) -> ModeWeights:
     """The softmax mode; corrections remove excess width and other labels from its Gaussian."""
     weights = conjugacy.natural(at.softmax.point.theta, at.problem.layout)
-    held, own = at.softmax.log_held, at.softmax.log_own
-    return weights, {"log p(held by the prior)": held, "log p(own labels)": own}
+    width, labels = at.softmax.log_held, at.softmax.log_own
+    return weights, {"log p(held by the prior)": width, "log p(own labels)": labels}
 
 
 def variational_mode(at: ScoreInput) -> ModeWeights:

@@ -181,15 +181,15 @@ class Score:
 
     def __call__(self, at: ScoreInput) -> Evidence:
         """Evaluate the score, with fits made for it alone."""
-        own = Fitting(at.problem, at.options, at.effective_dimension is not None)
-        others = [f.input_at(f.fit(at.executor), at.executor) for f in self.fits(own)]
+        fitting = Fitting(at.problem, at.options, at.effective_dimension is not None)
+        others = [f.input_at(f.fit(at.executor), at.executor) for f in self.fits(fitting)]
         return self.combine(at.problem, [self.here(x) for x in (*others, at)])
 
     def applies(self, problem: Problem) -> bool:
         """Whether the score is defined for a problem."""
         return problem.exact or not self.only_exact
 
-    def fits(self, own: Fitting) -> list[Fitting]:  # noqa: ARG002
+    def fits(self, fitting: Fitting) -> list[Fitting]:  # noqa: ARG002
         """The fits that the score needs besides that of the model; candidates can share them."""
         return []
 

@@ -79,7 +79,7 @@ class Rounds:
         self.priors = chains.joined_priors(leaves)
         cases = len(leaves[0].row)
         last = min(max(numbers), cases)
-        each = [Occupancy(tuple(numbers), own.a, float(cases), 1, last) for own in leaves]
+        each = [Occupancy(tuple(numbers), one.a, float(cases), 1, last) for one in leaves]
         with np.errstate(divide="ignore"):
             self.levels = PriorMixture(tuple(each), np.log(several.weights))
         base, best = each[several.base], max(guesses.values(), default=0.0)
@@ -89,8 +89,8 @@ class Rounds:
         self.guessed = base.shares(self.log_z) if guesses else np.zeros(last)
         one_block = [
             with_classes(replace(problem, alpha=alpha), 1).log_seen
-            + float(log_rising(own.a, cases))
-            for alpha, own in zip(several.alphas, leaves, strict=True)
+            + float(log_rising(one.a, cases))
+            for alpha, one in zip(several.alphas, leaves, strict=True)
         ]
         self.prior_weights = PriorWeights(self.levels, np.array(one_block), several.base)
         self.moves_per_sweep = np.array([float(cases), float(TRIED)])
