@@ -1,9 +1,9 @@
 """The evidence as a sum of per-mode annealed importance sampling estimates.
 
-A mode's reference *explains* a sample if backward chains from the sample to the reference lose no
-more weight than forward chains do: then forward chains reach the sample too. A sample that no
-reference explains gets its own. References partition the space into regions, whose masses add up.
-The number of searches that ended in each region bounds the missed mass (Good & Turing).
+A mode's reference *explains* a sample if backward chains from the sample lose no more weight than
+forward chains do. Forward chains then reach the sample too. A sample that no reference explains
+gets its own. References partition the space into regions, whose masses add up. The number of
+searches that ended in each region bounds the missed mass (Good & Turing).
 
 A latent class model has a mass for every number of used classes, combined by the occupancy
 identity; another network has one. Models with different numbers of classes can share these masses.

@@ -73,9 +73,9 @@ def known(value: float) -> LogMean:
 def log_mean(log_weights: FloatArray) -> LogMean:
     """Average the weights of independent chains.
 
-    The sample variance of a few weights with a long tail is too small. So the error is the larger
-    of that of the weights and that of a log-normal distribution: the log mean is μ + σ²/2, with
-    squared errors σ²/n and σ⁴/2(n − 1).
+    The sample variance of a few weights with a long tail is too small. So the error is at least
+    that under a log-normal distribution, whose log mean is μ + σ²/2, with squared errors σ²/n and
+    σ⁴/2(n − 1).
 
     >>> round(math.exp(log_mean(np.log([1.0, 3.0])).value), 9)
     2.0

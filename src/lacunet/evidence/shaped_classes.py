@@ -1,7 +1,7 @@
 """Latent classes of sinh-arcsinh distributed numbers, skewed and heavy-tailed, and their evidence.
 
 In class c a number is x = ξ_c + σ_c u, where sinh(δ asinh(u) − ε) is standard normal (Jones and
-Pewsey 2009): ε is the skewness, δ < 1 gives heavy tails, and ε = 0, δ = 1 the normal distribution.
+Pewsey 2009). The skewness is ε, δ < 1 gives heavy tails, and ε = 0, δ = 1 the normal distribution.
 A column has one shape (ε, δ) in all classes, so it costs two more parameters. Otherwise the model
 is a latent class model with diagonal covariances. Laplace's method at the best mode integrates the
 parameters out, and all K! labellings count.

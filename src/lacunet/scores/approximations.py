@@ -51,8 +51,8 @@ def mled(at: ScoreInput) -> Evidence:
 def cheeseman_stutz(at: ScoreInput) -> Evidence:
     """Log p(D′|S) − log p(D′|θ) + log p(D|θ): a lower bound on log p(D|S) at every θ.
 
-    If the effective dimension d differs from the number of parameters d′, the score adds
-    (d′ − d)/2 log N as in CH96 eq. 13, and is not a bound.
+    If the effective dimension d is not the number of parameters d′, the score adds
+    (d′ − d)/2 log N (CH96 eq. 13). It is then not a bound.
     """
     problem = at.problem
     N = at.complete_counts

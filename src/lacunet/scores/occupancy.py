@@ -258,8 +258,8 @@ class OccupiedScore(Score):
         """Log E_m: the score, the number of labellings, and corrections for double counting.
 
         A mode with an unused state also counts with fewer states, so the probability that all
-        states are used is a factor. If the score has a posterior of the parameters, only its share
-        with the labels of the mode counts, because overlapping modes would count the rest again.
+        states are used is a factor. Of a posterior of the parameters, only the share with the
+        labels of the mode counts, because overlapping modes would count the rest again.
         """
         problem = at.problem
         if problem.exact:

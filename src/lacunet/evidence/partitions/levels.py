@@ -1,8 +1,8 @@
 """The algebra between sums over partitions into m blocks, Z_m, and the evidence of k classes.
 
-The rates at which chains move up and down estimate ratios of neighbouring sums, and the errors of
-these rates determine the visits to each number of blocks. Several priors of one class may share a
-walk. M numbers of blocks, K numbers of classes, S priors.
+The rates at which chains move up and down estimate ratios of neighbouring sums. The errors of the
+rates determine the visits to each number of blocks. Several priors of one class may share a walk.
+M numbers of blocks, K numbers of classes, S priors.
 """
 
 import math
