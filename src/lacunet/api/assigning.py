@@ -98,24 +98,24 @@ def assign(
     """
     settings, reading = divide(settings, options)
     check_ordered(data)
-    asked = prediction_speaker(model, settings, hidden)
-    given, codes = rows_for(data, asked, reading)
+    predictive = prediction_speaker(model, settings, hidden)
+    given, codes = rows_for(data, predictive, reading)
     network, rng = given.network, np.random.default_rng(settings.seed)
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     wanted = _wanted(network, codes, impute=impute)
     if not wanted and not anomalies:
         raise ModelError(NOTHING[impute])
-    found = assignment_of(given, codes, wanted)
-    notes = tuple(notes_on_columns(data, asked))
-    found = replace(found, library=library_of(data), notes=notes)
+    assignment = assignment_of(given, codes, wanted)
+    notes = tuple(notes_on_columns(data, predictive))
+    assignment = replace(assignment, library=library_of(data), notes=notes)
     if anomalies:
         tail = tail_probabilities(given, codes, DRAWS, rng)
         unusual = Unusual(log_lik_of(given, codes), tail, seen_rows(given, codes))
-        found = replace(found, unusual=unusual)
+        assignment = replace(assignment, unusual=unusual)
     if draw:
-        found = _drawn(found, network, draw_open(given, codes, rng))
-    return _supported(found, asked.network, network)
+        assignment = _drawn(assignment, network, draw_open(given, codes, rng))
+    return _supported(assignment, predictive.network, network)
 
 
 def _supported(assignment: Assignment, *networks: Network) -> Assignment:
@@ -215,8 +215,8 @@ def anomalies(
     settings, reading = divide(settings, options)
     given = prediction_speaker(model, settings)
     check_ordered(data)
-    asked, codes = rows_for(data, given, reading)
-    return tail_probabilities(asked, codes, draws, np.random.default_rng(settings.seed))
+    predictive, codes = rows_for(data, given, reading)
+    return tail_probabilities(predictive, codes, draws, np.random.default_rng(settings.seed))
 
 
 @with_options("missing", "plug_in")

@@ -83,9 +83,9 @@ def intervals(
     model = as_model(fit)
     if model.predictors is None:
         return _intervals(*_problem(data, model, settings, reading), settings, listener)
-    _, found = parameters_for(data, model, settings, reading)
-    check_at_maximum(found)
-    return _class_intervals(found, settings, listener)
+    _, regression = parameters_for(data, model, settings, reading)
+    check_at_maximum(regression)
+    return _class_intervals(regression, settings, listener)
 
 
 def intervals_of(
@@ -116,8 +116,8 @@ def _class_intervals(fit: ClassFit, settings: Settings, listener: Listener) -> I
         prepare(engine.executor, fit.given.plain.network)
         if not replicates:
             return class_precision(fit).intervals(settings.level)
-        found = class_replicates(fit, search, replicates, executor=engine.executor)
-    return found.intervals(settings.level)
+        replicated = class_replicates(fit, search, replicates, executor=engine.executor)
+    return replicated.intervals(settings.level)
 
 
 @with_options(*READ, "missing_as_state", "missing_covariates")
@@ -144,8 +144,8 @@ def fit_statistics(
     """
     fit, (settings, reading) = fit_in(fit), divide(settings, options)
     if as_model(fit).predictors is not None:
-        _, found = parameters_for(data, as_model(fit), settings, reading)
-        return replace(predicted_statistics(found), estimate=estimate_of(fit))
+        _, regression = parameters_for(data, as_model(fit), settings, reading)
+        return replace(predicted_statistics(regression), estimate=estimate_of(fit))
     model, problem = _problem(data, as_model(fit), settings, reading)
     return statistics_of(problem, model, estimate_of(fit))
 
@@ -182,10 +182,10 @@ def em_traces(
     >>> bool(abs(em_traces(table, fit).best.end - fit.log_posterior) < 1e-8)
     True
     """
-    found = check_kind(fit_in(fit), Fit, "fit", "what fit() returned")
-    _, problem = _problem(data, found.model, *divide(settings, options))
-    search = found.options if starts is None else replace(found.options, starts=starts)
-    prepare(Serial(listener), found.model.network)
+    checked = check_kind(fit_in(fit), Fit, "fit", "what fit() returned")
+    _, problem = _problem(data, checked.model, *divide(settings, options))
+    search = checked.options if starts is None else replace(checked.options, starts=starts)
+    prepare(Serial(listener), checked.model.network)
     return traces_of(problem, search, listener=listener)
 
 

@@ -264,8 +264,8 @@ def _fit(table: Table, structure: Network, settings: Settings, listener: Listene
         prepare(engine.executor, structure)
         alpha = dirichlet(structure, settings.alpha)
         problem = build_problem(held_by(table, engine), structure, alpha)
-        found = learn_posterior(problem, settings.options, engine.executor)
-        return replace(found, flags=(*found.flags, *misfit_flags(found)))
+        fitted = learn_posterior(problem, settings.options, engine.executor)
+        return replace(fitted, flags=(*fitted.flags, *misfit_flags(fitted)))
 
 
 def _check_covariates_meant(options: Mapping[str, Any]) -> None:
@@ -371,12 +371,12 @@ def score(
             settings.options,
             executor,
         )
-        found = score_at(at, usable)
+        evidence = score_at(at, usable)
     return Scores(
         Model(given.network, theta, given.alpha),
         at.dimension,
         at.log_lik,
         at.log_prior,
-        found,
+        evidence,
         refitted,
     )

@@ -171,11 +171,12 @@ def _answers() -> dict[str, list[str | None]]:
     """Draw answers of two latent classes to four items, with missing cells."""
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, ROWS)
-    found: dict[str, list[str | None]] = {}
+    columns: dict[str, list[str | None]] = {}
     for name in "abcd":
         answer = np.where(rng.random(ROWS) < 0.9, kind, 1 - kind)
-        holes = rng.random(ROWS) < 0.1
-        found[name] = [
-            None if hole else ("yes" if x else "no") for x, hole in zip(answer, holes, strict=True)
+        missing = rng.random(ROWS) < 0.1
+        columns[name] = [
+            None if absent else ("yes" if x else "no")
+            for x, absent in zip(answer, missing, strict=True)
         ]
-    return found
+    return columns

@@ -87,9 +87,9 @@ def compare_groups(
         executor = engine.executor
         prepare(executor, grouped.network)
         fitting = NestedFitter(table, alpha, settings.options, executor.part(0.0, 0.5))
-        levels, found = compare_levels(fitting, grouped, named)
-        found = with_measured_evidence(found, settings, executor.part(0.5, 1.0), FORGETFUL)
-    return GroupComparison(levels, found)
+        levels, selection = compare_levels(fitting, grouped, named)
+        selection = with_measured_evidence(selection, settings, executor.part(0.5, 1.0), FORGETFUL)
+    return GroupComparison(levels, selection)
 
 
 def read_groups(data: object, group: str, reading: ReadSettings) -> Table:

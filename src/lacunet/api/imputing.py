@@ -109,17 +109,17 @@ def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
     names = ["row", "column", "state", "probability"]
     if any(not v.family.tabular for v in ensemble.variables):
         names += ["mean", "sd"]
-    found: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
     for v in cells.variables:
         for row in np.flatnonzero(v.missing).tolist():
             each = zip(v.states, v.probabilities[row].tolist(), strict=True)
-            found += [(row, v.name, state, p, None, None) for state, p in each]
+            entries += [(row, v.name, state, p, None, None) for state, p in each]
     for x in cells.numbers:
         rows = np.flatnonzero(x.missing)
         moments = zip(rows.tolist(), x.mean[rows].tolist(), x.spread[rows].tolist(), strict=True)
-        found += [(row, x.name, None, None, mean, spread) for row, mean, spread in moments]
-    found.sort(key=itemgetter(0))
-    return transposed(names, [cell[: len(names)] for cell in found])
+        entries += [(row, x.name, None, None, mean, spread) for row, mean, spread in moments]
+    entries.sort(key=itemgetter(0))
+    return transposed(names, [cell[: len(names)] for cell in entries])
 
 
 def _sure(v: Assigned) -> float:
@@ -146,11 +146,11 @@ class MissingCells(NamedTuple):
     @property
     def open(self) -> BoolArray:
         """(rows, columns) cells to fill in: not values that are merely unknown."""
-        found = self.rows.codes < 0
-        return found if self.rows.unknown is None else found & ~self.rows.unknown
+        missing = self.rows.codes < 0
+        return missing if self.rows.unknown is None else missing & ~self.rows.unknown
 
     @property
-    def asked(self) -> Speaker:
+    def predictive(self) -> Speaker:
         """The model with the values of the number columns."""
         return all_with_values(self.speaker, self.rows.columns)
 
@@ -159,16 +159,18 @@ class MissingCells(NamedTuple):
 
         A mean is rounded to the decimals of its column, and stays within its range.
         """
-        found: dict[int, Filling] = {}
-        for j, (values, which) in fillings(self.asked, self.rows.codes).items():
+        filling: dict[int, Filling] = {}
+        for j, (values, which) in fillings(self.predictive, self.rows.codes).items():
             imputed, column = self.open[:, j] & (which >= 0), self.rows.columns[j]
             if column.kind.number:
                 expected = np.where(imputed, np.asarray(values, np.float64)[which], np.nan)
-                found[self.places[j]] = self._numbers(j, self._support(column.name).near(expected))
+                filling[self.places[j]] = self._numbers(
+                    j, self._support(column.name).near(expected)
+                )
             else:
                 codes = np.where(imputed, which, -1)
-                found[self.places[j]] = Filling(as_values(values), codes, self.rows.codes[:, j])
-        return found
+                filling[self.places[j]] = Filling(as_values(values), codes, self.rows.codes[:, j])
+        return filling
 
     def drawn(self, rng: np.random.Generator) -> Fillings:
         """Impute each missing cell by a draw, joint over each row.
@@ -179,19 +181,21 @@ class MissingCells(NamedTuple):
         some = np.flatnonzero(self.open.any(axis=1))
         cells = np.full(self.rows.codes.shape, np.nan)
         if len(some):
-            cells[some] = draw_columns(self.asked, self.rows.codes[some], rng)
-        found: dict[int, Filling] = {}
+            cells[some] = draw_columns(self.predictive, self.rows.codes[some], rng)
+        filling: dict[int, Filling] = {}
         for j, column in enumerate(self.rows.columns):
             drawn = np.where(self.open[:, j], cells[:, j], np.nan)
             if np.isnan(drawn).all():
                 continue
             if column.kind.number:
-                found[self.places[j]] = self._numbers(j, self._support(column.name).nearest(drawn))
+                filling[self.places[j]] = self._numbers(
+                    j, self._support(column.name).nearest(drawn)
+                )
             else:
                 codes = np.nan_to_num(drawn, nan=-1).astype(np.int64)
                 states = as_values(column.states)
-                found[self.places[j]] = Filling(states, codes, self.rows.codes[:, j])
-        return found
+                filling[self.places[j]] = Filling(states, codes, self.rows.codes[:, j])
+        return filling
 
     def _support(self, name: str) -> Support:
         """Values that a column of numbers can have: those of the training rows."""
@@ -269,12 +273,12 @@ def impute(
     X = whole_frame(data) if isinstance(data, str | os.PathLike) else in_memory(data)
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]
-    holes = MissingCells(rows, pool.ensemble, places, pool.ensemble.network)
+    missing = MissingCells(rows, pool.ensemble, places, pool.ensemble.network)
     if number is None and not draw:
-        frames: tuple[Any, ...] = (filled(X, holes.most_probable()),)
+        frames: tuple[Any, ...] = (filled(X, missing.most_probable()),)
     else:
-        frames = drawn_tables(X, holes, pool, table, number or 1, settings.seed)
-    return Imputation(frames, cells_of(holes), pool)
+        frames = drawn_tables(X, missing, pool, table, number or 1, settings.seed)
+    return Imputation(frames, cells_of(missing), pool)
 
 
 def learn_filling(
@@ -286,20 +290,20 @@ def learn_filling(
 
 
 def drawn_tables(
-    X: Any, holes: MissingCells, pool: Pool, table: Table, number: int, seed: int
+    X: Any, missing: MissingCells, pool: Pool, table: Table, number: int, seed: int
 ) -> tuple[Any, ...]:
     """Draw completed tables, each with its own posterior draw of the parameters."""
     rng = np.random.default_rng([seed, DRAWING])
     draws = draw_parameters(pool.ensemble, table, number, rng)
-    return tuple(filled(X, holes._replace(speaker=speaker).drawn(rng)) for speaker in draws)
+    return tuple(filled(X, missing._replace(speaker=speaker).drawn(rng)) for speaker in draws)
 
 
-def cells_of(holes: MissingCells) -> Assignment:
+def cells_of(missing: MissingCells) -> Assignment:
     """Compute the posterior of every column with missing cells."""
-    asked = holes.asked
-    open_ = {v for j, v in enumerate(asked.network.observed) if holes.open[:, j].any()}
-    wanted = [v for v in asked.network.shown if v in open_]
-    return assignment_of(asked, holes.rows.codes, wanted)
+    predictive = missing.predictive
+    open_ = {v for j, v in enumerate(predictive.network.observed) if missing.open[:, j].any()}
+    wanted = [v for v in predictive.network.shown if v in open_]
+    return assignment_of(predictive, missing.rows.codes, wanted)
 
 
 def check_imputations(number: int | None) -> int | None:

@@ -223,8 +223,8 @@ def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Spe
     filled = np.full((len(rows.codes), len(states)), -1, dtype=rows.codes.dtype)
     items = len(shown)
     filled[:, [list(states).index(name) for name in shown]] = rows.codes[:, :items]
-    asked = all_with_values(speaker, rows.columns[:items])
-    return given_covariates(asked, filled, rows.columns[items:], rows.codes[:, items:])
+    predictive = all_with_values(speaker, rows.columns[:items])
+    return given_covariates(predictive, filled, rows.columns[items:], rows.codes[:, items:])
 
 
 def check_unpredicted(model: Model, what: str) -> Model:
@@ -251,8 +251,8 @@ def given_covariates(
 
 def covariates_of(speaker: Speaker) -> Covariates:
     """Give the covariates of a model; most models have none."""
-    found = speaker.predictors if isinstance(speaker, Model) else None
-    return Covariates(()) if found is None else found
+    predictors = speaker.predictors if isinstance(speaker, Model) else None
+    return Covariates(()) if predictors is None else predictors
 
 
 def not_shown(data: object, network: Network) -> list[str]:

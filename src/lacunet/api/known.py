@@ -35,13 +35,13 @@ class Known:
         """Enter the evidence into a model of the same network."""
         return take_evidence(model, self.seen, self.heard, self.done)
 
-    def check_apart(self, asked: Sequence[int]) -> None:
+    def check_apart(self, query: Sequence[int]) -> None:
         """Refuse a query for observed or set variables."""
-        for v in asked:
+        for v in query:
             if v in self.seen or v in self.done:
                 name = self.network.variables[v].name
-                how = "given" if v in self.seen else "set by do"
-                raise OptionError(f"'{name}' is both asked for and {how}. Name it once.")
+                given = "given" if v in self.seen else "set by do"
+                raise OptionError(f"'{name}' is both asked for and {given}. Name it once.")
 
     def document(self) -> dict[str, Any]:
         """Give the evidence as names and labels."""

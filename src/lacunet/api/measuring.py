@@ -104,7 +104,7 @@ def log_evidence(
     kept = Kept(resume, about)
     with at_work(settings, listener) as engine, closing(kept):
         prepare_sampling(engine.executor, structure)
-        found = measure(
+        measurement = measure(
             problem,
             Method(settings.method),
             settings.goal,
@@ -112,7 +112,7 @@ def log_evidence(
             executor=engine.executor,
             kept=kept,
         )
-    return replace(found, notes=(*found.notes, *flags_of(table.design)))
+    return replace(measurement, notes=(*measurement.notes, *flags_of(table.design)))
 
 
 @with_options(*READ, *WORK, "alpha", "device", *SAMPLE)
@@ -205,9 +205,9 @@ def likelihood_ratio_test(
         table = as_table(data, reading, numbers=True)
         small, large = (p.network for p in latent_classes(table, [k, k + 1]))
     else:
-        found = structured(data, network, hidden, reading, settings.numbers)
-        table, structure = found.table, found.network
-        name = tested_variable(structure, found.hidden)
+        read = structured(data, network, hidden, reading, settings.numbers)
+        table, structure = read.table, read.network
+        name = tested_variable(structure, read.hidden)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
     check_bounded(small)
     # ML fits ignore the prior.

@@ -124,8 +124,8 @@ def divide(settings: SettingsLike, options: Mapping[str, Any]) -> tuple[Settings
 
 def defaults_of(function: Callable[..., Any]) -> Settings:
     """Give the default settings of a function."""
-    found: Settings = inspect.signature(function).parameters["settings"].default
-    return found
+    settings: Settings = inspect.signature(function).parameters["settings"].default
+    return settings
 
 
 def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,16 +133,16 @@ def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
     named = dict(given)
     settings = named.pop("settings", None)
     parts = [settings] if isinstance(settings, Configuration | None) else settings
-    found: dict[str, Any] = {}
+    unpacked: dict[str, Any] = {}
     for part in parts:
         if isinstance(part, Settings):
-            found["settings"] = part
+            unpacked["settings"] = part
         elif isinstance(part, Configuration):
-            found |= part.changed
+            unpacked |= part.changed
         elif part is not None:
             names = ", ".join(kind.__name__ for kind in (Settings, *PARTS, ReadSettings))
             raise OptionError(f"settings={part!r} are none. Give {names}, or a list of these.")
-    return found | named
+    return unpacked | named
 
 
 def unknown_option(function: str, name: str, names: Collection[str]) -> UnknownOptionError:

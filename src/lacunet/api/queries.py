@@ -117,8 +117,8 @@ def answer(
         moments, name = case.number(number), given.network.variables[number].name
         mean, spread = float(moments.mean[0]), float(moments.spread[0])
         return NumberAnswer(name, mean, spread, moments.titles, known, case.log_probability)
-    asked = tuple(given.network.variables[v] for v in group)
-    return Answer(asked, case.joint(group), known, case.log_probability)
+    queried = tuple(given.network.variables[v] for v in group)
+    return Answer(queried, case.joint(group), known, case.log_probability)
 
 
 @with_options("plug_in")
@@ -165,8 +165,8 @@ def most_probable(
         group = _indices(network, variables)
     case = _possible_case(given, known, group, refused=numbers)
     codes, log_p = case.most_probable(group)
-    asked = [network.variables[v] for v in group]
-    states = {v.name: v.labels[k] for v, k in zip(asked, codes, strict=True)}
+    queried = [network.variables[v] for v in group]
+    states = {v.name: v.labels[k] for v, k in zip(queried, codes, strict=True)}
     return MostProbable(states, log_p, known, case.log_probability)
 
 
@@ -217,8 +217,8 @@ def separations(
     if len(_indices(graph, variables)) < 2:
         raise OptionError("name two or more variables, to be separated from each other.")
     pairs = combinations(variables, 2)
-    found = {pair: d_separated(graph, *pair, given, do=do) for pair in pairs}
-    return Separations(tuple(given), tuple(do), found)
+    separated = {pair: d_separated(graph, *pair, given, do=do) for pair in pairs}
+    return Separations(tuple(given), tuple(do), separated)
 
 
 def _number_asked(network: Network, group: Sequence[int]) -> int | None:

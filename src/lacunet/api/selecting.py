@@ -137,10 +137,12 @@ def select(
     settings, reading = divide(settings, options)
     with in_cluster(settings) as settings:
         models = network, hidden, edges
-        found = _candidates(data, states, models, prior, settings, reading)
-        tried, below = (with_knowledge(some, knowledge) for some in (found.tried, found.below))
-        how = settings, listener, below, found.open_ended
-        return _evaluate(found.table, tried, prior, resume, *how)
+        candidates = _candidates(data, states, models, prior, settings, reading)
+        tried, below = (
+            with_knowledge(some, knowledge) for some in (candidates.tried, candidates.below)
+        )
+        how = settings, listener, below, candidates.open_ended
+        return _evaluate(candidates.table, tried, prior, resume, *how)
 
 
 class Candidates(NamedTuple):
@@ -228,9 +230,9 @@ def proposed(
         table = as_table(data, reading, numbers=True)
         return table, list(latent_classes(table, numbers, prior, read_edges(edges)))
     check_no_edges(edges)
-    found = structured(data, network, hidden, reading, prior)
-    varied = dict.fromkeys(to_vary(found.network, found.hidden), numbers)
-    return found.table, list(sizes_of_hidden(found.network, varied, found.table))
+    read = structured(data, network, hidden, reading, prior)
+    varied = dict.fromkeys(to_vary(read.network, read.hidden), numbers)
+    return read.table, list(sizes_of_hidden(read.network, varied, read.table))
 
 
 def with_knowledge(
@@ -290,21 +292,21 @@ def _evaluate(
         def measure(tried: Selection) -> Selection:
             return with_priors(with_measured_evidence(tried, settings, executor, kept), executor)
 
-        found = (
+        selection = (
             lengthened(held, proposals, fit, measure)
             if open_ended
             else measure(fit(followed.proposals))
         )
-        misfit = misfit_of(found, settings.numbers, executor)
+        misfit = misfit_of(selection, settings.numbers, executor)
         drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
-        tests = _tests(table, (*followed.proposals, *below), found, settings, drawing, kept)
-        return replace(found, reach=followed.reach, ratio_tests=tests, misfit=misfit)
+        tests = _tests(table, (*followed.proposals, *below), selection, settings, drawing, kept)
+        return replace(selection, reach=followed.reach, ratio_tests=tests, misfit=misfit)
 
 
 def _tests(
     table: Table,
     proposals: Sequence[Proposal],
-    found: Selection,
+    selection: Selection,
     settings: Settings,
     executor: Executor,
     kept: Kept,
@@ -313,7 +315,7 @@ def _tests(
     if not settings.blrt:
         return {}
     models = {p.label: p.network for p in proposals if isinstance(p.label, int)}
-    numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
+    numbers = [c.label for c in selection.candidates if isinstance(c.label, int)]
     search = bootstrap_search(settings)
     return ratio_tests(table, models, numbers, search, settings.blrt, executor, kept)
 
@@ -337,20 +339,22 @@ def _about(
 
 
 def with_measured_evidence(
-    found: Selection, settings: Settings, executor: Executor, kept: Kept
+    selection: Selection, settings: Settings, executor: Executor, kept: Kept
 ) -> Selection:
     """Measure the evidence of the candidates as far as the settings demand."""
-    labels = [c.label for c in found.candidates]
+    labels = [c.label for c in selection.candidates]
     goal = settings.goal
     if settings.evidence:
-        return by_measurements(measure_each(found, labels, goal=goal, executor=executor, kept=kept))
+        return by_measurements(
+            measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
+        )
     if settings.quick:
-        found = quick(found)
+        selection = quick(selection)
     else:
-        found = measure_posterior(found, goal=goal, executor=executor, kept=kept)
+        selection = measure_posterior(selection, goal=goal, executor=executor, kept=kept)
     if not settings.calibrate:
-        return found
-    open_ = [c.label for c in found.candidates if c.measured is None]
-    few = [label for label in best_few(found) if label in open_]
-    found = measure_each(found, few, goal=goal, executor=executor, kept=kept)
-    return by_measurements(found) if len(few) == len(labels) else found
+        return selection
+    open_ = [c.label for c in selection.candidates if c.measured is None]
+    few = [label for label in best_few(selection) if label in open_]
+    selection = measure_each(selection, few, goal=goal, executor=executor, kept=kept)
+    return by_measurements(selection) if len(few) == len(labels) else selection

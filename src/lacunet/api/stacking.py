@@ -131,8 +131,8 @@ def learn_chosen(
     what: str = HIDDEN_CELLS,
 ) -> Pool:
     """Learn the chosen kinds of models, and weight them by held-out log-likelihood."""
-    asked = one_of(ModelChoice, "model", model)
-    recipes = recipes_of(None if asked is ModelChoice.AUTO else ImputerKind(asked))
+    choice = one_of(ModelChoice, "model", model)
+    recipes = recipes_of(None if choice is ModelChoice.AUTO else ImputerKind(choice))
     if not recipes:
         raise OptionError("a latent tree joins three columns or more. Choose another model.")
     workers = 1 if table.codes.size < ALONE else settings.threads
@@ -157,9 +157,9 @@ def learn_class(
 def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
     """p(class | observed cells), (rows, classes); `place` of the class among the columns."""
     codes: CodeArray = np.insert(rows.codes, place, -1, axis=1)
-    asked = all_with_values(pool.ensemble, rows.columns)
-    (found,) = posterior_of(asked, codes, [(asked.network.observed[place],)])
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    predictive = all_with_values(pool.ensemble, rows.columns)
+    (p,) = posterior_of(predictive, codes, [(predictive.network.observed[place],)])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def with_prior(p: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:

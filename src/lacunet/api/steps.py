@@ -88,7 +88,7 @@ def three_step(
     ('no', 'yes')
     """
     settings, reading = divide(settings, options)
-    how, model = one_of(Assigning, "assignment", assignment), as_model(fit_in(fit))
+    assigning, model = one_of(Assigning, "assignment", assignment), as_model(fit_in(fit))
     wanted = None if correction is None else one_of(Correction, "correction", correction)
     terms, names = _understood(data, model, outcomes, covariates)
     also = list(dict.fromkeys([*names, *(term.name for term in terms)]))
@@ -96,7 +96,7 @@ def three_step(
     if not isinstance(data, Table):
         kinds = replace(covariate_kinds(reading.kinds, terms), wanted=frozenset(also))
         reading = replace(reading, kinds=kinds)
-    table, rows, first = _first_steps(data, model, settings, how, reading, also)
+    table, rows, first = _first_steps(data, model, settings, assigning, reading, also)
     notes = table.notes if first else (*table.notes, OTHER_ROWS)
     if model.predictors is not None:
         notes = (*notes, BY_COVARIATES)
@@ -106,8 +106,8 @@ def three_step(
         complete = with_covariates(table, [term.name for term in terms], missing)
         notes = (*notes, *complete.notes[len(table.notes) :])
         coefficients = _coefficients(table, complete, terms, rows, by, level, first)
-    found = {name: outcome_of(rows, table, name, wanted, level, first) for name in names}
-    return ThreeStep(rows, how, found, coefficients, notes)
+    compared = {name: outcome_of(rows, table, name, wanted, level, first) for name in names}
+    return ThreeStep(rows, assigning, compared, coefficients, notes)
 
 
 def _coefficients(
@@ -128,7 +128,7 @@ def _first_steps(
     data: object,
     model: Model,
     settings: Settings,
-    how: Assigning,
+    assigning: Assigning,
     reading: ReadSettings,
     also: Sequence[str],
 ) -> tuple[Table, AssignedRows, FirstStep | None]:
@@ -139,16 +139,16 @@ def _first_steps(
     first: FirstStep | None = None
     if model.predictors is not None:
         table, fit = parameters_for(data, model, settings, reading, also)
-        rows = assign_rows(fit.given.problem, fit.point.theta, how)
+        rows = assign_rows(fit.given.problem, fit.point.theta, assigning)
         for estimate in Estimate:
-            first = first or predicted_first_step(fit.held_to(estimate), how)
+            first = first or predicted_first_step(fit.held_to(estimate), assigning)
         return table, rows, first
     table = table_of(data, model, reading, also)
     known = with_values(model, table.columns)
     problem = build_problem(table, known.network, known.alpha)
-    rows = assign_rows(problem, known.theta, how)
+    rows = assign_rows(problem, known.theta, assigning)
     for estimate in Estimate:
-        first = first or first_step(Objective.build(problem, estimate), known.theta, how)
+        first = first or first_step(Objective.build(problem, estimate), known.theta, assigning)
     return table, rows, first
 
 

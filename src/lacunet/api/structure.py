@@ -183,21 +183,21 @@ def structures(
     # A network brings its states; a text graph takes those of the data.
     first = next((x for x, n in plain.items() if isinstance(n, Network)), next(iter(plain)))
     table = structured(data, plain[first], hidden_of[first], reading, numbers).table
-    found = [
+    proposals = [
         Proposal(x, structured(table, n, hidden_of[x], None, numbers).with_states(None), {})
         for x, n in plain.items()
     ]
-    shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in found]
-    for other, columns in zip(found, shown, strict=True):
+    shown = [{c.name: c.labels for c in observed_columns(p.network)} for p in proposals]
+    for other, columns in zip(proposals, shown, strict=True):
         if columns != shown[0]:
             every = {*shown[0], *columns}
             differ = sorted(n for n in every if shown[0].get(n) != columns.get(n))
             raise ModelError(
-                f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
+                f"'{proposals[0].label}' and '{other.label}' differ in their observed variables: "
                 f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
                 "no column shows with --hidden, or make the states the same."
             )
-    return table, found
+    return table, proposals
 
 
 def _named(
@@ -233,8 +233,8 @@ def table_and_structure(
     """
     if network is not None:
         check_no_edges(edges)
-        found = structured(data, network, hidden, reading, numbers)
-        return found.table, found.with_states(states)
+        read = structured(data, network, hidden, reading, numbers)
+        return read.table, read.with_states(states)
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
     table = as_table(data, reading, numbers=numbers is not None)

@@ -49,9 +49,9 @@ def demo(
     table = read_table(path)
     audit(table)
     with request.work() as how:
-        found = api.select(table, range(1, 7), **how)
-    save_selection(found, save)
-    show(found, {**selection_document(found), "written": str(save)}, request.form)
+        result = api.select(table, range(1, 7), **how)
+    save_selection(result, save)
+    show(result, {**selection_document(result), "written": str(save)}, request.form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
 
 
@@ -81,9 +81,9 @@ def paper(
     words = "".join(f" --{name} {value}" for name, value in scale.items() if value)
     with request.work() as how:
         line = f"lacunet paper --out {out}{words}"
-        found = reproduce(out, models=count, datasets=datasets, command=line, **how)
-    show(found, {"out": str(out), **scale, **found.document()}, request.form)
-    say(f"written: {found.page}")
+        result = reproduce(out, models=count, datasets=datasets, command=line, **how)
+    show(result, {"out": str(out), **scale, **result.document()}, request.form)
+    say(f"written: {result.page}")
 
 
 app = typer.Typer(

@@ -101,8 +101,8 @@ def select(
         return
     wanted, models["network"] = None if states is None else numbers, structure
     with request.work() as how:
-        found = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
-    finish(found, request.form, save, report, criteria, tables=tables)
+        result = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
+    finish(result, request.form, save, report, criteria, tables=tables)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
@@ -176,8 +176,8 @@ def compare(
         return
     distances = None if reference is None else api.graph_distances(by_name, reference, knowledge)
     with request.work() as how:
-        found = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
-    finish(found, request.form, save, report, criteria, distances)
+        result = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
+    finish(result, request.form, save, report, criteria, distances)
 
 
 @command
@@ -206,9 +206,9 @@ def compare_missing(
     classes, structure = classes_or_network(given, states)
     settings = request.settings
     with request.work() as how:
-        found = api.compare_missing(table, classes, network=structure, both_ways=both_ways, **how)
-    document = {**missing_document(found), "seed": settings.seed, "alpha": settings.alpha}
-    show(found, document, request.form)
+        result = api.compare_missing(table, classes, network=structure, both_ways=both_ways, **how)
+    document = {**missing_document(result), "seed": settings.seed, "alpha": settings.alpha}
+    show(result, document, request.form)
 
 
 @command
@@ -258,10 +258,10 @@ def lrt(
     with request.work() as how:
         if given is not None:
             how |= {"network": given.network, "hidden": given.hidden}
-        found = api.likelihood_ratio_test(
+        result = api.likelihood_ratio_test(
             table, states, replicates=replicates, stop_after=stop_after, **how
         )
-    show(found, {"data": table_document(table), **bootstrap_document(found)}, request.form)
+    show(result, {"data": table_document(table), **bootstrap_document(result)}, request.form)
 
 
 NetworkOption: TypeAlias = Annotated[
@@ -314,8 +314,8 @@ def evidence(
     sizes, settings = parse_hidden(hidden), request.settings
     given = api.as_model(network, sizes) if network is not None and sandwich else None
     known = network if given is None else given.network
-    table, found_for = read_structure(data, known, {} if given else sizes, request, states)
-    classes, structure = classes_or_network(found_for, states)
+    table, structured = read_structure(data, known, {} if given else sizes, request, states)
+    classes, structure = classes_or_network(structured, states)
     _say_prior(settings)
     if dry_run:
         show_forecast(request, table, classes, structure, knowledge=knowledge)
@@ -323,12 +323,12 @@ def evidence(
     with request.work() as how:
         if given is not None:
             bounds = api.log_evidence_bounds(table, given, **how)
-            found: Printable = bounds
+            result: Printable = bounds
             details = sandwich_document(bounds)
         else:
             how |= {"network": structure, "knowledge": knowledge, "resume": resume}
             measured = api.log_evidence(table, classes, **how)
-            found, details = measured, measurement_document(measured)
+            result, details = measured, measurement_document(measured)
     document = {
         "data": table_document(table),
         "states": states,
@@ -336,7 +336,7 @@ def evidence(
         "seed": settings.seed,
         **details,
     }
-    show_and_save(found, document, request, save)
+    show_and_save(result, document, request, save)
 
 
 def _say_prior(settings: Settings) -> None:

@@ -235,8 +235,8 @@ def _fit(
     settings, edges = request.settings, given["edge"] or ()
     resembled = None if given["like"] is None else api.as_model(given["like"])
     sizes = parse_hidden(given["hidden"])
-    table, found_for = read_structure(data, given["network"], sizes, request, states)
-    classes, structure = classes_or_network(found_for, states)
+    table, structured = read_structure(data, given["network"], sizes, request, states)
+    classes, structure = classes_or_network(structured, states)
     _check(table, structure, settings, wanted, edges)
     models: dict[str, Any] = {"knowledge": given["knowledge"], "edges": edges}
     if given["dry-run"]:
@@ -246,37 +246,37 @@ def _fit(
     effects = None
     with request.work() as how:
         if given["residuals"] is None or classes is None:
-            found = api.fit(table, classes, network=structure, **models, **how)
+            fitted = api.fit(table, classes, network=structure, **models, **how)
         else:
             effects = api.add_direct_effects(table, classes, edges=edges, **how)
-            found = effects.fit
+            fitted = effects.fit
     if resembled is not None:
-        found = api.match_classes(found, resembled)
-    save_network(found.model, wanted.save)  # before the slow intervals
-    described = _described(table, found, request, wanted)
+        fitted = api.match_classes(fitted, resembled)
+    save_network(fitted.model, wanted.save)  # before the slow intervals
+    described = _described(table, fitted, request, wanted)
     precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     if effects is not None:
         others = {"Direct effects": [effects.tried], **others}
     document = {
         **request_document(table, request, states),
-        "hidden": found.model.network.hidden_sizes,
-        "dimension": found.model.network.dimension,
+        "hidden": fitted.model.network.hidden_sizes,
+        "dimension": fitted.model.network.dimension,
         "missing_as_state": settings.missing_as_state,
-        **fit_document(found),
-        "seconds": {"em": found.seconds},
+        **fit_document(fitted),
+        "seconds": {"em": fitted.seconds},
         "model": None if wanted.save is None else str(wanted.save),
         **({} if effects is None else {"direct_effects": effects_document(effects)}),
     }
     finish_fit(
         request,
         wanted,
-        found if effects is None else replace(effects, fit=found),
+        fitted if effects is None else replace(effects, fit=fitted),
         document,
         described,
-        lambda: fitted_answer(found, table, settings, others),
-        tables=lambda: api.paper_tables(found, precise),
-        picture=lambda: plot_profile_lines(found, intervals=precise or True),
+        lambda: fitted_answer(fitted, table, settings, others),
+        tables=lambda: api.paper_tables(fitted, precise),
+        picture=lambda: plot_profile_lines(fitted, intervals=precise or True),
     )
 
 
@@ -301,16 +301,16 @@ def _check(
 
 def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> Described:
     """Compute the requested intervals and statistics, with their documents, by name."""
-    found: Described = {}
+    further: Described = {}
     drawn = table.design is not None and table.design.told  # a design affects only intervals
     if wanted.intervals or request.settings.bootstrap or drawn:
         with request.work() as how:
             precise = api.intervals(table, fit, **how)
-        found["intervals"] = precise, intervals_document(precise)
+        further["intervals"] = precise, intervals_document(precise)
     if wanted.statistics:
         statistics = api.fit_statistics(table, fit, settings=request.settings)
-        found["fit_statistics"] = statistics, statistics_document(statistics)
-    return found
+        further["fit_statistics"] = statistics, statistics_document(statistics)
+    return further
 
 
 def fit_covariates(
@@ -324,30 +324,30 @@ def fit_covariates(
     warn_of_states([states], table)
     check_outputs(table, wanted.save, wanted.plot, but=[term.name for term in terms])
     with request.work() as how:
-        found = api.class_regression(table, states, covariates, **how)
-    for note in found.table.notes[len(table.notes) :]:
+        fitted = api.class_regression(table, states, covariates, **how)
+    for note in fitted.table.notes[len(table.notes) :]:
         say(f"note: {note}")
-    save_network(found.model, wanted.save)
+    save_network(fitted.model, wanted.save)
     described: Described = {}
     if wanted.intervals or request.settings.bootstrap:
-        described["intervals"] = found.intervals, intervals_document(found.intervals)
+        described["intervals"] = fitted.intervals, intervals_document(fitted.intervals)
     if wanted.statistics:
-        described["fit_statistics"] = found.statistics, statistics_document(found.statistics)
+        described["fit_statistics"] = fitted.statistics, statistics_document(fitted.statistics)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     document = {
-        **request_document(found.table, request, states),
-        **regression_document(found),
+        **request_document(fitted.table, request, states),
+        **regression_document(fitted),
         "model": None if wanted.save is None else str(wanted.save),
     }
     finish_fit(
         request,
         wanted,
-        found,
+        fitted,
         document,
         described,
-        lambda: regression_answer(found, request.settings, others),
-        tables=lambda: Together(found.coefficients, item_table(found.intervals)),
-        picture=lambda: plot_profile_lines(found.model, intervals=found.intervals),
+        lambda: regression_answer(fitted, request.settings, others),
+        tables=lambda: Together(fitted.coefficients, item_table(fitted.intervals)),
+        picture=lambda: plot_profile_lines(fitted.model, intervals=fitted.intervals),
     )
 
 
@@ -369,27 +369,27 @@ def fit_groups(
     check_outputs(table, None, wanted.plot, but=[group])
     named = None if free is None else split(free, [c.name for c in table.columns])
     with request.work() as how:
-        found = api.compare_groups(table, states, group, free=named, **how)
-    save_network(found.model, wanted.save)
+        fitted = api.compare_groups(table, states, group, free=named, **how)
+    save_network(fitted.model, wanted.save)
     described: Described = {}
     precise: Intervals | None = None
     if wanted.intervals or (table.design is not None and table.design.told):
         with request.work() as how:
-            precise = api.intervals(found.selection.table, found.fit, **how)
+            precise = api.intervals(fitted.selection.table, fitted.fit, **how)
         described["intervals"] = precise, intervals_document(precise)
     sections = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
     document = {
         **request_document(table, request, states),
-        **group_document(found),
+        **group_document(fitted),
         "model": None if wanted.save is None else str(wanted.save),
     }
     finish_fit(
         request,
         wanted,
-        found,
+        fitted,
         document,
         described,
-        lambda: groups_answer(found, request.settings, sections, precise),
-        tables=lambda: found,
-        picture=lambda: plot_group_profiles(found, intervals=precise or True),
+        lambda: groups_answer(fitted, request.settings, sections, precise),
+        tables=lambda: fitted,
+        picture=lambda: plot_group_profiles(fitted, intervals=precise or True),
     )

@@ -58,14 +58,14 @@ def impute(
     draw of the parameters (multiple imputation).
     """
     with request.work() as how:
-        found = api.impute(
+        result = api.impute(
             data, model=model, draw=draw, imputations=imputations, **request.reading.changed, **how
         )
     (number,) = api.fresh_names({WHICH: None}, column_names(data))
-    write_frames(found.all_filled, output, None if imputations is None else number)
+    write_frames(result.all_filled, output, None if imputations is None else number)
     if probabilities is not None:
-        write_frames([found.to_frame()], probabilities)
-    show(found, {**imputation_document(found), "output": str(output)}, request.form)
+        write_frames([result.to_frame()], probabilities)
+    show(result, {**imputation_document(result), "output": str(output)}, request.form)
     say_written(output, probabilities)
 
 
@@ -121,18 +121,18 @@ def stack(
     rows = api.rows_in_order(data, table, request.reading)
     own = rows if rows is not None else api.own_rows(data, table, request.reading)
     with request.work() as how:
-        found = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
+        result = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
     if save is not None:
-        write_stack(found.ensemble, save)
+        write_stack(result.ensemble, save)
     document = {
         "data": table_document(table),
         "seed": request.settings.seed,
-        **stack_document(found),
+        **stack_document(result),
     }
-    shown: list[Printable] = [found]
+    shown: list[Printable] = [result]
     if test is not None:
-        say_not_shown(test, found.ensemble)
-        each = api.log_likelihoods(test, found.ensemble, missing=request.reading.missing)
+        say_not_shown(test, result.ensemble)
+        each = api.log_likelihoods(test, result.ensemble, missing=request.reading.missing)
         likelihoods = RowLikelihoods(str(test), each)
         shown.append(likelihoods)
         document["test"] = {
@@ -141,8 +141,8 @@ def stack(
             "log_likelihood": likelihoods.total,
         }
     if output is not None:
-        tails = found.own.tail_probabilities(seed=request.settings.seed)
-        judged = Unusual(found.own.log_likelihoods, tails)
+        tails = result.own.tail_probabilities(seed=request.settings.seed)
+        judged = Unusual(result.own.log_likelihoods, tails)
         append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
         shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}
@@ -199,7 +199,7 @@ def three_step(
     corrected by weights (bch) or by the likelihood (ml). Standard errors are robust; Wald tests
     compare the classes. To predict classes in one step, use lacunet fit --covariates.
     """
-    found = api.three_step(
+    result = api.three_step(
         data,
         model,
         outcomes=split(outcomes, column_names(data)),
@@ -209,4 +209,4 @@ def three_step(
         settings=request.settings,
         **request.reading.changed,
     )
-    show_and_save(found, three_step_document(found), request, save)
+    show_and_save(result, three_step_document(result), request, save)

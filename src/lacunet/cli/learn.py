@@ -182,12 +182,14 @@ def _learn(
     if resamples is not None:
         api.check_edges(table, resamples)
     with request.work() as how:
-        found = api.learn_structure(table, knowledge=known, resume=resume, **how)
+        result = api.learn_structure(table, knowledge=known, resume=resume, **how)
         if resamples is not None:
             sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
-    answer = learned_answer(found, table, request.settings, sure)
-    document = learned_document(found) | ({"edges": edges_document(sure)} if sure else {})
-    show_network(Together(found, sure) if sure else found, answer, document, request, save, report)
+    answer = learned_answer(result, table, request.settings, sure)
+    document = learned_document(result) | ({"edges": edges_document(sure)} if sure else {})
+    show_network(
+        Together(result, sure) if sure else result, answer, document, request, save, report
+    )
 
 
 def _check_hidden(hidden: str, shape: TreeShape | None, edges: bool) -> None:

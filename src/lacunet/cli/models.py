@@ -103,8 +103,8 @@ def query(
         "settings": request.settings,
     }
     if most_probable:
-        found = api.most_probable(network, wanted or None, **case)
-        show(found, most_probable_document(found), request.form)
+        result = api.most_probable(network, wanted or None, **case)
+        show(result, most_probable_document(result), request.form)
     else:
         answer = api.answer(network, wanted, **case)
         show(answer, answer_document(answer), request.form)
@@ -164,8 +164,8 @@ def score(
     audit(table)
     note_missing_state(given.network, request.settings)
     with request.work() as how:
-        found = api.score(table, given, refit=refit, **how)
-    show(found, {"data": table_document(table), **scores_document(found)}, request.form)
+        result = api.score(table, given, refit=refit, **how)
+    show(result, {"data": table_document(table), **scores_document(result)}, request.form)
 
 
 @command
@@ -224,7 +224,7 @@ def assign(
     note_missing_state(given.network, request.settings)
     say_not_shown(data, given)
     how: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
-    found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
-    append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
-    show(found, {**assignment_document(found), "output": str(output)}, request.form)
+    result = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
+    append_columns(data, api.fresh_names(result.tidy(), column_names(data)), output)
+    show(result, {**assignment_document(result), "output": str(output)}, request.form)
     say_written(output)

@@ -373,11 +373,13 @@ def _parameter(name: str, start: Settings) -> inspect.Parameter:
         return {**TO_READ, **TO_PRINT}[name].replace(kind=word)
     value = getattr(start, name)
     default = TEXTS[name](value) if name in TEXTS else value
-    found = typer.Option(
+    declared = typer.Option(
         f"--{name.replace('_', '-')}",
         help=OPTIONS[name].metadata["meaning"],
         metavar=METAVARS.get(name),
         show_default=default is not None,
     )
-    kind: Any = Annotated[ABSENT.get(name, int | None) if default is None else type(default), found]
+    kind: Any = Annotated[
+        ABSENT.get(name, int | None) if default is None else type(default), declared
+    ]
     return inspect.Parameter(name, word, default=default, annotation=kind)

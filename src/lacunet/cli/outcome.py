@@ -47,16 +47,16 @@ def read_structure(
         if hidden:
             raise OptionError("--hidden names variables of a network. Give the network: --network.")
         return read(data, request, states), None
-    found = api.structured(data, network, hidden, request.reading, request.settings.numbers)
-    print_summary(found.table, request, states)
-    return found.table, found
+    structured = api.structured(data, network, hidden, request.reading, request.settings.numbers)
+    print_summary(structured.table, request, states)
+    return structured.table, structured
 
 
 def classes_or_network(
-    found: Structured | None, states: int | None
+    structured: Structured | None, states: int | None
 ) -> tuple[int | None, Network | None]:
     """Give a number of classes, or a network with all numbers of states."""
-    return (states, None) if found is None else (None, found.with_states(states))
+    return (states, None) if structured is None else (None, structured.with_states(states))
 
 
 def check_one_model(states: int | None, network: Path | None) -> None:
@@ -172,8 +172,8 @@ def show_forecast(
     elif network is not None:
         given["network"] = network
     with request.work() as how:
-        found = api.forecast(table, states, **given, **how)
-    show(found, forecast_document(found), request.form)
+        forecast = api.forecast(table, states, **given, **how)
+    show(forecast, forecast_document(forecast), request.form)
 
 
 def check_outputs(
@@ -217,7 +217,7 @@ def _note(words: str) -> None:
 def finish_fit(
     request: Request,
     wanted: Wanted,
-    found: Printable,
+    result: Printable,
     document: Mapping[str, Any],
     described: Described,
     answer: Callable[[], NetworkAnswer],
@@ -233,7 +233,7 @@ def finish_fit(
     if wanted.report is not None:
         report_network(answer(), wanted.report)
     whole = {**document, **{name: further for name, (_, further) in described.items()}}
-    show(Together(found, *(result for result, _ in described.values())), whole, request.form)
+    show(Together(result, *(other for other, _ in described.values())), whole, request.form)
     say_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
 
 
@@ -244,17 +244,17 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
 
 
 def show_and_save(
-    found: Printable, document: Mapping[str, Any], request: Request, save: Path | None
+    result: Printable, document: Mapping[str, Any], request: Request, save: Path | None
 ) -> None:
     """Write a document, if a path is given, and show the result."""
     if save is not None:
         write_text(save, to_json(document) + "\n")
-    show(found, document, request.form)
+    show(result, document, request.form)
     say_written(save)
 
 
 def show_network(
-    found: Printable,
+    result: Printable,
     answer: NetworkAnswer,
     document: Mapping[str, Any],
     request: Request,
@@ -271,12 +271,12 @@ def show_network(
         **document,
         "model": None if save is None else str(save),
     }
-    show(found, whole, request.form)
+    show(result, whole, request.form)
     say_written(save, report)
 
 
 def finish(
-    found: Selection,
+    result: Selection,
     form: Format,
     save: Path | None,
     report: Path | None,
@@ -289,19 +289,19 @@ def finish(
     Files are written first, so that they exist even if the reader closes the pipe.
     """
     if save is not None:
-        save_selection(found, save)
+        save_selection(result, save)
     if report is not None:
-        write_report(found, report, command=command_line())
+        write_report(result, report, command=command_line())
     if tables is not None:
-        write_tables(api.paper_tables(found), tables)
-    shown: list[Printable] = [found]
-    document = selection_document(found)
+        write_tables(api.paper_tables(result), tables)
+    shown: list[Printable] = [result]
+    document = selection_document(result)
     if criteria:
-        others = api.information_criteria(found)
+        others = api.information_criteria(result)
         shown.append(others)
         document["fit_statistics"] = criteria_document(others)
     if distances is not None:
         shown.append(distances)
         document["distances"] = described(distances, "hamming f1")
-    show(Together(*shown) if len(shown) > 1 else found, document, form)
+    show(Together(*shown) if len(shown) > 1 else result, document, form)
     say_written(save, report, tables)

@@ -26,7 +26,7 @@ def parse_states(text: str) -> list[int]:
     >>> parse_states("1:4"), parse_states("2:8:3"), parse_states("5,3")
     ([1, 2, 3, 4], [2, 5, 8], [5, 3])
     """
-    found: list[int] = []
+    states: list[int] = []
     for part in text.split(","):
         try:
             numbers = [int(x) for x in part.split(":")]
@@ -46,8 +46,8 @@ def parse_states(text: str) -> list[int]:
             raise OptionError(
                 f"--classes '{text}' runs backwards, so it is empty. Did you mean {last}:{first}?"
             )
-        found.extend(range(first, last + 1, step))
-    return list(dict.fromkeys(found))
+        states.extend(range(first, last + 1, step))
+    return list(dict.fromkeys(states))
 
 
 def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
@@ -56,7 +56,7 @@ def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
     >>> parse_hidden(["H", "G=3"])
     {'H': None, 'G': 3}
     """
-    found: dict[str, int | None] = {}
+    sizes: dict[str, int | None] = {}
     for value in values or []:
         name, equals, number = value.rpartition("=")
         if not equals:
@@ -69,10 +69,10 @@ def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
             ) from None
         if size is not None and size < 1:
             raise OptionError(f"--hidden '{value}': there must be at least 1 hidden state.")
-        if name in found:
+        if name in sizes:
             raise OptionError(f"--hidden names '{name}' twice. Name it once.")
-        found[name] = size
-    return found
+        sizes[name] = size
+    return sizes
 
 
 def parse_given(values: list[str] | None, names: Sequence[str], flag: str) -> dict[str, str]:
@@ -81,15 +81,15 @@ def parse_given(values: list[str] | None, names: Sequence[str], flag: str) -> di
     >>> parse_given(["C=yes,D=no", "age=15, or less"], ["C", "D", "age"], "--given")
     {'C': 'yes', 'D': 'no', 'age': '15, or less'}
     """
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     for value in values or []:
         parts = value.split(",")
         for part in parts if all("=" in part for part in parts) else [value]:
             name, state = _divided(part, "=", names, f"{flag} '{value}'", "NAME=STATE as in C=yes")
-            if name in found:
+            if name in given:
                 raise OptionError(f"{flag} names '{name}' twice. Name it once.")
-            found[name] = state
-    return found
+            given[name] = state
+    return given
 
 
 def parse_soft(values: list[str] | None, names: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -98,20 +98,20 @@ def parse_soft(values: list[str] | None, names: Sequence[str]) -> dict[str, dict
     >>> parse_soft(["C=yes:0.7,no:0.3"], ["C"])
     {'C': {'yes': 0.7, 'no': 0.3}}
     """
-    found: dict[str, dict[str, float]] = {}
+    soft: dict[str, dict[str, float]] = {}
     for value in values or []:
         like = "NAME=STATE:WEIGHT,STATE:WEIGHT as in C=yes:0.7,no:0.3"
         name, weights = _divided(value, "=", names, f"--soft '{value}'", like)
-        if name in found:
+        if name in soft:
             raise OptionError(f"--soft names '{name}' twice. Give all its weights at once.")
-        found[name] = {}
+        soft[name] = {}
         for part in weights.split(","):
             state, _, weight = part.rpartition(":")
             try:
-                found[name][state.strip()] = float(weight)
+                soft[name][state.strip()] = float(weight)
             except ValueError:
                 raise OptionError(f"--soft '{value}' is not understood. Give {like}.") from None
-    return found
+    return soft
 
 
 def _divided(text: str, sign: str, names: Sequence[str], where: str, like: str) -> tuple[str, str]:
@@ -129,5 +129,5 @@ def parse_names(values: list[str] | None, names: Sequence[str]) -> list[str]:
     >>> parse_names(["A,B=yes"], ["A", "B"])
     ['A', 'B']
     """
-    found = split(values, names)
-    return [name if name in names else name.partition("=")[0].strip() for name in found]
+    parts = split(values, names)
+    return [name if name in names else name.partition("=")[0].strip() for name in parts]

@@ -80,14 +80,14 @@ class RowReading(Parameters):
     categories_: dict[str, Any]
 
     @property
-    def _asked(self) -> Any:
+    def _predictor(self) -> Any:
         """The model, or the ensemble, that predicts."""
         raise NotImplementedError
 
     @property
     def _places(self) -> Sequence[int]:
         """Positions of the columns of the model in X."""
-        return [self._names.index(c.name) for c in api.observed_columns(self._asked.network)]
+        return [self._names.index(c.name) for c in api.observed_columns(self._predictor.network)]
 
     @property
     def _drawn_by(self) -> DesignColumns:
@@ -111,8 +111,8 @@ class RowReading(Parameters):
         stated = declared_states(self.categories, self._names)
         declared = {*declared_columns(X), *(j for j, s in enumerate(stated) if s is not None)}
         places = [self._names.index(name) for name in names]
-        found = shown_places(X, sample_weight, places, declared) if places else []
-        return [self._names[j] for j in found]
+        indices = shown_places(X, sample_weight, places, declared) if places else []
+        return [self._names[j] for j in indices]
 
     def _read_columns(
         self, X: Any, sample_weight: Any, kinds: KindsLike, used: Sequence[str]
@@ -131,7 +131,7 @@ class RowReading(Parameters):
         """Give the checked X, and its codes."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        network = self._asked.network
+        network = self._predictor.network
         rows = read_codes(
             checked,
             known={name: self.categories_[name] for name in api.observed_states(network)},
@@ -140,7 +140,7 @@ class RowReading(Parameters):
             kinds=kinds_of(network),
             as_state=self.missing_as_state,
         )
-        if known := api.covariates_of(self._asked).covariates:
+        if known := api.covariates_of(self._predictor).covariates:
             beside = read_covariates(checked, Covariates(known), self._names)
             rows = replace(rows, beside=beside)
         return checked, rows
@@ -150,20 +150,20 @@ class RowReading(Parameters):
 
     def _predictive_input(self, rows: Rows) -> tuple[Any, Rows]:
         """Give the model at the numbers and covariates of rows, and the rows coded for it."""
-        asked, codes = self._given(self._asked, rows)
+        predictive, codes = self._given(self._predictor, rows)
         if rows.beside is None:
-            return asked, rows
-        columns, unknown = tuple(api.observed_columns(asked.network)), rows.unknown
+            return predictive, rows
+        columns, unknown = tuple(api.observed_columns(predictive.network)), rows.unknown
         if unknown is not None:
             unknown = np.column_stack([unknown, np.zeros(len(codes), dtype=bool)])
-        return asked, replace(rows, columns=columns, codes=codes, unknown=unknown)
+        return predictive, replace(rows, columns=columns, codes=codes, unknown=unknown)
 
     def _given(self, speaker: Speaker, rows: Rows) -> tuple[Speaker, CodeArray]:
         """Give any model at the numbers and covariates of rows, and their codes."""
-        asked = all_with_values(speaker, rows.columns)
+        predictive = all_with_values(speaker, rows.columns)
         if rows.beside is None:
-            return asked, rows.codes
-        return api.given_covariates(asked, rows.codes, rows.beside.columns, rows.beside.codes)
+            return predictive, rows.codes
+        return api.given_covariates(predictive, rows.codes, rows.beside.columns, rows.beside.codes)
 
 
 @worded_estimator
@@ -213,8 +213,10 @@ class HiddenStateEstimator(
         Columns are the states of each hidden variable, named by `get_feature_names_out`. NaN where
         `predict` gives -1.
         """
-        found = self._hidden(self._read(X))
-        return np.column_stack([np.where(p.sum(1, keepdims=True) > 0, p, np.nan) for p in found])
+        posteriors = self._hidden(self._read(X))
+        return np.column_stack(
+            [np.where(p.sum(1, keepdims=True) > 0, p, np.nan) for p in posteriors]
+        )
 
     def transform(self, X: Any) -> FloatArray:
         """Do `predict_proba`, or without hidden variables `impute`, for a pipeline."""
@@ -230,8 +232,8 @@ class HiddenStateEstimator(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Compute the mean log p(row), like the mixtures of scikit-learn; higher is better."""
-        found = self.score_samples(X)
-        return float(np.average(found, weights=check_weights(sample_weight, len(found))))
+        log_lik = self.score_samples(X)
+        return float(np.average(log_lik, weights=check_weights(sample_weight, len(log_lik))))
 
     @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def bic(self, X: Any) -> float:
@@ -274,8 +276,10 @@ class HiddenStateEstimator(
         cells.
         """
         checked, rows = self._read_both(X)
-        asked, whole = self._predictive_input(rows)
-        fillings = MissingCells(whole, asked, self._places, self._asked.network).most_probable()
+        predictive, whole = self._predictive_input(rows)
+        fillings = MissingCells(
+            whole, predictive, self._places, self._predictor.network
+        ).most_probable()
         return filled(X if is_frame(X) else checked, fillings)
 
     def tail_probabilities(self, X: Any, n_draws: int = DRAWS) -> FloatArray:
@@ -286,9 +290,9 @@ class HiddenStateEstimator(
         it does not fall with the number of observed cells. If these have more than `n_draws`
         configurations, so many rows are drawn; else the result is exact.
         """
-        asked, rows = self._predictive_input(self._read(X))
+        predictive, rows = self._predictive_input(self._read(X))
         rng = np.random.default_rng(seed_of(self.random_state))
-        return tail_probabilities(asked, rows.codes, n_draws, rng)
+        return tail_probabilities(predictive, rows.codes, n_draws, rng)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
@@ -328,7 +332,7 @@ class HiddenStateEstimator(
         return bool(self.model_.network.hidden)
 
     @property
-    def _asked(self) -> Any:
+    def _predictor(self) -> Any:
         return self.model_ if self.plug_in else self.model_.predictive
 
     def _hidden_names(self) -> list[str]:
@@ -363,8 +367,8 @@ class HiddenStateEstimator(
 
     def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
         """Most probable states of the hidden variables."""
-        found = [most_probable_state(p) for p in self._hidden(self._read(X, unseen))]
-        return found[0] if len(found) == 1 else np.column_stack(found)
+        labels = [most_probable_state(p) for p in self._hidden(self._read(X, unseen))]
+        return labels[0] if len(labels) == 1 else np.column_stack(labels)
 
     def _hidden(self, rows: Rows) -> list[FloatArray]:
         """Posterior of each hidden variable, (rows, its states); zeros in impossible rows."""
@@ -374,24 +378,24 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there are no probabilities of its states. "
                 "Declare one with hidden=, or use impute to fill in holes."
             )
-        asked, inputs = self._predictive_input(rows)
-        return posterior_of(asked, inputs.codes, [(h,) for h in hidden])
+        predictive, inputs = self._predictive_input(rows)
+        return posterior_of(predictive, inputs.codes, [(h,) for h in hidden])
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         """Draw observed cells of rows, and codes of their hidden states."""
-        cells, network = sample_cells(self._asked, rows, rng), self.model_.network
+        cells, network = sample_cells(self._predictor, rows, rng), self.model_.network
         seen = coded(shown(network), cells[:, list(network.observed)])
         return seen, cells[:, list(network.hidden)].astype(np.int64)
 
     def _log_lik(self, rows: Rows) -> FloatArray:
-        asked, inputs = self._predictive_input(rows)
-        return log_lik_of(asked, inputs.codes)
+        predictive, inputs = self._predictive_input(rows)
+        return log_lik_of(predictive, inputs.codes)
 
     def _criteria(self, X: Any) -> dict[str, float]:
         """Compute the information criteria of rows, at the point estimate."""
         rows = self._read(X)
         columns = api.observed_columns(with_values(self.model_, rows.columns).network)
         table = Table.from_codes(rows.codes, columns, source="X")
-        found = api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
-        lower = {"BIC": float(-2 * found.evidence["bic"].value)}
-        return {**lower, "AIC": -2 * found.log_likelihood + 2 * found.dimension}
+        scores = api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
+        lower = {"BIC": float(-2 * scores.evidence["bic"].value)}
+        return {**lower, "AIC": -2 * scores.log_likelihood + 2 * scores.dimension}

@@ -129,8 +129,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             self._columns = [self._names.index(name) for name in api.observed_states(network)]
             if self.structure == LEARN:
                 settings = replace(settings, alpha=self.learned_.table_alpha)
-        found = api.compare(table, {"network": network}, settings=settings, listener=listener)
-        self._keep(found.candidates[0])
+        selection = api.compare(table, {"network": network}, settings=settings, listener=listener)
+        self._keep(selection.candidates[0])
         self.numbers_ = {}
         for v in self.model_.network.variables:
             if not v.family.tabular:  # by title, for each parent configuration
@@ -157,8 +157,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         if self.missing_as_state:
             table = api.missing_as_state(table)
         prior = self._settings().numbers
-        found = api.sketched(table.in_work_order, sketch, hidden, prior, every)
-        return table, found.with_states(None)
+        read = api.sketched(table.in_work_order, sketch, hidden, prior, every)
+        return table, read.with_states(None)
 
     @property
     def _may_hide(self) -> bool:

@@ -228,8 +228,8 @@ class LatentClassModel(Searching, ClassEstimator):
             self._learn_regression(X, sample_weight, listener)
             return
         table, how = self._read_all(X, sample_weight, self.kinds), self._settings()
-        found = api.select(table, [self.n_classes], settings=how, listener=listener)
-        self._keep(found.candidates[0])
+        selection = api.select(table, [self.n_classes], settings=how, listener=listener)
+        self._keep(selection.candidates[0])
 
     def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         """Learn a latent class regression."""
@@ -239,14 +239,18 @@ class LatentClassModel(Searching, ClassEstimator):
         check_covariates([term.name for term in terms], used)
         kinds = api.covariate_kinds(self.kinds, terms)
         table = self._read_columns(X, sample_weight, kinds, used)
-        found = api.class_regression(
+        regression = api.class_regression(
             table, self.n_classes, self.covariates, settings=self._settings(), listener=listener
         )
-        self._keep_model(found.model)
-        self.fit_, self.coefficients_, self.flags_ = found, found.coefficients, found.flags
-        self.evidence_ = {found.weighed.approximated.name: found.weighed.approximated}
-        self.log_likelihood_, self.n_iter_ = found.log_lik, found.fit.steps
-        self._warn_unless_converged(found.fit.outcome)
+        self._keep_model(regression.model)
+        self.fit_, self.coefficients_, self.flags_ = (
+            regression,
+            regression.coefficients,
+            regression.flags,
+        )
+        self.evidence_ = {regression.weighed.approximated.name: regression.weighed.approximated}
+        self.log_likelihood_, self.n_iter_ = regression.log_lik, regression.fit.steps
+        self._warn_unless_converged(regression.fit.outcome)
 
     def _criteria(self, X: Any) -> dict[str, float]:
         if self.covariates is None:

@@ -157,20 +157,20 @@ class FitInput(NamedTuple):
     drawn: DesignColumns = NO_DESIGN  # further columns of X with the survey design
 
 
-def read_fit(X: Any, sample_weight: Any, how: FitInput) -> Table:
+def read_fit(X: Any, sample_weight: Any, reading: FitInput) -> Table:
     """Make the training table, without rows of weight 0 and their states."""
-    found = code_fit(X, sample_weight, how)
-    rows = found.rows
-    table = Table.from_codes(rows.codes, rows.columns, found.cases, source="X")
+    coded = code_fit(X, sample_weight, reading)
+    rows = coded.rows
+    table = Table.from_codes(rows.codes, rows.columns, coded.cases, source="X")
     design = None
-    if how.drawn.names or (found.survey is not None and len(rows.codes) > 1):
-        design = _design(X, how.drawn, found)
+    if reading.drawn.names or (coded.survey is not None and len(rows.codes) > 1):
+        design = _design(X, reading.drawn, coded)
     notes = () if design is None or not design.told else (f"the sample has {design}.",)
     notes = (*rows.notes, *notes)
-    return replace(table, survey=found.survey, notes=notes, design=design)
+    return replace(table, survey=coded.survey, notes=notes, design=design)
 
 
-def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
+def _design(X: Any, drawn: DesignColumns, coded: CodedFit) -> SamplingDesign:
     """Read the survey design from columns of X."""
     codes: dict[str, IntArray] = {}
     texts: dict[str, Sequence[str]] = {}
@@ -180,14 +180,14 @@ def _design(X: Any, drawn: DesignColumns, found: CodedFit) -> SamplingDesign:
         kinds = Kinds(dict.fromkeys(drawn.names, ColumnKind.CATEGORICAL))
         rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, queried=True)
         for name, column, cells in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
-            mine = cells[found.kept].astype(np.int64)
+            mine = cells[coded.kept].astype(np.int64)
             if (mine < 0).any():
-                row = int(np.flatnonzero(found.kept)[np.argmax(mine < 0)]) + 1
+                row = int(np.flatnonzero(coded.kept)[np.argmax(mine < 0)]) + 1
                 raise DataError(missing_words(name, f"row {row}"))
             codes[name], texts[name] = mine, column.labels
-    cases, ones = found.cases, np.ones(len(found.cases), np.int64)
-    people = float(cases.sum()) if found.survey is None else float(found.survey.rows)
-    return design_of_codes(drawn, codes, texts, places_of(found.rows.codes), cases, ones, people)
+    cases, ones = coded.cases, np.ones(len(coded.cases), np.int64)
+    people = float(cases.sum()) if coded.survey is None else float(coded.survey.rows)
+    return design_of_codes(drawn, codes, texts, places_of(coded.rows.codes), cases, ones, people)
 
 
 def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
@@ -201,19 +201,21 @@ def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
                 )
 
 
-def code_fit(X: Any, sample_weight: Any, how: FitInput) -> CodedFit:
+def code_fit(X: Any, sample_weight: Any, reading: FitInput) -> CodedFit:
     """Code the training rows."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     given = None if sample_weight is None else weights
-    rows = code_rows(X, how.states, how.columns, given, names=how.names, kinds=how.kinds)
+    rows = code_rows(
+        X, reading.states, reading.columns, given, names=reading.names, kinds=reading.kinds
+    )
     # Training rows that contradict declared states are an error.
-    strict = REFUSE if how.unseen == WARN else how.unseen
+    strict = REFUSE if reading.unseen == WARN else reading.unseen
     _judge(rows.unseen, strict, "the states that it was given")
     for note in rows.notes:
         warn(note)
     # Weights beside a design are survey weights, even if they are whole numbers.
-    designed = given is not None and bool(how.drawn.names)
+    designed = given is not None and bool(reading.drawn.names)
     kind = WeightsAs.SURVEY if designed else WeightsAs.AUTO
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), kind)
     return CodedFit(rows, cases, keep, survey)
@@ -338,26 +340,26 @@ def _plain(states: Sequence[State]) -> list[State]:
     return [state.item() if isinstance(state, np.generic) else state for state in states]
 
 
-def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
+def _judge(unseen: Sequence[Unseen], policy: str, what: str) -> None:
     """Refuse values that are not states, warn of them, or pass them as missing."""
-    if how not in UNSEEN:
-        raise OptionError(f"unseen {how!r} is not known. Choose from {', '.join(UNSEEN)}.")
-    if not unseen or how == IGNORE:
+    if policy not in UNSEEN:
+        raise OptionError(f"unseen {policy!r} is not known. Choose from {', '.join(UNSEEN)}.")
+    if not unseen or policy == IGNORE:
         return
     first, others = unseen[0], len(unseen) - 1
     more = f" (and {others} more such value{'s' * (others > 1)})" if others else ""
-    found = (
+    message = (
         f"column {first.column!r}, {first.where}: {shown([first.value])} is not among {what}: "
         f"{shown(first.states)}{more}."
     )
     known = "name all states before fit: with categories=, or as categories of the dataframe."
-    if how == REFUSE:
+    if policy == REFUSE:
         raise DataError(
-            f"{found} Set unseen='missing' to take such values for missing ones, or {known}"
+            f"{message} Set unseen='missing' to take such values for missing ones, or {known}"
         )
     near = did_you_mean(str(first.value), map(str, first.states))
     warn(
-        f"{found}{near} It counts as missing. unseen='missing' says that without a word, "
+        f"{message}{near} It counts as missing. unseen='missing' says that without a word, "
         f"unseen='error' refuses it; or {known}"
     )
 

@@ -81,12 +81,12 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
                 "is all that the data tell of it."
             )
         table = self._read_all(X, sample_weight, self.kinds)
-        found = api.learn_latent_tree(
+        tree = api.learn_latent_tree(
             table, self.shape, settings=self._settings(), listener=listener
         )
-        self._keep_model(found.model)
-        self.tree_, self.hidden_ = found, found.hidden
-        self.log_evidence_, self.flags_ = found.log_evidence, found.flags
+        self._keep_model(tree.model)
+        self.tree_, self.hidden_ = tree, tree.hidden
+        self.log_evidence_, self.flags_ = tree.log_evidence, tree.flags
 
 
 @worded_estimator
@@ -152,7 +152,7 @@ class StackedModel(HiddenStateEstimator):
             kinds=table.kinds,
             as_state=self.missing_as_state,
         ).codes
-        found = api.stack(
+        stack = api.stack(
             table,
             folds=self.folds,
             rows=codes if sample_weight is None else None,
@@ -160,12 +160,12 @@ class StackedModel(HiddenStateEstimator):
             settings=self._settings(),
             listener=listener,
         )
-        self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
-        self.held_out_scores_ = found.own.log_likelihoods
+        self.stack_, self.ensemble_, self.flags_ = stack, stack.ensemble, stack.flags
+        self.held_out_scores_ = stack.own.log_likelihoods
         self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
-        return sample_rows(self._asked, rows, rng), np.zeros((rows, 0), np.int64)
+        return sample_rows(self._predictor, rows, rng), np.zeros((rows, 0), np.int64)
 
     @property
     def _may_hide(self) -> bool:
@@ -181,7 +181,7 @@ class StackedModel(HiddenStateEstimator):
         return False
 
     @property
-    def _asked(self) -> Ensemble:
+    def _predictor(self) -> Ensemble:
         """The ensemble that predicts."""
         check_is_fitted(self)
         return self.ensemble_

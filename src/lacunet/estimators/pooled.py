@@ -319,8 +319,8 @@ class Classifier(ClassifierMixin, PooledEstimator):
 
     def decision_function(self, X: Any) -> FloatArray:
         """Compute log odds of the second of two classes, or log probabilities of several."""
-        found = self.predict_log_proba(X)
-        return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
 
     def _features(self, X: Any) -> Any:
         if self.target is None:
@@ -331,17 +331,17 @@ class Classifier(ClassifierMixin, PooledEstimator):
 
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
         """Make the training table: the features, and a column of classes."""
-        found = code_fit(X, sample_weight, self._reading(X, sample_weight))
-        classified, columns = labels[found.kept], found.rows.columns
+        coded = code_fit(X, sample_weight, self._reading(X, sample_weight))
+        classified, columns = labels[coded.kept], coded.rows.columns
         cases = np.bincount(
-            classified[classified >= 0], found.cases[classified >= 0], len(self.classes_)
+            classified[classified >= 0], coded.cases[classified >= 0], len(self.classes_)
         )
         if not cases.any():
             raise DataError("no row has a label. Give at least one.")
         self.class_prior_ = cases / cases.sum()
         classes = Column(CLASS, tuple(range(len(self.classes_))))
-        codes = np.column_stack([found.rows.codes, classified]).astype(np.int32)
-        return Table.from_codes(codes, (*columns, classes), found.cases, source="X")
+        codes = np.column_stack([coded.rows.codes, classified]).astype(np.int32)
+        return Table.from_codes(codes, (*columns, classes), coded.cases, source="X")
 
     def _shift(self) -> FloatArray:
         """Assumed class frequencies at prediction time."""
@@ -364,13 +364,13 @@ class Classifier(ClassifierMixin, PooledEstimator):
             )
         if isinstance(given, Mapping):
             given = [given.get(c, other) for c in self.classes_.tolist()]
-        found = np.asarray(given, dtype=np.float64)
-        if found.shape != self.classes_.shape or not (found >= 0).all() or not found.any():
+        numbers = np.asarray(given, dtype=np.float64)
+        if numbers.shape != self.classes_.shape or not (numbers >= 0).all() or not numbers.any():
             raise OptionError(
                 f"{what} must be {len(self.classes_)} numbers, one for each of the classes "
                 f"{self.classes_.tolist()}: 0 or more, and not all 0."
             )
-        return found
+        return numbers
 
 
 def _labels(y: Any) -> tuple[Any, IntArray]:
