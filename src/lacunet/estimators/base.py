@@ -286,9 +286,9 @@ class HiddenStateEstimator(
         """Compute tail probabilities of rows, given their missing cells: small is unusual.
 
         It is the probability that a row drawn from the model, with the same cells missing, is at
-        most as probable; it is uniform from 0 to 1 for rows of the model. Unlike `score_samples`,
-        it does not fall with the number of observed cells. If these have more than `n_draws`
-        configurations, so many rows are drawn; else the result is exact.
+        most as probable: uniform for rows of the model. Unlike `score_samples`, it does not fall
+        with the number of observed cells. If these have more than `n_draws` configurations, so many
+        rows are drawn; else the result is exact.
         """
         predictive, rows = self._predictive_input(self._read(X))
         rng = np.random.default_rng(seed_of(self.random_state))

@@ -41,7 +41,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     ----------
     network : None, list of (parent, child), graph, text, Network, Model, or path of a file
         The given structure. A text is a graph, 'class[3] -> A B C; A -> B': names that are not
-        columns are hidden, with the number of states in brackets; absent columns are not used.
+        columns are hidden, with the number of states in brackets; other columns are not used.
         Edges (in a list, or those of a networkx or pgmpy graph) join columns of X and hidden
         variables by name; columns of an array are x0, x1, …; a column without edges is independent
         of the others. None: each column depends on all hidden variables, and on nothing else. A

@@ -350,8 +350,8 @@ class LatentClassSelector(Searching, ClassEstimator):
         chosen = self.certainty_.choice
         if chosen is None:
             raise OptionError(
-                f"criterion {self.certainty_.by!r} exists for no number of classes. Choose another "
-                "score, for example cs."
+                f"criterion {self.certainty_.by!r} is undefined for all numbers of classes. Choose "
+                "another score, for example cs."
             )
         best = next(c for c in selection.candidates if c.label == chosen)
         self._keep(best)
