@@ -285,14 +285,14 @@ def _many_missing(task: GraphTask) -> bool:
 
 
 def _other_start(task: GraphTask, number: int, available: FamilyScores) -> BoolArray:
-    """Give the start of a further search: the best graph of rows that latent classes completed.
+    """Give the start of a further search: a climb by available cases with perturbed gains.
 
-    A latent class model favours no graph. Every third search, and one with fewer rows than classes,
-    starts from available cases with perturbed gains.
+    With many missing cells two of three start from the best graph of rows that latent classes
+    completed: these favour no graph.
     """
     rng = np.random.default_rng([task.how.seed, number])
     classes = [*CLASSES, 0][(number - 1) % (len(CLASSES) + 1)]
-    if 0 < classes < task.table.rows:
+    if _many_missing(task) and 0 < classes < task.table.rows:
         drawn = draw_by_classes(task.table, task.variables, classes, task.how.seed + number)
         return _search_completed(task, [], as_table(task.table, drawn), SERIAL)
     scores = PerturbedScores(available, SPREAD, rng)
