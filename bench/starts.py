@@ -10,7 +10,7 @@ from bench.peer import Peers
 from bench.report import Line, seconds
 from bench.timing import clock
 from lacunet.fitting.fit import learn
-from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, HIGHEST, best_of
+from lacunet.fitting.maxima import ESTIMATE, HIGHEST, LARGEST_MASS, best_of
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.prepare import prepare
 from lacunet.fitting.schedules import (
@@ -103,4 +103,6 @@ def _one_data_set(classes: int, number: int, trials: dict[str, Trials]) -> None:
         trials[side].times.append(clock(lambda: found.append(work())))  # noqa: B023
         point = found[0].climb.point
         trials[side].above.append(point.g - wanted.g)
-        trials[side].mass_above.append(HEAVIEST(objective, point) - HEAVIEST(objective, wanted))
+        trials[side].mass_above.append(
+            LARGEST_MASS(objective, point) - LARGEST_MASS(objective, wanted)
+        )

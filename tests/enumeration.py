@@ -76,17 +76,17 @@ class EnumerationPlan(SampledEStep):
             np.add.at(N[i], cells, p[:, None])
         return log_z, N[:, first:last]
 
-    def take_in(self, cases, swarm, least, rng):
+    def take_in(self, cases, particles, least, rng):
         """With the parameters of a particle integrated out, a cell has probability A / A_ij."""
         for n, case in enumerate(cases, start=1):
             cells = self.cells[case]
-            for particle, (A, A_ij) in enumerate(zip(swarm.A, swarm.A_ij, strict=True)):
-                p = np.prod(A[cells] / A_ij[swarm.ij[cells]], axis=1)
-                swarm.log_weights[particle] += np.log(p.sum())
+            for particle, (A, A_ij) in enumerate(zip(particles.A, particles.A_ij, strict=True)):
+                p = np.prod(A[cells] / A_ij[particles.ij[cells]], axis=1)
+                particles.log_weights[particle] += np.log(p.sum())
                 drawn = cells[rng.choice(len(p), p=p / p.sum())]
                 A[drawn] += 1.0
-                A_ij[swarm.ij[drawn]] += 1.0
-            w = np.exp(swarm.log_weights - swarm.log_weights.max())
+                A_ij[particles.ij[drawn]] += 1.0
+            w = np.exp(particles.log_weights - particles.log_weights.max())
             if w.sum() ** 2 / (w**2).sum() < least:
                 return n
         return len(cases)

@@ -38,16 +38,16 @@ class RowByRow:
             plan.draw(log_weights, counts, rng, N)
         return N
 
-    def take_in(self, row, swarm, rng):
+    def take_in(self, row, particles, rng):
         seen = self.seen[row]
-        A, A_ij, log_weights, ij = swarm
+        A, A_ij, log_weights, ij = particles
         log_weights += np.log(A[:, seen] / A_ij[:, ij[seen]]).sum(axis=1)
         A[:, seen] += 1.0
         A_ij[:, ij[seen]] += 1.0
         for plan, which in self.components(row):
-            assert plan.take_in(which, swarm, 0.0, rng) == len(which)
+            assert plan.take_in(which, particles, 0.0, rng) == len(which)
 
 
-def swarm_of(A, layout):
+def particles_of(A, layout):
     sums = np.array([layout.sum_k(x) for x in A])
     return ParticleState(A.copy(), sums, np.zeros(len(A)), layout.ij)

@@ -29,7 +29,7 @@ from lacunet.api.imputing import learn_filling
 from lacunet.api.stacking import ModelChoice
 from lacunet.data.table import Column, Table
 from lacunet.inference.queries.answers import posterior_of
-from lacunet.models.ensemble import Speaker
+from lacunet.models.ensemble import PredictiveModel
 from lacunet.models.network import Model
 from lacunet.models.surgery import sample_codes
 from lacunet.selection.ensembles import Pool
@@ -132,7 +132,7 @@ def _pooled(codes: IntArray, columns: Sequence[Column], whole: IntArray) -> Fill
     return Filled(codes, _right(found[0].ensemble, codes, whole), seconds)
 
 
-def _right(model: Speaker, codes: IntArray, whole: IntArray) -> float:
+def _right(model: PredictiveModel, codes: IntArray, whole: IntArray) -> float:
     """Share of the missing cells whose most probable value is the one that was there."""
     answers = posterior_of(model, codes, [(v,) for v in range(codes.shape[1])])
     filled = np.column_stack([p.argmax(axis=1) for p in answers])

@@ -12,7 +12,7 @@ from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.fitting.fit import Options
 from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of
-from lacunet.models.ensemble import model_in_work_order
+from lacunet.models.ensemble import model_in_canonical_order
 from lacunet.models.formats import read_network, write_network
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import NumberPrior, understand_number_prior
@@ -111,7 +111,7 @@ def test_evidence_is_near_what_a_good_score_says(frame):
 def test_a_model_with_numbers_is_written_and_read(fit, frame, tmp_path):
     path = tmp_path / "model.json"
     write_network(fit.model, path)
-    again = model_in_work_order(read_network(path))  # the file is in the order of the data
+    again = model_in_canonical_order(read_network(path))  # the file is in the order of the data
     np.testing.assert_array_equal(again.theta, fit.model.theta)
     np.testing.assert_array_equal(again.alpha, fit.model.alpha)
     np.testing.assert_array_equal(again.posterior, fit.model.posterior)

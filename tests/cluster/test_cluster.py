@@ -24,7 +24,7 @@ from lacunet.errors import DataError, OptionError, WorkerError
 from lacunet.fitting.fit import Options, learn
 from lacunet.inference.classes import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.connecting import on_cluster
 from lacunet.runtime.executor import SERIAL
 from problems import make_case
@@ -309,15 +309,15 @@ def end_scheduler(pid, n):
 
 
 def test_a_lost_scheduler_is_an_error_and_what_was_kept_is_not_done_again(tmp_path):
-    kept = Kept(tmp_path / "kept")
+    checkpoint = Checkpoint(tmp_path / "kept")
     with (
         scheduler(tmp_path) as (pid, address),
         pytest.raises(WorkerError, match="resume"),
         on_cluster(address, lacunet.__version__) as engine,
     ):
-        kept.map(partial(end_scheduler, pid), range(4), engine.executor)
-    kept.close()
-    again = Kept(tmp_path / "kept")
+        checkpoint.map(partial(end_scheduler, pid), range(4), engine.executor)
+    checkpoint.close()
+    again = Checkpoint(tmp_path / "kept")
     assert len(again.ledger.records) == 1
     assert again.map(partial(end_scheduler, None), range(4), SERIAL) == [0, 1, 2, 3]
     again.close()

@@ -31,7 +31,7 @@ def test_they_are_no_items_and_what_units_weigh_is_kept(frame):
 
 def test_rows_of_each_unit_are_found_again_after_columns_were_sorted(frame):
     columns = ["D", "B", "A", "E", "C", "unit", "w", "stratum"]
-    table = lacunet.read_table(frame[columns], **DESIGN).in_work_order
+    table = lacunet.read_table(frame[columns], **DESIGN).in_canonical_order
     again = lacunet.read_table(frame, **DESIGN)
     for name in ("row", "unit", "weight", "stratum", "copies"):
         one, other = getattr(table.design, name), getattr(again.design, name)

@@ -40,14 +40,14 @@ def little(monkeypatch):
 
 def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
     found = lacunet.read_table(FRAME, memory="60KB", **KINDS)
-    wanted = lacunet.read_table(FRAME, **KINDS).in_work_order
+    wanted = lacunet.read_table(FRAME, **KINDS).in_canonical_order
     assert not found.codes.flags.owndata  # it is mapped from a file
     np.testing.assert_array_equal(found.codes, wanted.codes)
     np.testing.assert_array_equal(found.counts, wanted.counts)
     assert found.columns == wanted.columns
     assert [c.place for c in found.columns] == [c.place for c in wanted.columns]
     assert (found.rows, found.empty_rows, found.notes) == (5000, wanted.empty_rows, wanted.notes)
-    assert found.in_work_order is found
+    assert found.in_canonical_order is found
     np.testing.assert_allclose(found.missing, wanted.missing, rtol=1e-12)
 
 

@@ -15,7 +15,7 @@ from test_filled_frames import PAIRS, columns, pandas_frame, polars_frame
 
 import lacunet
 from lacunet import DataError, Imputer, OptionError
-from lacunet.models.ensemble import all_in_work_order
+from lacunet.models.ensemble import all_in_canonical_order
 
 QUICK = {"model": "network", "random_state": 0}  # one kind is soon learned
 
@@ -145,7 +145,7 @@ def test_a_pool_keeps_its_shares_when_rows_are_asked():
     X, _, _ = words(rows=40)
     ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).pool_.ensemble
     assert ensemble.fixed
-    assert all_in_work_order(ensemble).fixed
+    assert all_in_canonical_order(ensemble).fixed
     told = lacunet.assign(X, ensemble, impute=True).to_frame()
     plain = lacunet.assign(X, replace(ensemble, fixed=False), impute=True).to_frame()
     assert not told.equals(plain)

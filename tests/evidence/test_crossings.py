@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import beta, kstest
 
 from lacunet.evidence.annealing import Clock, Goal, RunContext
-from lacunet.evidence.bridge import AnchoredWalk, Bridge
+from lacunet.evidence.bridge import Bridge, BridgedWalk
 from lacunet.evidence.estimate import log_bridges
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.cases import PartitionStatistics
@@ -159,7 +159,7 @@ def test_what_a_walk_crosses_by(leaves, alpha, kind):
     """Small exponents leave classes empty; with one class there is nothing to cross."""
     problem = make_case([2] * leaves, 3, 80, seed=1, alpha=alpha).problem
     fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(4)]
-    walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    walk = BridgedWalk(problem, fits, 0, UNHURRIED)
     assert isinstance(walk.bridge.proposal, kind)
 
 
@@ -167,8 +167,8 @@ def test_what_a_walk_crosses_by(leaves, alpha, kind):
 def test_chains_and_shapes_find_the_same_mass():
     problem = make_case([2] * 6, 2, 60, seed=1, alpha=1.0).problem
     fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(8)]
-    by_shape = AnchoredWalk(problem, fits, 0, UNHURRIED)
-    by_chains = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    by_shape = BridgedWalk(problem, fits, 0, UNHURRIED)
+    by_chains = BridgedWalk(problem, fits, 0, UNHURRIED)
     chains = AnnealingProposal(by_chains.fewer, by_chains._reference(), by_chains.seed)
     by_chains.bridge = by_chains._run_both_ways(Bridge(by_chains.fewer, chains))
     one, other = by_shape.until_done(), by_chains.until_done()
@@ -179,7 +179,7 @@ def test_shares_that_floats_do_not_resolve_are_left_out_without_a_word():
     """Tiny exponents: some probabilities are less than any float, and none may become a NaN."""
     problem = make_case([2] * 3, 2, 10, seed=1, alpha=0.004).problem
     fits = [learn(problem, Options(starts=2, seed=n)).model.theta for n in range(4)]
-    walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    walk = BridgedWalk(problem, fits, 0, UNHURRIED)
     reference, there = walk._reference(), walk._with_m
     if walk.fewer.exact:
         pytest.fail("the case has one class only: choose another seed")

@@ -184,12 +184,12 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
         N = path.move(1.0, N, draws)
     inverse = []
     for i, x in enumerate(expected_cases(problem.prior + N, draws)):
-        starts = np.tile(regions.bring_home(x).apply(N[i]), (16, 1))
+        starts = np.tile(regions.to_reference_region(x).apply(N[i]), (16, 1))
         inverse.append(-annealing.backwards(starts, 20, (0, i), UNHURRIED))
     found = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
     _, ends = annealing.forwards(20, range(100), (1,), UNHURRIED)
-    home = regions.at_home(0, ends).mean()
+    home = regions.in_region(0, ends).mean()
     error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ends)))
     upper = -found.value + math.log(home) + symmetries.log_count
     assert abs(upper - truth) < 4 * error

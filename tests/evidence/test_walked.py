@@ -54,7 +54,7 @@ def test_samples_of_a_walk_are_counts_of_the_model():
     walk.advance(5, UNHURRIED, samples=2)
     shown = case.counts @ (case.codes >= 0)
     told = case.counts @ (case.codes >= 0).any(axis=1)
-    for sample in walk.kept:
+    for sample in walk.collected:
         fewer = make_case([2, 3, 2], sample.used, 25, seed=2, alpha=1.0).problem
         assert used(fewer, sample.N).all()
         sums = [fewer.layout.table(sample.N, i).sum() for i in range(4)]

@@ -9,7 +9,7 @@ import lacunet
 from classics import LIKELIEST, MOST_PROBABLE, classic, patterns
 from lacunet.fitting.ascent import Climb, Convergence, ascend, em_while_fast
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import BOTH, HEAVIEST, unseen
+from lacunet.fitting.maxima import BOTH, LARGEST_MASS, unseen
 from lacunet.fitting.objective import Estimate, Objective, Point, random_start
 from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BIC, CS, DRAPER, ICL, Fitting
@@ -59,10 +59,10 @@ def test_the_mass_belongs_to_the_scores(apart):
     assert apart.nats_above_mass == pytest.approx(apart.point.g - mode.point.g)
     assert apart.nats_above_mass > 1.0
     objective = Objective.build(apart.problem, Estimate.MAP)
-    mass = HEAVIEST(objective, mode.point)
-    assert mass > HEAVIEST(objective, apart.point)
+    mass = LARGEST_MASS(objective, mode.point)
+    assert mass > LARGEST_MASS(objective, apart.point)
     for other in (*mode.others, *apart.others):
-        assert mass >= HEAVIEST(objective, other) - 1e-3
+        assert mass >= LARGEST_MASS(objective, other) - 1e-3
         assert apart.point.g >= other.g - 1e-4
     assert "the mass is elsewhere" in str(apart.mass_flags[0])
 

@@ -7,7 +7,7 @@ import pytest
 
 from lacunet.fitting import split_merge
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import BOTH, HEAVIEST, HIGHEST
+from lacunet.fitting.maxima import BOTH, HIGHEST, LARGEST_MASS
 from lacunet.fitting.neighbours import (
     learn_from_neighbours,
     more_states_of,
@@ -133,7 +133,7 @@ def from_labels(objective, codes, labels):
     return objective.best_for(layout.flat(tables))
 
 
-@pytest.mark.parametrize("rank", [HIGHEST, HEAVIEST])
+@pytest.mark.parametrize("rank", [HIGHEST, LARGEST_MASS])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_two_groups_in_one_state_and_one_in_two_are_put_right(rank, missing):
     """EM stands still where a pair of groups shares a state and another group has two."""
@@ -154,7 +154,7 @@ def test_what_is_right_already_stays():
     codes, labels = groups_of_rows(5, 12, 40, seed=2)
     objective = Objective.build(of_classes(codes, 5), Estimate.MAP)
     right = learn(objective.problem).point
-    found, made = split_and_merge(objective, right, HEAVIEST, seed=0)
+    found, made = split_and_merge(objective, right, LARGEST_MASS, seed=0)
     assert made == 0
     assert found is right
     assert len(labels) == 200

@@ -16,7 +16,7 @@ from lacunet.fitting.agglomerate import (
     statistics_around,
 )
 from lacunet.fitting.fit import learn
-from lacunet.fitting.maxima import HEAVIEST, HIGHEST
+from lacunet.fitting.maxima import HIGHEST, LARGEST_MASS
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.fitting.recombination import Individual, Recombiner, recombine_all
 from lacunet.fitting.schedules import StartResults, recombined
@@ -133,7 +133,7 @@ def holds(problem, rows, h):
     )
 
 
-def of_groups(codes, classes, weights=1.0, rank=HEAVIEST):
+def of_groups(codes, classes, weights=1.0, rank=LARGEST_MASS):
     network = latent_class([(f"x{i}", (0, 1, 2)) for i in range(codes.shape[1])], classes)
     counts = np.full(len(codes), weights)
     problem = problem_of_codes(codes, counts, network, dirichlet(network, 1.01))
@@ -149,7 +149,7 @@ def from_labels(recombiner, labels):
     return schedules.ascend(objective, schedules.em_while_fast(objective, objective.best_for(N)))
 
 
-@pytest.mark.parametrize("rank", [HEAVIEST, HIGHEST], ids=["heaviest", "highest"])
+@pytest.mark.parametrize("rank", [LARGEST_MASS, HIGHEST], ids=["largest_mass", "highest"])
 @pytest.mark.parametrize("weights", [1.0, 0.3, 40.0])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_what_each_had_found_both_have(rank, weights, missing):
@@ -171,7 +171,7 @@ def test_two_hidden_variables_are_crossed_given_each_other():
     """Each point has lost one variable: its states know nothing of the rows."""
     case = make(TWO, 600, seed=5)
     problem = problem_of_codes(case.codes, np.ones(600), TWO, dirichlet(TWO, 1.01))
-    recombiner = Recombiner.build(Objective.build(problem, Estimate.MAP), HEAVIEST)
+    recombiner = Recombiner.build(Objective.build(problem, Estimate.MAP), LARGEST_MASS)
     assert [TWO.variables[h].name for h in recombiner.variables] == ["G", "H"]
     best = recombiner.individual(learn(problem).point)
     chance = np.random.default_rng(0)
@@ -184,7 +184,7 @@ def test_two_hidden_variables_are_crossed_given_each_other():
         point = recombiner.objective.best_for(
             count_families(TWO, LabelledRows(codes, recombiner.rows.weights))
         )
-        lost.append(Individual(point, HEAVIEST(recombiner.objective, point), states))
+        lost.append(Individual(point, LARGEST_MASS(recombiner.objective, point), states))
     assert max(line.value for line in lost) < best.value - 15
     assert recombiner.recombine(tuple(lost)).value > best.value - 2
 
@@ -250,14 +250,18 @@ def test_halves_that_agree_count_twice_and_what_was_known_before_does_not():
     third = np.where(labels == 1, 4, np.where((labels == 3) & odd, 1, labels))
     right, a, b, c = (from_labels(recombiner, found) for found in (labels, one, other, third))
     # Each half, 0 and 2, 1 and 3, can find the right ones by itself.
-    found = recombined(recombiner.objective, StartResults([a, a, b, c], []), HEAVIEST, seed=0)
+    found = recombined(recombiner.objective, StartResults([a, a, b, c], []), LARGEST_MASS, seed=0)
     new = found[4:]
     assert [climb.point.g for climb in new] == pytest.approx([right.point.g] * 2, abs=1e-6)
     # The second half knows them from the beginning: only the first finds something.
-    found = recombined(recombiner.objective, StartResults([a, right, b, c], []), HEAVIEST, seed=0)
+    found = recombined(
+        recombiner.objective, StartResults([a, right, b, c], []), LARGEST_MASS, seed=0
+    )
     assert len(found) == 5
     # Nobody can find anything: what is there is what there was.
-    assert len(recombined(recombiner.objective, StartResults([a, a], []), HEAVIEST, seed=0)) == 2
+    assert (
+        len(recombined(recombiner.objective, StartResults([a, a], []), LARGEST_MASS, seed=0)) == 2
+    )
 
 
 def test_threads_change_nothing():

@@ -16,7 +16,7 @@ from lacunet.fitting.agglomerate import (
 from lacunet.fitting.ascent import Convergence, ascend, em_while_fast
 from lacunet.fitting.diagnose import EMPTY, state_sizes
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import BOTH, ESTIMATE, HEAVIEST, MASS, is_better
+from lacunet.fitting.maxima import BOTH, ESTIMATE, LARGEST_MASS, MASS, is_better
 from lacunet.fitting.objective import Estimate, Objective, perturbed
 from lacunet.fitting.schedules import Schedule, climb_from_starts
 from lacunet.flags import Kind
@@ -258,11 +258,11 @@ def test_each_schedule_keeps_its_promise(network, estimate):
         assert fits[s].gradient < 1e-5
         assert 1 <= fits[s].reached <= fits[s].finalists
     if estimate is Estimate.ML:  # a likelihood has no mass around its maxima
-        assert all(fit.heaviest is None for fit in fits.values())
+        assert all(fit.largest_mass is None for fit in fits.values())
         return
-    most = HEAVIEST(objective, thorough.for_scores.point)
+    most = LARGEST_MASS(objective, thorough.for_scores.point)
     for other in (default.point, thorough.point, default.for_scores.point):
-        assert not is_better(HEAVIEST(objective, other), most + 1e-3)
+        assert not is_better(LARGEST_MASS(objective, other), most + 1e-3)
 
 
 @pytest.mark.slow
@@ -278,7 +278,7 @@ def test_a_narrow_peak_is_not_where_the_mass_is():
         (flag,) = fit.mass_flags
         assert flag.kind is Kind.MASS_ELSEWHERE
         assert states_in_use(objective, broad) == states_in_use(objective, high) == 6
-        assert HEAVIEST(objective, broad) > HEAVIEST(objective, high) + 1
+        assert LARGEST_MASS(objective, broad) > LARGEST_MASS(objective, high) + 1
 
 
 @pytest.mark.slow
@@ -299,8 +299,8 @@ def test_mass_is_that_of_a_model_with_all_its_states():
     )
     empty = objective.at(theta)
     assert (states_in_use(objective, empty), states_in_use(objective, fit.point)) == (2, 6)
-    assert HEAVIEST.measure(objective, empty) > HEAVIEST.measure(objective, fit.point) + 5
-    assert is_better(HEAVIEST(objective, fit.point), HEAVIEST(objective, empty))
+    assert LARGEST_MASS.measure(objective, empty) > LARGEST_MASS.measure(objective, fit.point) + 5
+    assert is_better(LARGEST_MASS(objective, fit.point), LARGEST_MASS(objective, empty))
     assert not any(flag.kind is Kind.EMPTY_CLASS for flag in fit.flags)
 
 

@@ -141,7 +141,7 @@ def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
         fit = lacunet.fit(
             table, None if network else 2, network=network, covariance=covariance, starts=2
         )
-        problem, theta, design = fit.problem, fit.model.theta, table.in_work_order.design
+        problem, theta, design = fit.problem, fit.model.theta, table.in_canonical_order.design
         free = free_coordinates(problem.layout, theta).free
         totals = np.zeros((len(design.stratum), len(free)))
         for u in range(len(totals)):

@@ -10,7 +10,7 @@ from lacunet.data.read import load_dataset
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealedMass, AnnealingRounds
 from lacunet.evidence.annealing import Goal, OutOfTimeError
-from lacunet.evidence.bridge import AnchoredWalk
+from lacunet.evidence.bridge import BridgedWalk
 from lacunet.evidence.estimate import LogMean, Method, Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import ParticleRounds
@@ -109,8 +109,8 @@ def test_annealing_where_only_one_search_went(monkeypatch):
 
 
 def test_a_walk_whose_starts_disagree(monkeypatch):
-    monkeypatch.setattr(AnchoredWalk, "estimate", LogMean(-520.0, 0.9, 50.0, 0.1, 64))
-    monkeypatch.setattr(AnchoredWalk, "until_done", lambda walk: walk.estimate)
+    monkeypatch.setattr(BridgedWalk, "estimate", LogMean(-520.0, 0.9, 50.0, 0.1, 64))
+    monkeypatch.setattr(BridgedWalk, "until_done", lambda walk: walk.estimate)
     found = measure(values_problem(), Method.WALK, SOON)
     assert found.notes == (Flag(Kind.STARTS_DISAGREE),)
     assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)

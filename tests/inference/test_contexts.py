@@ -108,7 +108,7 @@ def test_every_renaming_has_one_home(name, references):
     every = list(every_renaming(problem))
     for x in rng.gamma(1.0, 3.0, (3, problem.layout.size)):
         samples = np.array([x[positions] for positions in every])
-        homes = sum(int(regions.at_home(own, samples).sum()) for own in range(references))
+        homes = sum(int(regions.in_region(own, samples).sum()) for own in range(references))
         assert homes == 1
 
 
@@ -118,11 +118,11 @@ def test_a_relabelling_brings_a_sample_home(name):
     rng = np.random.default_rng(3)
     regions = Regions(symmetries_of(problem), [rng.gamma(2.0, 2.0, problem.layout.size)])
     for x in rng.gamma(1.0, 3.0, (6, problem.layout.size)):
-        found = regions.bring_home(x)
-        assert regions.at_home(0, found.apply(x)[None, :]).all()
+        found = regions.to_reference_region(x)
+        assert regions.in_region(0, found.apply(x)[None, :]).all()
         assert (found.apply(problem.alpha) == problem.alpha).all()
-        assert found.trivial == regions.at_home(0, x[None, :]).all()
-        assert regions.steps_at_home(found.apply(x)[None, :]).all()
+        assert found.trivial == regions.in_region(0, x[None, :]).all()
+        assert regions.steps_in_region(found.apply(x)[None, :]).all()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from enumeration import conditional, enumerated, indicators
 from examples import examples
 from lacunet.inference.classes import safe_log
 from problems import MODES, engine, make, network_cases
-from row_by_row import NETWORKS, RowByRow, swarm_of
+from row_by_row import NETWORKS, RowByRow, particles_of
 
 modes = pytest.mark.parametrize("mode", MODES)
 networks = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
@@ -87,15 +87,19 @@ def test_particles_take_in_a_case(mode, case):
     A = exponents(case)
     mean = np.log(A / layout.spread(layout.sum_k(A)))
     for row, cells in enumerate(enumeration.cells):
-        one = swarm_of(A[None, :], layout)
+        one = particles_of(A[None, :], layout)
         enumeration.take_in([row], one, 0.0, rng)
-        swarm = swarm_of(np.tile(A, (MANY, 1)), layout)
-        rows.take_in(row, swarm, rng)
-        np.testing.assert_allclose(swarm.log_weights, one.log_weights[0], rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(swarm.A_ij, [layout.sum_k(x) for x in swarm.A], rtol=1e-12)
-        check_frequencies(np.round(swarm.A - A, 9), cells, conditional(mean, cells)[1])
+        particles = particles_of(np.tile(A, (MANY, 1)), layout)
+        rows.take_in(row, particles, rng)
+        np.testing.assert_allclose(
+            particles.log_weights, one.log_weights[0], rtol=1e-11, atol=1e-11
+        )
+        np.testing.assert_allclose(
+            particles.A_ij, [layout.sum_k(x) for x in particles.A], rtol=1e-12
+        )
+        check_frequencies(np.round(particles.A - A, 9), cells, conditional(mean, cells)[1])
         if len(cells) == 1:
-            np.testing.assert_array_equal(swarm.A[0], one.A[0])
+            np.testing.assert_array_equal(particles.A[0], one.A[0])
 
 
 @modes
@@ -108,15 +112,15 @@ def test_particles_stop_when_few_of_them_count(mode, network):
     for plan in plans:
         cases = np.repeat(np.arange(len(plan.counts)), 3)
         A = np.random.default_rng(1).uniform(0.2, 4.0, (30, layout.size))
-        assert plan.take_in(cases, swarm_of(A, layout), 0.0, rng) == len(cases)
-        assert plan.take_in(cases, swarm_of(A, layout), 31.0, rng) == 1
-        swarm = swarm_of(A, layout)
-        taken = plan.take_in(cases, swarm, 25.0, rng)
-        w = np.exp(swarm.log_weights - swarm.log_weights.max())
+        assert plan.take_in(cases, particles_of(A, layout), 0.0, rng) == len(cases)
+        assert plan.take_in(cases, particles_of(A, layout), 31.0, rng) == 1
+        particles = particles_of(A, layout)
+        taken = plan.take_in(cases, particles, 25.0, rng)
+        w = np.exp(particles.log_weights - particles.log_weights.max())
         assert w.sum() ** 2 / (w**2).sum() < 25.0 or taken == len(cases)
         families = [c.cells.shape[1] for c in plan.choices()]
         counted = np.array([families[c] for c in cases[:taken]]).sum()
-        np.testing.assert_allclose((swarm.A - A).sum(axis=1), counted)
+        np.testing.assert_allclose((particles.A - A).sum(axis=1), counted)
 
 
 @modes
@@ -128,13 +132,13 @@ def test_weights_of_particles_agree_over_many_cases(mode, network):
         rows = RowByRow(case)
     (enumeration,) = enumerated(case.problem).components.plans
     layout, A = case.layout, exponents(case)
-    ours = swarm_of(np.tile(A, (MANY, 1)), layout)
+    ours = particles_of(np.tile(A, (MANY, 1)), layout)
     rng = np.random.default_rng(8)
     for row in range(len(case.codes)):
         rows.take_in(row, ours, rng)
-    theirs = swarm_of(np.tile(A, (MANY // 2, 1)), layout)
+    theirs = particles_of(np.tile(A, (MANY // 2, 1)), layout)
     enumeration.take_in(np.arange(len(case.codes)), theirs, 0.0, rng)
     top = ours.log_weights.max()
-    w, v = (np.exp(swarm.log_weights - top) for swarm in (ours, theirs))
+    w, v = (np.exp(particles.log_weights - top) for particles in (ours, theirs))
     error = np.hypot(w.std() / np.sqrt(len(w)), v.std() / np.sqrt(len(v)))
     assert w.mean() == pytest.approx(v.mean(), abs=4.5 * error)

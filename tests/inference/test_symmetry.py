@@ -84,7 +84,7 @@ def test_every_relabelling_has_one_home(name, references):
     every = list(every_relabelling(problem))
     for x in rng.gamma(1.0, 3.0, (8, problem.layout.size)):
         samples = np.array([r.apply(x) for r in every])
-        homes = sum(int(regions.at_home(own, samples).sum()) for own in range(references))
+        homes = sum(int(regions.in_region(own, samples).sum()) for own in range(references))
         assert homes == 1
 
 
@@ -93,7 +93,7 @@ def test_empty_states_that_are_alike_do_not_share_a_region():
     regions = Regions(symmetries_of(problem), [problem.alpha])  # all three states the same
     x = np.random.default_rng(1).gamma(1.0, 3.0, problem.layout.size)
     samples = np.array([r.apply(x) for r in every_relabelling(problem)])
-    assert regions.at_home(0, samples).sum() == 1
+    assert regions.in_region(0, samples).sum() == 1
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -102,10 +102,10 @@ def test_a_relabelling_brings_a_sample_home(name):
     rng = np.random.default_rng(3)
     regions = Regions(symmetries_of(problem), [rng.gamma(2.0, 2.0, problem.layout.size)])
     for x in rng.gamma(1.0, 3.0, (10, problem.layout.size)):
-        found = regions.bring_home(x)
-        assert regions.at_home(0, found.apply(x)[None, :]).all()
+        found = regions.to_reference_region(x)
+        assert regions.in_region(0, found.apply(x)[None, :]).all()
         assert (found.apply(problem.alpha) == problem.alpha).all()
-        assert found.trivial == regions.at_home(0, x[None, :]).all()
+        assert found.trivial == regions.in_region(0, x[None, :]).all()
 
 
 def test_a_prior_that_tells_states_apart_leaves_one_labelling():

@@ -15,7 +15,7 @@ from lacunet.likelihoods.joint_normal import (
     marginal,
     places_of,
 )
-from lacunet.likelihoods.kernels import Holes
+from lacunet.likelihoods.kernels import ObservedSplit
 from lacunet.likelihoods.likelihood import Segment
 
 CLASSES = 3
@@ -37,7 +37,9 @@ def some_natural(d, kind):
 def patterns(d, o):
     shown = list(itertools.combinations(range(d), o))
     missing = [[j for j in range(d) if j not in own] for own in shown]
-    return Holes(np.array(shown), np.array(missing, dtype=np.int64).reshape(len(shown), d - o))
+    return ObservedSplit(
+        np.array(shown), np.array(missing, dtype=np.int64).reshape(len(shown), d - o)
+    )
 
 
 def normal_of(natural, k, shown):

@@ -55,7 +55,9 @@ def test_an_unstable_search_is_not_certain(carcinoma):
     """One start of nine at the optimum, and a probability of 0.999 beside it, cannot both be."""
     flags = (Flag(Kind.UNSTABLE_SEARCHES, detail={"candidates": "3 classes"}),)
     shaky = tuple(
-        replace(c, fit=replace(c.fit, heaviest=replace(c.fit.for_scores, reached=1, finalists=9)))
+        replace(
+            c, fit=replace(c.fit, largest_mass=replace(c.fit.for_scores, reached=1, finalists=9))
+        )
         for c in carcinoma.candidates
     )
     found = replace(carcinoma.found, notes=flags)

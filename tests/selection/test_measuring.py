@@ -113,7 +113,9 @@ def test_a_walk_that_measures_differences_only(small):
     common, own = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
     values = np.array([-7.0, -8.5])
     both, replicates = frozenset({2, 3}), values + (common + own) / 15
-    walk = Walk((2, 3), values, replicates, both, anchored=False, verdict=Verdict.RELIABLE, used={})
+    walk = Walk(
+        (2, 3), values, replicates, both, bridge_anchored=False, verdict=Verdict.RELIABLE, used={}
+    )
     told = joint_evidence.record_walk(walk, found)
     scores = joint_evidence.guesses(found)
     assert told.values("evidence")[2] == pytest.approx(scores[2])
@@ -135,7 +137,7 @@ def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
     some = frozenset({1, 3})
     walk = Walk(
-        (1, 2, 3), values, replicates, some, anchored=True, verdict=Verdict.RELIABLE, used={}
+        (1, 2, 3), values, replicates, some, bridge_anchored=True, verdict=Verdict.RELIABLE, used={}
     )
     told = joint_evidence.record_walk(walk, found)
     assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
@@ -251,7 +253,7 @@ def test_unstable_searches_are_named(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [2, 3], **FEW)
     two, three = (
-        replace(c, fit=replace(c.fit, heaviest=replace(c.fit.for_scores, reached=n)))
+        replace(c, fit=replace(c.fit, largest_mass=replace(c.fit.for_scores, reached=n)))
         for c, n in zip(found.candidates, (2, 1), strict=True)
     )
     found = replace(found, candidates=(two, three))

@@ -132,7 +132,7 @@ def test_numbers_are_averaged_too():
     rng, (alpha, sizes) = np.random.default_rng(0), SOME
     town = rng.integers(0, 3, 60)
     rows = [{"town": int(t), "won": int(rng.poisson(1.0 + t))} for t in town]
-    table = lacunet.read_table(rows, kinds="won=poisson").in_work_order
+    table = lacunet.read_table(rows, kinds="won=poisson").in_canonical_order
     for graph in ([(), ()], [(), (0,)]):
         parents = np.array([np.isin(np.arange(2), own) for own in graph])
         task = graph_task(table, alpha, GraphSearch(), Knowledge())

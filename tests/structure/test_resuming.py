@@ -8,10 +8,9 @@ import pytest
 from lacunet import find_hidden, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OutputError
-from lacunet.runtime.checkpoint import decoded
+from lacunet.runtime.checkpoint import Checkpoint, decoded
 from lacunet.selection import hidden_search
 from lacunet.structure.hidden.growing import Growing
-from lacunet.structure.journal import Journal
 
 HOW = {"alpha": "bdeu:4", "seed": 3, "threads": 1}
 
@@ -33,7 +32,7 @@ class StoppedError(Exception):
 
 def stop_after(monkeypatch, times):
     """Stop when so many stands have been kept."""
-    put, kept = Journal.put, []
+    put, kept = Checkpoint.put, []
 
     def stopping(self, piece, **stand):
         put(self, piece, **stand)
@@ -42,7 +41,7 @@ def stop_after(monkeypatch, times):
         if len(kept) == times:
             raise StoppedError
 
-    monkeypatch.setattr(Journal, "put", stopping)
+    monkeypatch.setattr(Checkpoint, "put", stopping)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
@@ -57,7 +56,7 @@ def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, t
     before = {}  # the last line of a piece says where it stood
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
         record = json.loads(line)
-        before[record["of"]] = decoded(record["told"])
+        before[record["of"]] = decoded(record["result"])
     found = learn_structure(table, resume=file, **HOW)
     assert found.network == whole.network
     assert found.log_evidence == whole.log_evidence
@@ -124,7 +123,7 @@ def test_files_of_other_searches_are_left_alone(tmp_path):
     assert file.read_bytes() == kept
     for text in ("{x", '{"format": 1}', '{"format": 1}\n'):
         file.write_text(text, encoding="utf-8")
-        with pytest.raises(OutputError, match="it is not a file of work that was stopped"):
+        with pytest.raises(OutputError, match="it is not a checkpoint of an unfinished run"):
             learn_structure(a_table(0.0), resume=file, **HOW)
     with pytest.raises(OutputError, match="is a folder"):
         learn_structure(a_table(0.0), resume=tmp_path, **HOW)

@@ -50,7 +50,7 @@ from lacunet.api.inputs import (
     observed_columns,
     observed_states,
     prediction_model,
-    prediction_speaker,
+    read_predictive,
     table_for,
     to_vary,
 )

@@ -13,7 +13,7 @@ from lacunet.api.inputs import (
     columns_of,
     notes_on_columns,
     observed_columns,
-    prediction_speaker,
+    read_predictive,
     rows_for,
 )
 from lacunet.api.options import SettingsLike, divide, with_options
@@ -33,7 +33,7 @@ from lacunet.inference.queries.answers import (
     tail_probabilities,
 )
 from lacunet.models.conjugacy import random_theta
-from lacunet.models.ensemble import Ensemble, Speaker, SpeakerLike, sample_rows
+from lacunet.models.ensemble import Ensemble, PredictiveModel, PredictiveModelLike, sample_rows
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model, Network
 from lacunet.models.prior import dirichlet
@@ -58,7 +58,7 @@ NOTHING = {  # by whether cells are to be filled in
 @with_options("missing", "missing_as_state", "plug_in", "seed")
 def assign(
     data: object,
-    model: SpeakerLike,
+    model: PredictiveModelLike,
     *,
     hidden: Sequence[str] = (),
     impute: bool = False,
@@ -98,7 +98,7 @@ def assign(
     """
     settings, reading = divide(settings, options)
     check_ordered(data)
-    predictive = prediction_speaker(model, settings, hidden)
+    predictive = read_predictive(model, settings, hidden)
     given, codes = rows_for(data, predictive, reading)
     network, rng = given.network, np.random.default_rng(settings.seed)
     if settings.missing_as_state:
@@ -129,13 +129,13 @@ def _supported(assignment: Assignment, *networks: Network) -> Assignment:
     return replace(assignment, numbers=tuple(map(of, assignment.numbers)))
 
 
-def seen_rows(speaker: Speaker, codes: CodeArray) -> str:
+def seen_rows(predictive_model: PredictiveModel, codes: CodeArray) -> str:
     """Give a warning if a stack was learned from these very rows; else an empty text."""
-    if not isinstance(speaker, Ensemble) or not speaker.seen:
+    if not isinstance(predictive_model, Ensemble) or not predictive_model.seen:
         return ""
-    shown = speaker.variables
+    shown = predictive_model.variables
     digest = rows_digest([v.name for v in shown], [v.states for v in shown], codes)
-    return SEEN_ROWS if digest == speaker.seen else ""
+    return SEEN_ROWS if digest == predictive_model.seen else ""
 
 
 def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:
@@ -145,7 +145,7 @@ def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:
     return [*hidden, *(v for v in network.shown if v in holed)]
 
 
-def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
+def assignment_of(given: PredictiveModel, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
     """Compute the posterior of some variables: probabilities of categories, means of numbers."""
     variables = given.network.variables
     column = {v: codes[:, j] for j, v in enumerate(given.network.observed)}
@@ -179,7 +179,7 @@ def _drawn(assignment: Assignment, network: Network, cells: FloatArray) -> Assig
 @with_options("missing", "plug_in", "seed")
 def anomalies(
     data: object,
-    model: SpeakerLike,
+    model: PredictiveModelLike,
     *,
     draws: int = DRAWS,
     settings: SettingsLike = DEFAULTS,
@@ -213,7 +213,7 @@ def anomalies(
     array([1.  , 0.39])
     """
     settings, reading = divide(settings, options)
-    given = prediction_speaker(model, settings)
+    given = read_predictive(model, settings)
     check_ordered(data)
     predictive, codes = rows_for(data, given, reading)
     return tail_probabilities(predictive, codes, draws, np.random.default_rng(settings.seed))
@@ -222,7 +222,7 @@ def anomalies(
 @with_options("missing", "plug_in")
 def log_likelihoods(
     data: object,
-    model: SpeakerLike,
+    model: PredictiveModelLike,
     *,
     settings: SettingsLike = DEFAULTS,
     **options: Any,
@@ -248,14 +248,14 @@ def log_likelihoods(
     array([-1.6, -3.1])
     """
     settings, reading = divide(settings, options)
-    given = prediction_speaker(model, settings)
+    given = read_predictive(model, settings)
     check_ordered(data)
     return log_lik_of(*rows_for(data, given, reading))
 
 
 @with_options("seed", "plug_in")
 def simulate(
-    model: SpeakerLike,
+    model: PredictiveModelLike,
     rows: int,
     *,
     missing_rate: float = 0.0,
@@ -282,12 +282,12 @@ def simulate(
     from lacunet.data.write import labelled_frame
 
     settings, _ = divide(settings, options)
-    given = prediction_speaker(model, settings)
+    given = read_predictive(model, settings)
     return labelled_frame(*draw(given, rows, settings.seed, missing_rate))
 
 
 def draw(
-    model: Speaker, rows: int, seed: int, missing_rate: float
+    model: PredictiveModel, rows: int, seed: int, missing_rate: float
 ) -> tuple[list[Column], CodeArray]:
     """Draw rows: their columns, and codes (rows, columns), -1 = missing."""
     drawn = sample_rows(model, rows, np.random.default_rng(seed), missing_rate)

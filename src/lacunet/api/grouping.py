@@ -20,7 +20,7 @@ from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models.latent_class import Grouped, grouped_classes
 from lacunet.models.number_prior import Covariance
-from lacunet.runtime.checkpoint import FORGETFUL
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
 from lacunet.selection.effects import NestedFitter
@@ -88,7 +88,9 @@ def compare_groups(
         prepare(executor, grouped.network)
         fitting = NestedFitter(table, alpha, settings.options, executor.part(0.0, 0.5))
         levels, selection = compare_levels(fitting, grouped, named)
-        selection = with_measured_evidence(selection, settings, executor.part(0.5, 1.0), FORGETFUL)
+        selection = with_measured_evidence(
+            selection, settings, executor.part(0.5, 1.0), NULL_CHECKPOINT
+        )
     return GroupComparison(levels, selection)
 
 

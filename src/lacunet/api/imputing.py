@@ -31,7 +31,7 @@ from lacunet.data.write import (
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import draw_columns, fillings
-from lacunet.models.ensemble import Ensemble, Speaker
+from lacunet.models.ensemble import Ensemble, PredictiveModel
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.progress import Listener, ignore
@@ -139,7 +139,7 @@ class MissingCells(NamedTuple):
     """Rows with missing cells, and the model that fills them in."""
 
     rows: Rows
-    speaker: Speaker
+    predictive_model: PredictiveModel
     places: Sequence[int]  # positions of the columns in the source table
     learned: Network  # its numbers have the values of the training rows
 
@@ -150,9 +150,9 @@ class MissingCells(NamedTuple):
         return missing if self.rows.unknown is None else missing & ~self.rows.unknown
 
     @property
-    def predictive(self) -> Speaker:
+    def predictive(self) -> PredictiveModel:
         """The model with the values of the number columns."""
-        return all_with_values(self.speaker, self.rows.columns)
+        return all_with_values(self.predictive_model, self.rows.columns)
 
     def most_probable(self) -> Fillings:
         """Impute each missing cell by its most probable state, or the posterior mean of a number.
@@ -295,7 +295,10 @@ def drawn_tables(
     """Draw completed tables, each with its own posterior draw of the parameters."""
     rng = np.random.default_rng([seed, DRAWING])
     draws = draw_parameters(pool.ensemble, table, number, rng)
-    return tuple(filled(X, missing._replace(speaker=speaker).drawn(rng)) for speaker in draws)
+    return tuple(
+        filled(X, missing._replace(predictive_model=predictive_model).drawn(rng))
+        for predictive_model in draws
+    )
 
 
 def cells_of(missing: MissingCells) -> Assignment:

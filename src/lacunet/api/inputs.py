@@ -24,14 +24,14 @@ from lacunet.models.ensemble import (
     Ensemble,
     ModelLike,
     NetworkLike,
-    Speaker,
-    SpeakerLike,
-    all_in_work_order,
-    in_work_order,
-    model_in_work_order,
+    PredictiveModel,
+    PredictiveModelLike,
+    all_in_canonical_order,
+    in_canonical_order,
+    model_in_canonical_order,
     model_or_path,
     network_or_path,
-    speaker_or_path,
+    predictive_or_path,
 )
 from lacunet.models.formats import read_model_or_stack, read_network
 from lacunet.models.network import Model, Network, Variable
@@ -57,7 +57,7 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
                 f"hidden variable '{name}' with {size} states: the parameters of the model are for "
                 f"{states[name]}. Give --hidden {name}, or fit it anew."
             )
-    return model_in_work_order(hide(given, list(as_sizes(hidden))) if hidden else given)
+    return model_in_canonical_order(hide(given, list(as_sizes(hidden))) if hidden else given)
 
 
 def prediction_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
@@ -66,9 +66,11 @@ def prediction_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) 
     return given if settings.plug_in else given.predictive
 
 
-def prediction_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
+def read_predictive(
+    model: PredictiveModelLike, settings: Settings, hidden: Hidden = ()
+) -> PredictiveModel:
     """Do the same for a model or a stack, whose members already have posterior means."""
-    held = speaker_or_path(model)
+    held = predictive_or_path(model)
     given = held if isinstance(held, Model | Ensemble) else read_model_or_stack(held)
     if isinstance(given, Model):
         return prediction_model(given, settings, hidden)
@@ -77,14 +79,14 @@ def prediction_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = 
             "--hidden says what a network hides; the networks of a stack see to that themselves. "
             "Leave it out."
         )
-    return all_in_work_order(given)
+    return all_in_canonical_order(given)
 
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
     """Give a structure, or read its file, and declare variables hidden."""
     held = network_or_path(network)
     given = held if isinstance(held, Network) else as_model(held).network
-    return in_work_order(with_hidden(given, as_sizes(hidden)))
+    return in_canonical_order(with_hidden(given, as_sizes(hidden)))
 
 
 def as_knowledge(knowledge: KnowledgeLike | None) -> Knowledge:
@@ -103,7 +105,7 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
 
 def as_table(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
     """Give a table, or read it, in canonical order."""
-    return as_written(data, reading, numbers=numbers).in_work_order
+    return as_written(data, reading, numbers=numbers).in_canonical_order
 
 
 def as_written(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool = False) -> Table:
@@ -150,7 +152,7 @@ def table_for(
     left_out = {*beside_items(reading), *reading.exclude}
     other = [name for name in names if name not in also]
     notes = (*table.notes, *_unused(network, other, left_out))
-    return replace(table, columns=columns, notes=notes).in_work_order
+    return replace(table, columns=columns, notes=notes).in_canonical_order
 
 
 def table_of(
@@ -203,12 +205,14 @@ def check_ordered(data: object) -> None:
         )
 
 
-def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Speaker, CodeArray]:
+def rows_for(
+    data: object, predictive_model: PredictiveModel, reading: ReadSettings
+) -> tuple[PredictiveModel, CodeArray]:
     """Code each row in its order, (rows, observed variables); absent columns are missing.
 
     The returned model has the values of the number columns.
     """
-    network = speaker.network
+    network = predictive_model.network
     states, names = observed_states(network), column_names(data)
     shown = {name: states[name] for name in states if name in names}
     if not shown:
@@ -216,14 +220,14 @@ def rows_for(data: object, speaker: Speaker, reading: ReadSettings) -> tuple[Spe
             f"the table shows no variable of the model. Its columns are {listed(names)}; the model "
             f"has {listed(list(states))}. Rename the columns."
         )
-    missing, known = reading.missing, covariates_of(speaker)
+    missing, known = reading.missing, covariates_of(predictive_model)
     check_shown(known, names)
     kinds = kinds_of(network).also(kinds_of_covariates(known))
     rows = read_rows(data, shown, missing=missing, kinds=kinds, also=known.names)
     filled = np.full((len(rows.codes), len(states)), -1, dtype=rows.codes.dtype)
     items = len(shown)
     filled[:, [list(states).index(name) for name in shown]] = rows.codes[:, :items]
-    predictive = all_with_values(speaker, rows.columns[:items])
+    predictive = all_with_values(predictive_model, rows.columns[:items])
     return given_covariates(predictive, filled, rows.columns[items:], rows.codes[:, items:])
 
 
@@ -238,20 +242,23 @@ def check_unpredicted(model: Model, what: str) -> Model:
 
 
 def given_covariates(
-    speaker: Speaker, codes: CodeArray, columns: Sequence[Column], covariates: CodeArray
-) -> tuple[Speaker, CodeArray]:
+    predictive_model: PredictiveModel,
+    codes: CodeArray,
+    columns: Sequence[Column],
+    covariates: CodeArray,
+) -> tuple[PredictiveModel, CodeArray]:
     """Append the covariate patterns of a model with covariates as a column of codes."""
-    known = covariates_of(speaker)
+    known = covariates_of(predictive_model)
     if not known.covariates:
-        return speaker, codes
-    assert isinstance(speaker, Model)
+        return predictive_model, codes
+    assert isinstance(predictive_model, Model)
     design = design_of_rows(known, columns, covariates)
-    return predicted(speaker, design.matrix), np.column_stack([codes, design.pattern])
+    return predicted(predictive_model, design.matrix), np.column_stack([codes, design.pattern])
 
 
-def covariates_of(speaker: Speaker) -> Covariates:
+def covariates_of(predictive_model: PredictiveModel) -> Covariates:
     """Give the covariates of a model; most models have none."""
-    predictors = speaker.predictors if isinstance(speaker, Model) else None
+    predictors = predictive_model.predictors if isinstance(predictive_model, Model) else None
     return Covariates(()) if predictors is None else predictors
 
 
@@ -262,10 +269,10 @@ def not_shown(data: object, network: Network) -> list[str]:
     return [v.name for v in seen if v.name not in names]
 
 
-def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
+def notes_on_columns(data: object, predictive_model: PredictiveModel) -> list[str]:
     """List absent variables, perhaps misspelt, and unused columns."""
-    absent, network = not_shown(data, speaker.network), speaker.network
-    known = {*(v.name for v in network.variables), *covariates_of(speaker).names}
+    absent, network = not_shown(data, predictive_model.network), predictive_model.network
+    known = {*(v.name for v in network.variables), *covariates_of(predictive_model).names}
     other = [name for name in column_names(data) if name not in known]
     notes = [f"no column shows {listed(absent)}: not observed in any row."] if absent else []
     return [*notes, f"not in the model, so not used: {listed(other)}."] if other else notes

@@ -45,7 +45,7 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.network import Network
 from lacunet.models.prior import PAPER_ALPHA, dirichlet
-from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import HEADLINE
@@ -101,8 +101,8 @@ def log_evidence(
     about = {name: getattr(settings, name) for name in ("seed", "method", "target", "device")}
     if resume:
         about |= {"problem": problem.fingerprint, "version": __version__}
-    kept = Kept(resume, about)
-    with at_work(settings, listener) as engine, closing(kept):
+    checkpoint = Checkpoint(resume, about)
+    with at_work(settings, listener) as engine, closing(checkpoint):
         prepare_sampling(engine.executor, structure)
         measurement = measure(
             problem,
@@ -110,7 +110,7 @@ def log_evidence(
             settings.goal,
             seed=settings.seed,
             executor=engine.executor,
-            kept=kept,
+            checkpoint=checkpoint,
         )
     return replace(measurement, notes=(*measurement.notes, *flags_of(table.design)))
 

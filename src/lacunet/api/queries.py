@@ -77,9 +77,9 @@ def query(
         given, codes = situation.model, situation.codes
     else:
         done = understand(given.network, do=do).done
-        speaker, codes = rows_for(evidence, given, reading)
-        assert isinstance(speaker, Model)
-        given = intervened(speaker, done) if done else speaker
+        predictive_model, codes = rows_for(evidence, given, reading)
+        assert isinstance(predictive_model, Model)
+        given = intervened(predictive_model, done) if done else predictive_model
     answer = _answers(given, codes, group, number)
     return np.asarray(answer[0] if one else answer)
 

@@ -49,7 +49,7 @@ from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import AVERAGE, base_alpha, prior_grid
-from lacunet.runtime.checkpoint import Kept, fingerprint
+from lacunet.runtime.checkpoint import Checkpoint, fingerprint
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
@@ -267,12 +267,14 @@ def _evaluate(
     about = _about(table, networks, settings, prior, open_ended) if resume else None
     grid = prior_grid(settings.alpha, networks[0])
     settings = replace(settings, alpha=base_alpha(settings.alpha))
-    with at_work(settings, listener) as engine, closing(Kept(resume, about)) as kept:
+    with at_work(settings, listener) as engine, closing(Checkpoint(resume, about)) as checkpoint:
         executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
         held, followed = held_by(table, engine), Followed(tuple(proposals))
         if not (open_ended or given is not None or settings.whole_range):
-            followed = follow(held, proposals, settings.options, settings.alpha, executor, kept)
+            followed = follow(
+                held, proposals, settings.options, settings.alpha, executor, checkpoint
+            )
 
         def fit(some: Sequence[Proposal]) -> Selection:
             sizes = {p.label: tuple(p.sizes.values()) for p in some}
@@ -285,12 +287,14 @@ def _evaluate(
                 prior=given if named is None else named.over(sizes),
                 rank=settings.rank,
                 executor=executor,
-                kept=kept,
+                checkpoint=checkpoint,
             )
             return replace(tried, named_prior=named, grid=grid)
 
         def measure(tried: Selection) -> Selection:
-            return with_priors(with_measured_evidence(tried, settings, executor, kept), executor)
+            return with_priors(
+                with_measured_evidence(tried, settings, executor, checkpoint), executor
+            )
 
         selection = (
             lengthened(held, proposals, fit, measure)
@@ -299,7 +303,9 @@ def _evaluate(
         )
         misfit = misfit_of(selection, settings.numbers, executor)
         drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
-        tests = _tests(table, (*followed.proposals, *below), selection, settings, drawing, kept)
+        tests = _tests(
+            table, (*followed.proposals, *below), selection, settings, drawing, checkpoint
+        )
         return replace(selection, reach=followed.reach, ratio_tests=tests, misfit=misfit)
 
 
@@ -309,7 +315,7 @@ def _tests(
     selection: Selection,
     settings: Settings,
     executor: Executor,
-    kept: Kept,
+    checkpoint: Checkpoint,
 ) -> dict[int, RatioTest]:
     """Test each number of states against one less, with `blrt` replicates."""
     if not settings.blrt:
@@ -317,7 +323,7 @@ def _tests(
     models = {p.label: p.network for p in proposals if isinstance(p.label, int)}
     numbers = [c.label for c in selection.candidates if isinstance(c.label, int)]
     search = bootstrap_search(settings)
-    return ratio_tests(table, models, numbers, search, settings.blrt, executor, kept)
+    return ratio_tests(table, models, numbers, search, settings.blrt, executor, checkpoint)
 
 
 def _about(
@@ -339,22 +345,24 @@ def _about(
 
 
 def with_measured_evidence(
-    selection: Selection, settings: Settings, executor: Executor, kept: Kept
+    selection: Selection, settings: Settings, executor: Executor, checkpoint: Checkpoint
 ) -> Selection:
     """Measure the evidence of the candidates as far as the settings demand."""
     labels = [c.label for c in selection.candidates]
     goal = settings.goal
     if settings.evidence:
         return by_measurements(
-            measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
+            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
         )
     if settings.quick:
         selection = quick(selection)
     else:
-        selection = measure_posterior(selection, goal=goal, executor=executor, kept=kept)
+        selection = measure_posterior(
+            selection, goal=goal, executor=executor, checkpoint=checkpoint
+        )
     if not settings.calibrate:
         return selection
     open_ = [c.label for c in selection.candidates if c.measured is None]
     few = [label for label in best_few(selection) if label in open_]
-    selection = measure_each(selection, few, goal=goal, executor=executor, kept=kept)
+    selection = measure_each(selection, few, goal=goal, executor=executor, checkpoint=checkpoint)
     return by_measurements(selection) if len(few) == len(labels) else selection

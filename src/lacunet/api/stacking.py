@@ -22,7 +22,7 @@ from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import posterior_of
 from lacunet.models.latent_class import latent_class
 from lacunet.runtime.arrays import CodeArray, FloatArray
-from lacunet.runtime.checkpoint import Kept, fingerprint
+from lacunet.runtime.checkpoint import Checkpoint, fingerprint
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener, ignore
@@ -78,7 +78,7 @@ def stack(
     """
     settings, reading = divide(settings, options)
     written = as_written(data, reading, numbers=True)
-    table = written.in_work_order
+    table = written.in_canonical_order
     kind = None if only is None else one_of(StackKind, "only", only)
     order = by_name([c.name for c in written.columns])
     rows = rows_in_order(data, written, reading) if rows is None else rows
@@ -89,10 +89,10 @@ def stack(
     about: dict[str, Any] = {**how, "only": only, "version": __version__}
     if resume:
         about |= {"data": table.fingerprint, "rows": fingerprint(rows)}
-    kept = Kept(resume, about)
-    with on_processes(settings.threads, listener) as executor, closing(kept):
+    checkpoint = Checkpoint(resume, about)
+    with on_processes(settings.threads, listener) as executor, closing(checkpoint):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(table, rows, own=own, executor=executor, kept=kept, **how)
+        return learn_stack(table, rows, own=own, executor=executor, checkpoint=checkpoint, **how)
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:

@@ -25,7 +25,7 @@ from lacunet.data.table import Table
 from lacunet.data.transform import has_missing_state, missing_as_state, with_missing_states
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.inference.leaves import leaves_apart, with_numbers
-from lacunet.models.ensemble import NetworkLike, in_work_order
+from lacunet.models.ensemble import NetworkLike, in_canonical_order
 from lacunet.models.equivalence import GraphSketch, is_sketch, read_sketch
 from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Model, Network, Variable
@@ -55,7 +55,7 @@ class Structured:
         if states is not None and len(self.open) != 1:
             raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
         if states is not None:
-            return in_work_order(with_hidden(self.network, {self.open[0]: states}))
+            return in_canonical_order(with_hidden(self.network, {self.open[0]: states}))
         for name in self.open:
             hint = did_you_mean(name, self.columns)
             raise ModelError(
@@ -107,7 +107,7 @@ def sketched(
     ]
     places = {n: i for i, n in enumerate(sketch.names)}
     parents = [tuple(places[u] for u in sketch.parents_of(n)) for n in sketch.names]
-    network = in_work_order(Network.build(variables, parents))
+    network = in_canonical_order(Network.build(variables, parents))
     left = tuple(n for n, size in sizes.items() if size is None)
     return Structured(table, network, sizes, left, tuple(columns))
 

@@ -180,7 +180,7 @@ def simulate(
     ] = 0.0,
 ) -> None:
     """Draw rows from a model or a stack, without the hidden variables."""
-    given = api.prediction_speaker(model, request.settings)
+    given = api.read_predictive(model, request.settings)
     if known := api.covariates_of(given).names:
         listed = ", ".join(f"'{name}'" for name in known)
         say(
@@ -220,7 +220,7 @@ def assign(
     probable: below 0.01 is unusual. Fitted models give posterior-predictive probabilities. A stack
     (`lacunet stack --save`) can impute too.
     """
-    given = api.prediction_speaker(model, request.settings, parse_hidden(hidden))
+    given = api.read_predictive(model, request.settings, parse_hidden(hidden))
     note_missing_state(given.network, request.settings)
     say_not_shown(data, given)
     how: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}

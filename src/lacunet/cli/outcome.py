@@ -15,7 +15,7 @@ from lacunet.data.audit import COUNTS, WARNING, kinds_grid, missing_summary, siz
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.transform import has_missing_state
 from lacunet.errors import OptionError
-from lacunet.models.ensemble import Speaker
+from lacunet.models.ensemble import PredictiveModel
 from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style
@@ -115,9 +115,9 @@ def note_missing_state(network: Network, settings: Settings) -> None:
         )
 
 
-def say_not_shown(data: Path, speaker: Speaker) -> None:
+def say_not_shown(data: Path, predictive_model: PredictiveModel) -> None:
     """Note absent variables of a model, and unused columns."""
-    for note in api.notes_on_columns(data, speaker):
+    for note in api.notes_on_columns(data, predictive_model):
         say(f"note: {note}")
 
 

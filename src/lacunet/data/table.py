@@ -215,7 +215,7 @@ class Table(Printable):
         return as_shown([column.place for column in self.columns])
 
     @cached_property
-    def in_work_order(self) -> Table:
+    def in_canonical_order(self) -> Table:
         """The table in canonical order: columns by name, rows sorted; columns keep their places."""
         order = by_name([column.name for column in self.columns])
         if order == sorted(order):

@@ -55,7 +55,7 @@ from lacunet.inference.queries.answers import (
     posterior_of,
     tail_probabilities,
 )
-from lacunet.models.ensemble import Speaker, model_as_shown, shown
+from lacunet.models.ensemble import PredictiveModel, model_as_shown, shown
 from lacunet.models.network import Model
 from lacunet.models.predictors import Covariates
 from lacunet.models.surgery import Drawn, coded, sample_cells
@@ -158,9 +158,11 @@ class RowReading(Parameters):
             unknown = np.column_stack([unknown, np.zeros(len(codes), dtype=bool)])
         return predictive, replace(rows, columns=columns, codes=codes, unknown=unknown)
 
-    def _given(self, speaker: Speaker, rows: Rows) -> tuple[Speaker, CodeArray]:
+    def _given(
+        self, predictive_model: PredictiveModel, rows: Rows
+    ) -> tuple[PredictiveModel, CodeArray]:
         """Give any model at the numbers and covariates of rows, and their codes."""
-        predictive = all_with_values(speaker, rows.columns)
+        predictive = all_with_values(predictive_model, rows.columns)
         if rows.beside is None:
             return predictive, rows.codes
         return api.given_covariates(predictive, rows.codes, rows.beside.columns, rows.beside.codes)

@@ -157,7 +157,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         if self.missing_as_state:
             table = api.missing_as_state(table)
         prior = self._settings().numbers
-        read = api.sketched(table.in_work_order, sketch, hidden, prior, every)
+        read = api.sketched(table.in_canonical_order, sketch, hidden, prior, every)
         return table, read.with_states(None)
 
     @property

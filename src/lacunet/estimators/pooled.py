@@ -171,7 +171,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
             )
         checked = check_input(self, X, reset=True)
         reading = self._reading(checked, sample_weight)
-        self._table = read_fit(checked, sample_weight, reading).in_work_order
+        self._table = read_fit(checked, sample_weight, reading).in_canonical_order
         self._keep_columns(checked, self._table.columns)
         self.categories_ = dict(self._known)
         settings = self._settings()
@@ -214,8 +214,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         """Check and code rows; give the missing cells, and the table to fill in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        speaker = self.pool_.ensemble
-        holes = MissingCells(self._read_rows(checked), speaker, self._places, speaker.network)
+        predictive_model = self.pool_.ensemble
+        holes = MissingCells(
+            self._read_rows(checked), predictive_model, self._places, predictive_model.network
+        )
         return holes, X if is_frame(X) else checked
 
 
@@ -294,7 +296,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         checked = check_input(self, features, reset=True)
         self.classes_, labels = _labels(y)
         check_consistent_length(checked, labels)
-        table = self._read(checked, labels, sample_weight).in_work_order
+        table = self._read(checked, labels, sample_weight).in_canonical_order
         self._place = [column.name for column in table.columns].index(CLASS)
         self._keep_columns(checked, [c for c in table.columns if c.name != CLASS])
         self._keep_pool(learn_class(table, CLASS, self.model, self._settings()))

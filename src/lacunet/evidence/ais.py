@@ -99,7 +99,7 @@ class ModeEstimate:
             self._restart(steps)
         self.log_weights = np.concatenate([self.log_weights, log_weights])
         self.ends = np.concatenate([self.ends, ends])
-        self.home = np.concatenate([self.home, self.alone.at_home(0, ends)])
+        self.home = np.concatenate([self.home, self.alone.in_region(0, ends)])
         self.groups = more.stop
         self.seconds += time.perf_counter() - began
 
@@ -113,7 +113,7 @@ class ModeEstimate:
         problem, stream = self.path.problem, (*self.seed, BACK)
         draws = Draws(problem, np.random.default_rng(stream))
         drawn = expected_cases(problem.prior + N, draws)
-        starts = [self.alone.bring_home(x).apply(n) for x, n in zip(drawn, N, strict=True)]
+        starts = [self.alone.to_reference_region(x).apply(n) for x, n in zip(drawn, N, strict=True)]
         back = self.path.backwards(np.stack(starts), self.steps, stream, context)
         forward = log_mean(self.log_weights)  # all chains: backward chains leave home, too
         spread = max(self._spread, LEAST_SPREAD)
@@ -215,7 +215,7 @@ class AnnealedMass:
             references = [mode.path.reference.exponents for mode in self.modes]
             regions = Regions(self.symmetries, references)
             self._regions = [
-                (mode, mode.mass(regions.at_home(n, mode.ends)), set(mode.explained))
+                (mode, mode.mass(regions.in_region(n, mode.ends)), set(mode.explained))
                 for n, mode in enumerate(self.modes)
             ]
             ended = np.stack([self.problem.prior + each.N for each in self.samples])

@@ -25,7 +25,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.particles import Draws
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import Executor
 
 A = TypeVar("A")
@@ -85,11 +85,11 @@ class RunContext:
 
     executor: Executor
     clock: Clock
-    kept: Kept = FORGETFUL
+    checkpoint: Checkpoint = NULL_CHECKPOINT
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply a function to every item, in order; results in the checkpoint are reused."""
-        return self.kept.map(function, list(items), self.executor)
+        return self.checkpoint.map(function, list(items), self.executor)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Bridge:
         began = time.perf_counter()
         more = range(self.groups, self.groups + groups)
         log_weights, ends = self.proposal.forwards(more, context)
-        home = self.proposal.regions.at_home(0, ends)
+        home = self.proposal.regions.in_region(0, ends)
         self.forward = np.concatenate([self.forward, np.where(home, log_weights, -np.inf)])
         self.groups = more.stop
         self.seconds = time.perf_counter() - began
@@ -152,7 +152,7 @@ def walk_cost(problem: Problem, starts: int) -> float:
     return starts * CHAINS * (BURNED + SAMPLES * APART) * shown_cells(problem) * classes
 
 
-class AnchoredWalk:
+class BridgedWalk:
     """Rounds of the walk and of the bridge between its samples and a proposal."""
 
     def __init__(
@@ -172,7 +172,7 @@ class AnchoredWalk:
 
     @property
     def _with_m(self) -> list[WalkSample]:
-        return [s for s in self.walk.kept if s.used == self.m]
+        return [s for s in self.walk.collected if s.used == self.m]
 
     def _extend_walk(self, samples: int) -> None:
         began = time.perf_counter()
@@ -226,14 +226,14 @@ class AnchoredWalk:
         all_shares = np.repeat(self.walk.shares()[self.m], PARTS)
         fewer = self._evidence(bridge.masses(up % PARTS != parts, all_down), all_shares)
         # A mode that no sample visited may have a share of 1/samples.
-        walked = math.hypot(stderr_limit(without), 1.0 / len(self.walk.kept))
+        walked = math.hypot(stderr_limit(without), 1.0 / len(self.walk.collected))
         return walked, stderr_limit(fewer)
 
     @property
     def estimate(self) -> LogMean:
         """The evidence, all labellings."""
         mass, share = np.array([self.bridge.mass]), self.walk.shares()[[self.m]]
-        value, samples = float(self._evidence(mass, share)[0]), len(self.walk.kept)
+        value, samples = float(self._evidence(mass, share)[0]), len(self.walk.collected)
         if self.bridge.no_overlap:
             return LogMean(value, math.inf, 0.0, 1.0, samples)
         size, largest = self.bridge.size(), self.bridge.largest()
@@ -272,7 +272,7 @@ class AnchoredWalk:
             # If the time runs out here, the old bridge remains.
             self.bridge = self._run_both_ways(bridge.lengthened())
         elif walked > forwards or (not math.isfinite(walked) and not bridge.no_overlap):
-            samples = len(self.walk.kept) // self.walk.number
+            samples = len(self.walk.collected) // self.walk.number
             self._extend_walk(self._more(samples, walked, forwards))
             bridge.run_backwards(self._with_m, self.context)
         else:

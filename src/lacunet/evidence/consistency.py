@@ -199,14 +199,14 @@ def sandwich(
     N = sample_at(problem, theta, stream)
     draws = Draws(problem, np.random.default_rng(stream))
     (drawn,) = expected_cases((problem.prior + N)[None, :], draws)
-    start = np.tile(regions.bring_home(drawn).apply(N), (GROUPS * GROUP, 1))
+    start = np.tile(regions.to_reference_region(drawn).apply(N), (GROUPS * GROUP, 1))
     steps = STEPS
     while True:
         began = time.perf_counter()
         executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
         down = path.backwards(start, steps, stream, context)
         log_weights, ends = path.forwards(steps, range(GROUPS), stream, context)
-        up = np.where(regions.at_home(0, ends), log_weights, -np.inf)
+        up = np.where(regions.in_region(0, ends), log_weights, -np.inf)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target

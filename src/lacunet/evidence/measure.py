@@ -18,7 +18,7 @@ import numpy as np
 from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.annealing import Clock, Goal, OutOfTimeError, RunContext
-from lacunet.evidence.bridge import AnchoredWalk, walk_cost
+from lacunet.evidence.bridge import BridgedWalk, walk_cost
 from lacunet.evidence.consistency import (
     ERRORS,
     lower_bound,
@@ -46,7 +46,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.written_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.occupancy import flags_of
 
@@ -72,7 +72,7 @@ def measure(
     seed: int = 0,
     executor: Executor = SERIAL,
     shared: UsedClasses | None = None,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Measurement:
     """Compute the evidence of a problem.
 
@@ -81,7 +81,7 @@ def measure(
     problem, if it has one.
     """
     problem = problem.where_faster
-    context = RunContext(executor, Clock(goal or Goal()), kept)
+    context = RunContext(executor, Clock(goal or Goal()), checkpoint)
     if not (problem.whole or problem.exact):
         return _on_roundings(problem, method, context, seed)
     measurement = _Methods(problem, seed, context, shared).by(method)
@@ -100,7 +100,9 @@ def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: i
         left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
         part = context.executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
         goal, rows = Goal(clock.goal.target, left), whole.on(problem.place.device)
-        parts.append(measure(rows, method, goal, seed=seed, executor=part, kept=context.kept))
+        parts.append(
+            measure(rows, method, goal, seed=seed, executor=part, checkpoint=context.checkpoint)
+        )
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
     errors = np.array([[p.stderr or 0.0] for p in parts])  # 0: a lower bound has no error
     mean, covariance = mean_of_roundings(np.array(above), errors)
@@ -224,13 +226,17 @@ class _Methods:
         self._report("walk over partitions")
         fits = self._fits(self.problem, STARTS)
         try:
-            walk = AnchoredWalk(self.problem, fits, self.seed, self.context)
+            walk = BridgedWalk(self.problem, fits, self.seed, self.context)
             walk.until_done()
         except OutOfTimeError:
             samples = self._samples(self.problem, fits)
             empty = self._measurement(0.0, Method.WALK, {"starts": len(fits)})
             return self._with_verdict(empty, NOTHING, samples)
-        ran = {"samples": len(walk.walk.kept), "starts": walk.starts, "steps": walk.bridge.steps}
+        ran = {
+            "samples": len(walk.walk.collected),
+            "starts": walk.starts,
+            "steps": walk.bridge.steps,
+        }
         empty = replace(self._measurement(0.0, Method.WALK, ran), used=walk.shares)
         samples = self._samples(self.problem, fits[:1])
         measurement = self._with_verdict(empty, walk.estimate, samples)

@@ -104,7 +104,7 @@ def _mixed(
     regions = Regions(symmetries, [reference.exponents])
     draws = Draws(problem, np.random.default_rng([*seed, DRAWS]))
     drawn = expected_cases(np.tile(reference.exponents, (DRAWS, 1)), draws)
-    relabellings = [regions.bring_home(x).steps[1:] for x in drawn]
+    relabellings = [regions.to_reference_region(x).steps[1:] for x in drawn]
     numbers = [
         math.exp(replace(block, contexts=(within,), kinds=(kinds,)).log_count)
         for block in symmetries.blocks

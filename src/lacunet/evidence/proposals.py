@@ -183,7 +183,9 @@ class AnnealingProposal(_Proposal):
         N = np.stack([s.N for s in samples])
         draws = Draws(self.problem, np.random.default_rng(seed))
         drawn = expected_cases(self.problem.prior + N, draws)
-        starts = [self.regions.bring_home(x).apply(n) for x, n in zip(drawn, N, strict=True)]
+        starts = [
+            self.regions.to_reference_region(x).apply(n) for x, n in zip(drawn, N, strict=True)
+        ]
         new = self.path.backwards(np.stack(starts), self.steps, seed, context)
         return new, np.arange(len(samples))
 
@@ -231,7 +233,9 @@ class CopulaProposal(_Proposal):
     def _home(self, samples: Sequence[WalkSample]) -> FloatArray:
         """Counts of samples, labelled as the reference, (samples, size)."""
         counts = (s.N for s in samples)
-        return np.stack([self.regions.bring_home(self.problem.prior + N).apply(N) for N in counts])
+        return np.stack(
+            [self.regions.to_reference_region(self.problem.prior + N).apply(N) for N in counts]
+        )
 
     def _drawn(self, clock: Clock, group: int) -> tuple[FloatArray, FloatArray]:
         """Log weights of one group of draws, −inf if a class is empty, and their counts."""

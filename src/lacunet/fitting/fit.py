@@ -12,10 +12,19 @@ from typing import Any, Self
 
 import numpy as np
 
+from lacunet.deprecation import renamed
 from lacunet.errors import OptionError
 from lacunet.fitting.ascent import Climb, Convergence, climb_from, em_while_fast
 from lacunet.fitting.diagnose import diagnose, state_sizes
-from lacunet.fitting.maxima import ESTIMATE, HEAVIEST, HIGHEST, SAME_OPTIMUM, Rank, Ranks, best_of
+from lacunet.fitting.maxima import (
+    ESTIMATE,
+    HIGHEST,
+    LARGEST_MASS,
+    SAME_OPTIMUM,
+    Rank,
+    Ranks,
+    best_of,
+)
 from lacunet.fitting.objective import Estimate, Objective, Point, attainable, random_starts
 from lacunet.fitting.schedules import (
     SEARCHERS,
@@ -76,7 +85,9 @@ class Fit(Printable):
     flags: tuple[Flag, ...]
     seconds: float
     rank: Rank = HIGHEST  # the criterion
-    heaviest: "Fit | None" = None  # the mode of largest mass, if it was searched for
+    largest_mass: "Fit | None" = None  # the mode of largest mass, if it was searched for
+
+    heaviest = renamed("heaviest", "largest_mass")
 
     @property
     def estimate(self) -> Estimate:
@@ -86,7 +97,7 @@ class Fit(Printable):
     @property
     def for_scores(self) -> "Fit":
         """The fit used for scores of the evidence: the mode of largest mass, if available."""
-        return self.heaviest or self
+        return self.largest_mass or self
 
     @property
     def nats_above_mass(self) -> float:
@@ -164,7 +175,7 @@ def learn(
         fit_of(objective, one, options, began, rank, by_size=by_size)
         for one, rank in zip(searches, ranks, strict=True)
     ]
-    return fits[0] if len(fits) == 1 else replace(fits[0], heaviest=fits[1])
+    return fits[0] if len(fits) == 1 else replace(fits[0], largest_mass=fits[1])
 
 
 def fit_of(
@@ -260,21 +271,21 @@ class PackedFit:
 
     found: dict[str, Any]  # fields of a fit, by name
     posterior: FloatArray | None  # of the model
-    heaviest: "PackedFit | None" = None
+    largest_mass: "PackedFit | None" = None
 
     @classmethod
     def of(cls, fit: Fit) -> Self:
         """Pack a fit without the parts that can be rebuilt from the problem."""
-        left_out = "problem", "model", "heaviest"
+        left_out = "problem", "model", "largest_mass"
         kept = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in left_out}
-        heaviest = None if fit.heaviest is None else cls.of(fit.heaviest)
-        return cls(kept, fit.model.posterior, heaviest)
+        largest_mass = None if fit.largest_mass is None else cls.of(fit.largest_mass)
+        return cls(kept, fit.model.posterior, largest_mass)
 
     def unpack(self, problem: Problem) -> Fit:
         """Rebuild the fit with an equal problem."""
         model = Model(problem.network, self.found["point"].theta, problem.alpha, self.posterior)
-        heaviest = None if self.heaviest is None else self.heaviest.unpack(problem)
-        return Fit(problem=problem, model=model, heaviest=heaviest, **self.found)
+        largest_mass = None if self.largest_mass is None else self.largest_mass.unpack(problem)
+        return Fit(problem=problem, model=model, largest_mass=largest_mass, **self.found)
 
 
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
@@ -314,6 +325,6 @@ def quick_posterior(problem: Problem, starts: int, seed: int) -> Model:
     if not problem.exact:
         points += random_starts(objective, starts, seed)
     climbs = [em_while_fast(objective, point) for point in points]
-    _, best = best_of(objective, climbs, HEAVIEST)
+    _, best = best_of(objective, climbs, LARGEST_MASS)
     alpha = problem.alpha
     return Model(problem.network, best.point.theta, alpha, alpha + best.point.N)

@@ -33,7 +33,7 @@ class Rank(Enum):
     # By Cheeseman–Stutz, a bound on the contribution of a mode to p(D|S). An empty state has free
     # parameters, so such a mode has much mass; but that is the mass of a model with fewer states,
     # which occupancy corrections add. So the bound is multiplied by p(no state is empty).
-    HEAVIEST = "heaviest"
+    LARGEST_MASS = "largest_mass"
 
     def measure(self, objective: Objective, point: Point) -> float:
         """Compute the height of a point, or the mass around it, without regard to empty states."""
@@ -50,11 +50,11 @@ class Rank(Enum):
         return value + float(np.log(-np.expm1(-cases)).sum())  # log p(no state is empty), Poisson
 
 
-HIGHEST, HEAVIEST = Rank.HIGHEST, Rank.HEAVIEST
+HIGHEST, LARGEST_MASS = Rank.HIGHEST, Rank.LARGEST_MASS
 Ranks: TypeAlias = tuple[Rank, ...]
 ESTIMATE: Ranks = (HIGHEST,)
-MASS: Ranks = (HEAVIEST,)
-BOTH: Ranks = (HIGHEST, HEAVIEST)
+MASS: Ranks = (LARGEST_MASS,)
+BOTH: Ranks = (HIGHEST, LARGEST_MASS)
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:
@@ -90,8 +90,8 @@ def climb_all(
     rival, hopes = np.inf, [False] * len(climbs)
     if HIGHEST in ranks:
         rival = max(point.g for point in rivals)
-    if HEAVIEST in ranks:
-        values = objective.executor.map(partial(HEAVIEST, objective), rivals)
+    if LARGEST_MASS in ranks:
+        values = objective.executor.map(partial(LARGEST_MASS, objective), rivals)
         best = max(values)
         size = abs(best - objective.problem.log_base)  # independent of units
         least = best - LEFT_BEHIND - TAIL * PAPER_CHANGE * size

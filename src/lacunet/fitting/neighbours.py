@@ -13,7 +13,7 @@ from functools import partial
 
 from lacunet.fitting.ascent import climb_from, em_while_fast
 from lacunet.fitting.fit import Fit, Options, PackedFit, fit_of
-from lacunet.fitting.maxima import HEAVIEST, HIGHEST, Rank, agree, distinct, is_better
+from lacunet.fitting.maxima import HIGHEST, LARGEST_MASS, Rank, agree, distinct, is_better
 from lacunet.fitting.objective import Objective, Point, em
 from lacunet.fitting.recombination import Recombiner
 from lacunet.fitting.schedules import Schedule, Search
@@ -29,7 +29,7 @@ from lacunet.fitting.split_merge import (
 from lacunet.inference.problem import Problem
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint, Packing
 from lacunet.runtime.executor import SERIAL, Executor
 
 SWEEPS = 4  # passes over the range: up, down, up, down
@@ -47,32 +47,34 @@ class Step:
 
 
 def learn_from_neighbours(
-    fits: Sequence[Fit], executor: Executor = SERIAL, kept: Kept = FORGETFUL
+    fits: Sequence[Fit], executor: Executor = SERIAL, checkpoint: Checkpoint = NULL_CHECKPOINT
 ) -> list[Fit]:
     """Improve fits to the same data by warm starts from each other.
 
     Estimates start estimates, and modes of largest mass start such modes.
     """
     improved = list(fits)
-    heavy = [i for i, fit in enumerate(fits) if fit.for_scores.rank == HEAVIEST]
+    heavy = [i for i, fit in enumerate(fits) if fit.for_scores.rank == LARGEST_MASS]
     modes = [fits[i].for_scores for i in heavy]
-    learnt = _learn_from_each_other(modes, executor, kept)
+    learnt = _learn_from_each_other(modes, executor, checkpoint)
     for i, before, mode in zip(heavy, modes, learnt, strict=True):
         if mode is not before and before is fits[i]:
             improved[i] = mode
         elif mode is not before:  # the mode of largest mass becomes the estimate if it is higher
             better = is_better(mode.point.g, fits[i].point.g)
             top = replace(mode, rank=HIGHEST) if better else fits[i]
-            improved[i] = replace(top, heaviest=mode)
+            improved[i] = replace(top, largest_mass=mode)
     tops = [i for i, fit in enumerate(improved) if fit.rank == HIGHEST]
-    learnt = _learn_from_each_other([improved[i] for i in tops], executor, kept)
+    learnt = _learn_from_each_other([improved[i] for i in tops], executor, checkpoint)
     for i, better_fit in zip(tops, learnt, strict=True):
         if better_fit is not improved[i]:
-            improved[i] = replace(better_fit, heaviest=improved[i].heaviest)
+            improved[i] = replace(better_fit, largest_mass=improved[i].largest_mass)
     return improved
 
 
-def _learn_from_each_other(fits: Sequence[Fit], executor: Executor, kept: Kept) -> list[Fit]:
+def _learn_from_each_other(
+    fits: Sequence[Fit], executor: Executor, checkpoint: Checkpoint
+) -> list[Fit]:
     current = list(fits)
 
     def pack(step: Step, fit: Fit) -> PackedFit | bool:
@@ -93,11 +95,11 @@ def _learn_from_each_other(fits: Sequence[Fit], executor: Executor, kept: Kept) 
             trial = step.target, current[step.source], target
             if trial not in done and not agree(target.reached, target.finalists):
                 better = partial(_better, current, up, executor)
-                (current[step.target],) = kept.map(better, [step], executor, packing=packing)
+                (current[step.target],) = checkpoint.map(better, [step], executor, packing=packing)
                 done |= {trial, (*trial[:2], current[step.target])}
     for step in up:
         not_below = partial(_not_below, current, executor)
-        (current[step.target],) = kept.map(not_below, [step], executor, packing=packing)
+        (current[step.target],) = checkpoint.map(not_below, [step], executor, packing=packing)
     return current
 
 

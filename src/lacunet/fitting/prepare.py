@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.fitting.fit import Options, learn
-from lacunet.fitting.maxima import HEAVIEST
+from lacunet.fitting.maxima import LARGEST_MASS
 from lacunet.fitting.objective import Objective
 from lacunet.fitting.recombination import Recombiner
 from lacunet.inference.classes import Tangent, expect
@@ -63,7 +63,7 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     theta = learn(problem, Options(starts=2)).model.theta
     objective = Objective.build(problem, Options.estimate)
-    recombiner = Recombiner.build(objective, HEAVIEST)
+    recombiner = Recombiner.build(objective, LARGEST_MASS)
     one = recombiner.individual(objective.at(theta)).states
     recombiner.statistics(one, np.arange(one.size).reshape(one.shape))  # more clusters than states
     negative_hessian(problem, theta, free_coordinates(problem.layout, theta))

@@ -112,7 +112,7 @@ class Regions:
         self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
         self._known: dict[Hashable, Relabelling] = {}  # a cache: most samples share a labelling
 
-    def at_home(self, reference: int, samples: FloatArray) -> BoolArray:
+    def in_region(self, reference: int, samples: FloatArray) -> BoolArray:
         """Which samples (chains, size), given as expected counts, lie in region `reference`."""
         if not self.symmetries.blocks:
             return np.ones(len(samples), dtype=np.bool_)
@@ -123,16 +123,18 @@ class Regions:
             home[n] = best == reference and fits[best][1].trivial
         return home
 
-    def bring_home(self, x: FloatArray) -> Relabellings:
+    def to_reference_region(self, x: FloatArray) -> Relabellings:
         """The relabelling that fits a sample to the first reference best."""
         return self._best(x, self.profiles[0])[1]
 
-    def steps_at_home(self, samples: FloatArray) -> BoolArray:
+    def steps_in_region(self, samples: FloatArray) -> BoolArray:
         """Which steps of relabelling to the first reference are trivial, (chains, steps).
 
         A step is an exchange of blocks, or a permutation of one block in one context.
         """
-        return np.array([[step.trivial for step in self.bring_home(x).steps] for x in samples])
+        return np.array(
+            [[step.trivial for step in self.to_reference_region(x).steps] for x in samples]
+        )
 
     def nearest(self, samples: FloatArray) -> IntArray:
         """The reference, (chains,), that each sample fits best under any labelling."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.likelihoods import kernels
-from lacunet.likelihoods.kernels import Holes, Precision
+from lacunet.likelihoods.kernels import ObservedSplit, Precision
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -287,36 +287,36 @@ def products(o: int) -> int:
     return places_of(o).width - 1
 
 
-def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
+def marginal(natural: FloatArray, split: ObservedSplit, d: int) -> FloatArray:
     """Natural parameters of observed products by pattern, (K, width) → (P, K, products)."""
-    if not holes.missing.shape[1]:  # all numbers are observed: products are places
+    if not split.missing.shape[1]:  # all numbers are observed: products are places
         whole = natural[None, :, :-1].copy()
         whole[..., d] += natural[:, -1]
         return whole
-    patterns, o = holes.shown.shape
+    patterns, o = split.shown.shape
     weights = np.empty((patterns, len(natural), products(o)), dtype=natural.dtype)
-    kernels.write_marginal(_precision(natural, d), holes, weights)
+    kernels.write_marginal(_precision(natural, d), split, weights)
     return weights
 
 
-def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> FloatArray:
+def completed(natural: FloatArray, split: ObservedSplit, S: FloatArray, d: int) -> FloatArray:
     """Expected statistics given observed products: (P, K, products) → (P, K, width)."""
-    o = holes.shown.shape[1]
+    o = split.shown.shape[1]
     if o == d:
         return np.concatenate([S, S[..., o : o + 1]], axis=-1)
     expected = np.empty((*S.shape[:-1], natural.shape[-1]), dtype=natural.dtype)
-    kernels.write_completed(_precision(natural, d), holes, np.ascontiguousarray(S), expected)
+    kernels.write_completed(_precision(natural, d), split, np.ascontiguousarray(S), expected)
     return expected
 
 
-def conditional(natural: FloatArray, holes: Holes, d: int) -> Conditional:
+def conditional(natural: FloatArray, split: ObservedSplit, d: int) -> Conditional:
     """Conditional distributions of missing given observed numbers, by pattern and class."""
     h, _, precise = _precision(natural, d)
-    shown, missing = holes.shown[:, None, None, :], holes.missing[:, None, :, None]
+    shown, missing = split.shown[:, None, None, :], split.missing[:, None, :, None]
     every = np.arange(len(h))[None, :, None, None]
     C = inverse(precise[every, missing, np.swapaxes(missing, -1, -2)])
     A = -C @ precise[every, missing, shown]
-    b = np.einsum("...mn,...n->...m", C, np.swapaxes(h[:, holes.missing], 0, 1))
+    b = np.einsum("...mn,...n->...m", C, np.swapaxes(h[:, split.missing], 0, 1))
     return Conditional(A, b, C)
 
 

@@ -119,7 +119,7 @@ class Precision(NamedTuple):
     precise: FloatArray  # (K, d, d) Λ
 
 
-class Holes(NamedTuple):
+class ObservedSplit(NamedTuple):
     """P missing-value patterns with equal numbers of observed values."""
 
     shown: IntArray  # (P, o) indices of observed numbers
@@ -137,9 +137,9 @@ class Room(NamedTuple):
 
 
 @kernel
-def make_room(holes: Holes, kind: Any) -> Room:
+def make_room(split: ObservedSplit, kind: Any) -> Room:
     """Allocate work space for one pattern and class, with the dtype of the array `kind`."""
-    o, m = holes.shown.shape[1], holes.missing.shape[1]
+    o, m = split.shown.shape[1], split.missing.shape[1]
     return Room(
         np.empty((m, o), dtype=kind.dtype),
         np.empty(m, dtype=kind.dtype),
@@ -196,12 +196,12 @@ def condition(eta: Precision, k: int, shown: IntArray, missing: IntArray, room: 
 
 
 @kernel
-def write_marginal(eta: Precision, holes: Holes, out: FloatArray) -> None:
+def write_marginal(eta: Precision, split: ObservedSplit, out: FloatArray) -> None:
     """Natural parameters of observed products by pattern, (P, K, products)."""
-    o, m = holes.shown.shape[1], holes.missing.shape[1]
-    room = make_room(holes, eta.h)
-    for p in range(holes.shown.shape[0]):
-        shown, missing = holes.shown[p], holes.missing[p]
+    o, m = split.shown.shape[1], split.missing.shape[1]
+    room = make_room(split, eta.h)
+    for p in range(split.shown.shape[0]):
+        shown, missing = split.shown[p], split.missing[p]
         for k in range(eta.h.shape[0]):
             log_det = condition(eta, k, shown, missing, room)
             precise, h, row = eta.precise[k], eta.h[k], out[p, k]
@@ -228,10 +228,10 @@ def write_marginal(eta: Precision, holes: Holes, out: FloatArray) -> None:
 
 @kernel
 def complete_moments(
-    room: Room, holes: tuple[IntArray, IntArray], n: Any, first: FloatArray, second: FloatArray
+    room: Room, split: tuple[IntArray, IntArray], n: Any, first: FloatArray, second: FloatArray
 ) -> None:
     """Fill in expected sums (d,) and products (d, d) of missing numbers."""
-    shown, missing = holes
+    shown, missing = split
     for i in range(len(missing)):
         total = n * room.b[i]
         for a in range(len(shown)):
@@ -252,13 +252,13 @@ def complete_moments(
 
 
 @kernel
-def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray) -> None:
+def write_completed(eta: Precision, split: ObservedSplit, S: FloatArray, out: FloatArray) -> None:
     """Expected statistics given observed products: (P, K, products) → (P, K, width)."""
-    o, d = holes.shown.shape[1], eta.h.shape[1]
-    room = make_room(holes, eta.h)
+    o, d = split.shown.shape[1], eta.h.shape[1]
+    room = make_room(split, eta.h)
     first, second = np.empty(d, dtype=eta.h.dtype), np.empty((d, d), dtype=eta.h.dtype)
-    for p in range(holes.shown.shape[0]):
-        shown, missing = holes.shown[p], holes.missing[p]
+    for p in range(split.shown.shape[0]):
+        shown, missing = split.shown[p], split.missing[p]
         for k in range(eta.h.shape[0]):
             condition(eta, k, shown, missing, room)
             given, row = S[p, k], out[p, k]
@@ -287,7 +287,7 @@ def write_natural(theta: FloatArray, out: FloatArray, d: int) -> None:
     """η of each configuration, (q, width) → (q, width)."""
     every = np.arange(d)
     covariance = np.empty((d, d))
-    room = make_room(Holes(every[None, :0], every[None, :]), covariance)
+    room = make_room(ObservedSplit(every[None, :0], every[None, :]), covariance)
     precise = room.C
     for j in range(theta.shape[0]):
         mean, row = theta[j, :d], out[j]

@@ -85,19 +85,26 @@ def shown(network: Network) -> tuple[Variable, ...]:
 
 
 def sample_rows(
-    speaker: Model | Ensemble, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
+    predictive_model: Model | Ensemble,
+    rows: int,
+    rng: np.random.Generator,
+    missing_rate: float = 0.0,
 ) -> Drawn:
     """Draw rows of the observed variables; of an ensemble, draw the member first."""
-    if isinstance(speaker, Model):
-        return coded(shown(speaker.network), sample_shown(speaker, rows, rng, missing_rate))
+    if isinstance(predictive_model, Model):
+        return coded(
+            shown(predictive_model.network), sample_shown(predictive_model, rows, rng, missing_rate)
+        )
     check_rows(rows)
-    weights = speaker.weights
+    weights = predictive_model.weights
     which = rng.choice(len(weights), size=rows, p=weights / weights.sum())
-    cells = np.empty((rows, len(speaker.variables)))
+    cells = np.empty((rows, len(predictive_model.variables)))
     for k in np.unique(which).tolist():
         drawn = np.flatnonzero(which == k)
-        cells[drawn] = sample_shown(speaker.members[k].model, len(drawn), rng, missing_rate)
-    return coded(speaker.variables, cells)
+        cells[drawn] = sample_shown(
+            predictive_model.members[k].model, len(drawn), rng, missing_rate
+        )
+    return coded(predictive_model.variables, cells)
 
 
 # Access to models, networks and ensembles in results and estimators
@@ -137,9 +144,9 @@ class HoldsFittedEnsemble(Protocol):
 
 HeldModel: TypeAlias = Model | HoldsModel | HoldsFitted
 HeldEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
-Speaker: TypeAlias = Model | Ensemble  # a predictive model
+PredictiveModel: TypeAlias = Model | Ensemble  # a predictive model
 ModelLike: TypeAlias = HeldModel | StrPath
-SpeakerLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
+PredictiveModelLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
 NetworkLike: TypeAlias = Network | ModelLike
 
 HOLDERS = {
@@ -168,10 +175,14 @@ def model_or_path(given: ModelLike) -> Model | StrPath:
     return given if _is_path(given) else cast("Model", _held(given, refusal, Model))
 
 
-def speaker_or_path(given: SpeakerLike) -> Speaker | StrPath:
+def predictive_or_path(given: PredictiveModelLike) -> PredictiveModel | StrPath:
     """The model or ensemble of an object, or the path to read it from."""
     refusal = f"no model. Give {A_MODEL}, a stack, or the path of a file."
-    return given if _is_path(given) else cast("Speaker", _held(given, refusal, Model, Ensemble))
+    return (
+        given
+        if _is_path(given)
+        else cast("PredictiveModel", _held(given, refusal, Model, Ensemble))
+    )
 
 
 def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
@@ -209,35 +220,38 @@ def _named(given: object) -> str:
 # Variables in canonical order, or in display order
 
 
-def work_order(network: Network) -> list[int]:
+def canonical_order(network: Network) -> list[int]:
     """The canonical order: hidden variables, then the others, each sorted by name.
 
     >>> from lacunet.models.network import Variable
     >>> leaves = [Variable("b", (0, 1)), Variable("a", (0, 1))]
-    >>> work_order(Network.build([*leaves, Variable("h", (0, 1), hidden=True)], [(2,), (2,), ()]))
+    >>> hidden = Variable("h", (0, 1), hidden=True)
+    >>> canonical_order(Network.build([*leaves, hidden], [(2,), (2,), ()]))
     [2, 1, 0]
     """
     order = by_name([v.name for v in network.variables])
     return sorted(order, key=lambda i: not network.variables[i].hidden)
 
 
-def in_work_order(network: Network) -> Network:
+def in_canonical_order(network: Network) -> Network:
     """The network in canonical order; variables keep their display positions."""
-    order = work_order(network)
+    order = canonical_order(network)
     return network if order == sorted(order) else _reordered(_placed(network), order)
 
 
-def model_in_work_order(model: Model) -> Model:
+def model_in_canonical_order(model: Model) -> Model:
     """The model in canonical order; the parents of each variable keep their order."""
-    return _in_order(replace(model, network=_placed(model.network)), work_order(model.network))
+    return _in_order(replace(model, network=_placed(model.network)), canonical_order(model.network))
 
 
-def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
+def all_in_canonical_order(predictive_model: Model | Ensemble) -> Model | Ensemble:
     """The model, or all members of an ensemble, in canonical order."""
-    if isinstance(speaker, Model):
-        return model_in_work_order(speaker)
-    members = (replace(m, model=model_in_work_order(m.model)) for m in speaker.members)
-    return replace(speaker, members=tuple(members))
+    if isinstance(predictive_model, Model):
+        return model_in_canonical_order(predictive_model)
+    members = (
+        replace(m, model=model_in_canonical_order(m.model)) for m in predictive_model.members
+    )
+    return replace(predictive_model, members=tuple(members))
 
 
 def model_as_shown(model: Model) -> Model:

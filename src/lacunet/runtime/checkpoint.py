@@ -145,8 +145,8 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 STOPPED = Sort(
-    "lacunet-kept/1",
-    "a file of work that was stopped",
+    "lacunet-checkpoint/2",
+    "a checkpoint of an unfinished run",
     "give --resume another name",
     own_name=False,
 )
@@ -172,7 +172,7 @@ class Packing(Generic[A, B]):
 WHOLE: Packing[Any, Any] = Packing(lambda _, result: result, lambda _, packed: packed)
 
 
-class Kept:
+class Checkpoint:
     """A checkpoint: runs tasks and stores their results; without a file, it only runs them."""
 
     def __init__(self, path: StrPath | None = None, about: Mapping[str, Any] | None = None) -> None:
@@ -206,7 +206,7 @@ class Kept:
         pieces = [Piece(self.calls, place, task) for place in range(len(items))]
         records = {} if self.ledger is None else self.ledger.records
         results = {
-            place: packing.unpack(items[place], decoded(records[piece]["told"]))
+            place: packing.unpack(items[place], decoded(records[piece]["result"]))
             for place, piece in enumerate(pieces)
             if piece in records
         }
@@ -221,35 +221,35 @@ class Kept:
             if self.ledger is not None and result is not None:
                 packed = packing.pack(items[place], result)
                 if packed is not None:  # failures are tried again
-                    self.ledger.add({**vars(pieces[place]), "told": encoded(packed)})
+                    self.ledger.add({**vars(pieces[place]), "result": encoded(packed)})
         return [results[place] for place in range(len(items))]
 
     def get(self, piece: str) -> dict[str, Any] | None:
         """Restore the state of a piece of a search."""
         record = None if self.ledger is None else self.ledger.records.get(self._piece(piece))
-        return None if record is None else dict(decoded(record["told"]))
+        return None if record is None else dict(decoded(record["result"]))
 
-    def put(self, piece: str, **stand: Any) -> None:
+    def put(self, piece: str, **state: Any) -> None:
         """Store the state of a piece of a search on disk."""
         if self.ledger is not None:
             with self.lock:
-                self.ledger.add({**vars(self._piece(piece)), "told": encoded(stand)})
+                self.ledger.add({**vars(self._piece(piece)), "result": encoded(state)})
 
-    def chapter(self, name: str) -> Kept:
+    def chapter(self, name: str) -> Checkpoint:
         """Give a view of the file for one of several searches, with a prefix for its pieces."""
-        chapter = Kept()
+        chapter = Checkpoint()
         chapter.ledger, chapter.lock, chapter.name = self.ledger, self.lock, f"{self.name}{name}: "
         return chapter
 
     def _piece(self, name: str) -> Piece:
         return Piece(0, 0, f"{self.name}{name}")
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+    def __reduce__(self) -> tuple[type[Checkpoint], tuple[()]]:
         """Pickle as the null checkpoint, because workers do not have the file."""
-        return Kept, ()
+        return Checkpoint, ()
 
 
-FORGETFUL = Kept()
+NULL_CHECKPOINT = Checkpoint()
 
 
 def fingerprint(*values: Any) -> str:
@@ -266,7 +266,7 @@ def encoded(x: Any) -> Any:
         return x
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in KINDS:
-            raise TypeError(f"arrays of {x.dtype} are not kept")
+            raise TypeError(f"arrays of {x.dtype} cannot be stored in a checkpoint")
         data = base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()
         return {"array": data, "dtype": x.dtype.str, "shape": list(x.shape)}
     if isinstance(x, np.random.Generator):
@@ -287,7 +287,7 @@ def encoded(x: Any) -> Any:
     if is_dataclass(x):
         named = {f.name: encoded(getattr(x, f.name)) for f in fields(x) if f.init}
         return {"record": _name(type(x)), "fields": named}
-    raise TypeError(f"{type(x)} is not kept")
+    raise TypeError(f"{type(x)} cannot be stored in a checkpoint")
 
 
 def decoded(x: Any) -> Any:
@@ -320,7 +320,7 @@ def decoded(x: Any) -> Any:
 
 
 def _damaged(what: str) -> OutputError:
-    return OutputError(f"a file of work that was stopped {what}. Remove it.")
+    return OutputError(f"a checkpoint of an unfinished run {what}. Remove it.")
 
 
 def _name(kind: type) -> str:

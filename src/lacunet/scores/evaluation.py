@@ -13,7 +13,7 @@ from lacunet.fitting.fit import Fit, Options, PackedFit, with_posterior
 from lacunet.fitting.neighbours import learn_from_neighbours
 from lacunet.inference.classes import FAILURES, failure, reason_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint, Packing
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
 
@@ -56,7 +56,9 @@ Results = Mapping[Hashable, ScoredFit | Unfitted]
 
 
 def score_fits(
-    requests: Sequence[ScoreRequest], executor: Executor = SERIAL, kept: Kept = FORGETFUL
+    requests: Sequence[ScoreRequest],
+    executor: Executor = SERIAL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> list[ScoredFit | Unfitted]:
     """Fit every model and evaluate its scores; failures of single models are returned."""
     tasks: Tasks = {}
@@ -64,7 +66,7 @@ def score_fits(
         _add(tasks, request)
     for request in requests:
         _add_other_fits(tasks, request)
-    results = _do_all(tasks, executor, kept)
+    results = _do_all(tasks, executor, checkpoint)
     fits = [results[request.fitting.key] for request in requests]
     parts = [
         (request, _parts(request, fit.evidence, results))
@@ -83,7 +85,7 @@ def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
     fitting = Fitting(at.problem, at.options, at.effective_dimension is not None)
     request = ScoreRequest(fitting, tuple(scores))
     _add_other_fits(tasks, request)
-    others = _do_all(tasks, at.executor.silent(), FORGETFUL)
+    others = _do_all(tasks, at.executor.silent(), NULL_CHECKPOINT)
     here = {score.name: score.here(at) for score in scores}
     return _combined((request, _parts(request, here, others)))
 
@@ -101,7 +103,7 @@ def _add_other_fits(tasks: Tasks, request: ScoreRequest) -> None:
             _add(tasks, ScoreRequest(fitting, (score,), request.title))
 
 
-def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> Results:
+def _do_all(tasks: Tasks, executor: Executor, checkpoint: Checkpoint) -> Results:
     # The largest models start first, so that they do not run alone at the end.
     steps = (task.fitting.problem.components.nanoseconds for task in tasks.values())
     executor = executor.if_worth(max(steps, default=0.0))
@@ -109,21 +111,21 @@ def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> Results:
     todo = [tasks[key] for key in keys]
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
     shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
-    fits = kept.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
+    fits = checkpoint.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
     failed: dict[Hashable, ScoredFit | Unfitted] = {
         key: fit for key, fit in zip(keys, fits, strict=True) if isinstance(fit, Unfitted)
     }
     fitted = [n for n, fit in enumerate(fits) if isinstance(fit, Fit)]
     each = [fit for fit in fits if isinstance(fit, Fit)]
-    each = _warm_started([todo[n] for n in fitted], each, executor, kept)
+    each = _warm_started([todo[n] for n in fitted], each, executor, checkpoint)
     items = [(todo[n], fit) for n, fit in zip(fitted, each, strict=True)]
-    scored = kept.map(partial(_score, executor.silent()), items, executor, packing=SCORES)
+    scored = checkpoint.map(partial(_score, executor.silent()), items, executor, packing=SCORES)
     executor.say("", 1.0)
     return failed | dict(zip([keys[n] for n in fitted], scored, strict=True))
 
 
 def _warm_started(
-    todo: Sequence[ScoreRequest], fits: list[Fit], executor: Executor, kept: Kept
+    todo: Sequence[ScoreRequest], fits: list[Fit], executor: Executor, checkpoint: Checkpoint
 ) -> list[Fit]:
     """Refit from neighbours, among fits with the same options."""
     alike: dict[Options, list[int]] = {}
@@ -132,7 +134,7 @@ def _warm_started(
     for places in alike.values():
         try:
             group = [fits[place] for place in places]
-            group = learn_from_neighbours(group, executor.silent(), kept)
+            group = learn_from_neighbours(group, executor.silent(), checkpoint)
         except FAILURES:  # starts from neighbours failed: keep the fits
             continue
         for place, fit in zip(places, group, strict=True):

@@ -154,11 +154,11 @@ def _log_own_labels(
     theta = np.stack([conjugacy.moved(mode.theta, x, problem.layout) for x in phi])
     samples = ExpectedCases(problem, mode.N)(theta)
     regions = Regions(symmetries, [mode.N + problem.alpha], noise)
-    at_home = regions.steps_at_home(samples)
-    together = int(at_home.all(axis=1).sum())
-    if together >= ENOUGH or at_home.shape[1] == 1:
+    in_region = regions.steps_in_region(samples)
+    together = int(in_region.all(axis=1).sum())
+    if together >= ENOUGH or in_region.shape[1] == 1:
         return math.log(max(together, 0.5) / DRAWS)
-    return float(np.sum(np.log(np.maximum(at_home.sum(axis=0), 0.5) / DRAWS)))
+    return float(np.sum(np.log(np.maximum(in_region.sum(axis=0), 0.5) / DRAWS)))
 
 
 def _canonical_places(problem: Problem, mode: Point) -> IntArray:

@@ -119,9 +119,9 @@ class NestedFitter:
         problem, silent = self.problem(network), self.executor.silent()
         fit = search(problem, self.options, self.executor)
         fit = better_from(fit, [start_with_edges(n.fit, problem) for n in near], silent)
-        if fit.heaviest is not None:
+        if fit.largest_mass is not None:
             starts = [start_with_edges(n.fit.for_scores, problem) for n in near]
-            fit = replace(fit, heaviest=better_from(fit.heaviest, starts, silent))
+            fit = replace(fit, largest_mass=better_from(fit.largest_mass, starts, silent))
 
         return self._with_ml_fit(
             fit,
@@ -139,7 +139,7 @@ class NestedFitter:
 
         fit = climbed(near.fit)
         if near.fit.nats_above_mass:
-            fit = replace(fit, heaviest=climbed(near.fit.for_scores))
+            fit = replace(fit, largest_mass=climbed(near.fit.for_scores))
 
         return self._with_ml_fit(
             fit, [near], lambda ml: climbed_from(fit.problem, ml, fit.model.theta, [fit], silent)

@@ -25,7 +25,7 @@ from lacunet.models import conjugacy
 from lacunet.models.ensemble import Ensemble, Member
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import CodeArray, FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.selection.held_out import HeldOut, HeldOutRows, hold_out_rows, places, rows_digest
 from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, stacked
@@ -101,11 +101,11 @@ def _learn_all(
     given: Sequence[Table | HeldOut],
     seed: int,
     executor: Executor,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> list[list[LearnedRecipe]]:
     """Learn every recipe from each of the tables, one list for each table."""
     tasks = [(recipe, one) for one in given for recipe in recipes]
-    learned = kept.map(partial(_learn, seed), tasks, executor, name="model")
+    learned = checkpoint.map(partial(_learn, seed), tasks, executor, name="model")
     return [learned[i : i + len(recipes)] for i in range(0, len(tasks), len(recipes))]
 
 
@@ -170,7 +170,7 @@ def learn_stack(
     only: StackKind | None = None,
     seed: int = 0,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Stack:
     """Learn a stack; `rows` are those of the table in their order, if they have one.
 
@@ -181,7 +181,7 @@ def learn_stack(
     held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
     recipes = stacked(table, only)
     names = [name for recipe in recipes for name in recipe.names]
-    each = _learn_all(recipes, [*held, table], seed, executor, kept)
+    each = _learn_all(recipes, [*held, table], seed, executor, checkpoint)
     log_p, counts = _held_out(each[:-1], held)
     weights = stack_weights(log_p, counts)
     *inside, whole = (

@@ -19,7 +19,7 @@ from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.models.surgery import with_hidden
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
 from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_at, score_fits
@@ -46,7 +46,7 @@ def fit_candidates(
     options: Options,
     rank: bool = False,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks; one that cannot be fitted gives an `Unfitted` with the reason."""
     each = list(zip(proposals, problems, strict=True))
@@ -55,7 +55,7 @@ def fit_candidates(
         for p, b in each
         if isinstance(b, Problem)
     ]
-    scored = iter(score_fits(requests, executor, kept))
+    scored = iter(score_fits(requests, executor, checkpoint))
     results = [(p, next(scored) if isinstance(b, Problem) else b) for p, b in each]
     return [_candidate(p, s) if isinstance(s, ScoredFit) else s for p, s in results]
 
@@ -97,7 +97,7 @@ def evaluate(
     prior: Mapping[Label, float] | None = None,
     rank: bool = False,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
     """Fit and score every proposal; raises only if none can be fitted."""
     options = options or Options()
@@ -110,7 +110,7 @@ def evaluate(
         options=options,
         rank=rank,
         executor=executor,
-        kept=kept,
+        checkpoint=checkpoint,
     )
     candidates = tuple(c for c in results if isinstance(c, Candidate))
     if not candidates:
@@ -193,14 +193,14 @@ def follow(
     options: Options,
     alpha: Alpha,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Followed:
     """End a long range of numbers of states early, if the evidence keeps falling."""
     numbers = [p.label for p in proposals if isinstance(p.label, int)]
     whole = Followed(tuple(proposals))
     if len(numbers) < len(proposals) or len(numbers) <= SHORT:
         return whole
-    look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), kept)
+    look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), checkpoint)
     seen: dict[int, float] = {}
     for place in spaced_places(len(numbers)):
         before, k = list(seen)[-1:], numbers[place]
@@ -225,14 +225,24 @@ def spaced_places(number: int) -> list[int]:
 
 
 def _log_evidence(
-    table: Table, options: Options, alpha: Alpha, executor: Executor, kept: Kept, proposal: Proposal
+    table: Table,
+    options: Options,
+    alpha: Alpha,
+    executor: Executor,
+    checkpoint: Checkpoint,
+    proposal: Proposal,
 ) -> float:
     """Log evidence by the recommended score, over all labellings; −inf if it cannot be fitted."""
     problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     score = applicable(RECOMMENDED, problem)[0]
     try:
         (result,) = fit_candidates(
-            [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
+            [proposal],
+            [problem],
+            scores=[score],
+            options=options,
+            executor=executor,
+            checkpoint=checkpoint,
         )
         result = or_raise(result)
     except FAILURES:  # the reason is reported with the full fits
@@ -304,7 +314,7 @@ def ratio_tests(
     options: Options,
     draws: int,
     executor: Executor,
-    kept: Kept,
+    checkpoint: Checkpoint,
 ) -> dict[int, RatioTest]:
     """Bootstrap likelihood-ratio tests of k states against k − 1, if `networks` has both."""
     numbers = [k for k in tested if k - 1 in networks]
@@ -318,6 +328,6 @@ def ratio_tests(
     for i, k in enumerate(numbers):
         part = executor.part(i / len(numbers), (i + 1) / len(numbers), f"{k} against {k - 1}")
         tests[k] = ratio_of_fits(
-            fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, kept=kept
+            fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, checkpoint=checkpoint
         )
     return tests

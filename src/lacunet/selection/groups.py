@@ -282,7 +282,7 @@ def _fit_each_group(
         return climbed_from(problem, options, theta, fits, executor)
 
     modes = joined([fit.for_scores for fit in each])
-    return replace(joined(each), heaviest=modes)
+    return replace(joined(each), largest_mass=modes)
 
 
 def _one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:

@@ -21,6 +21,7 @@ from lacunet.fitting.diagnose import Variational
 from lacunet.fitting.fit import Options, learn
 from lacunet.models import conjugacy
 from lacunet.models.number_prior import NumberPrior
+from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import CSL_OCCUPIED, VB, Score
@@ -43,7 +44,6 @@ from lacunet.structure.hidden.latent_graph import (
     hidden_variables,
 )
 from lacunet.structure.hidden.latent_tree import check_columns, mean_model
-from lacunet.structure.journal import Journal
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import Learned
 from lacunet.structure.learning import learn_task
@@ -113,11 +113,16 @@ class PriorSearch:
 
     @classmethod
     def begin(
-        cls, task: GraphTask, how: HiddenSearch, first: Executor, rest: Executor, journal: Journal
+        cls,
+        task: GraphTask,
+        how: HiddenSearch,
+        first: Executor,
+        rest: Executor,
+        checkpoint: Checkpoint,
     ) -> PriorSearch:
         """Search without hidden variables."""
-        learned = learn_task(task, first, journal)
-        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
+        learned = learn_task(task, first, checkpoint)
+        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), checkpoint)
         now = growing.first(learned)
         alone = _candidate(WITHOUT, now, how, rest)
         return cls(growing, how, rest, learned, now, alone, alone)
@@ -223,17 +228,17 @@ def find_hidden(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
     task = graph_task(table, alpha, how.graphs, knowledge, prior)
-    with closing(Journal(resume, how.fingerprint(task) if resume else None)) as journal:
+    with closing(Checkpoint(resume, how.fingerprint(task) if resume else None)) as checkpoint:
         first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
-        priors = [PriorSearch.begin(task, how, first, rest, journal)]
+        priors = [PriorSearch.begin(task, how, first, rest, checkpoint)]
         other = supported_exponent(task, priors[0].without)
         if other is not None:
-            wider, chapter = replace(task, alpha=other), journal.chapter("supported prior")
+            wider, chapter = replace(task, alpha=other), checkpoint.chapter("supported prior")
             priors.append(PriorSearch.begin(wider, how, first, rest, chapter))
         for number in range(1, how.most + 1):
             rest.say(hidden_piece(number), (number - 1) / how.most)
             _propose(priors, number)
-            if not priors[0].tried or not _decide(priors, number, journal):
+            if not priors[0].tried or not _decide(priors, number, checkpoint):
                 break
         pairs, given = [one.against_none() for one in priors], priors[0]
         model = by_size(mean_model(given.kept.fit.model))
@@ -273,10 +278,10 @@ def _propose(priors: Sequence[PriorSearch], number: int) -> None:
             one.search_alone_again()
 
 
-def _decide(priors: Sequence[PriorSearch], number: int, journal: Journal) -> bool:
-    """Decide whether a graph with one more hidden variable is better, unless the journal has it."""
+def _decide(priors: Sequence[PriorSearch], number: int, checkpoint: Checkpoint) -> bool:
+    """Decide whether one more hidden variable is better, unless the checkpoint has the decision."""
     piece = f"{hidden_piece(number)}, decision"
-    if decided := journal.get(piece):
+    if decided := checkpoint.get(piece):
         for one, label in zip(priors, decided["labels"], strict=True):
             one.decided(label, None, better=decided["better"])
         return bool(decided["better"])
@@ -295,5 +300,5 @@ def _decide(priors: Sequence[PriorSearch], number: int, journal: Journal) -> boo
     for one, other, pair in zip(priors, others, pairs, strict=True):
         measured = pair.certainty.how is not How.APPROXIMATED
         one.decided(str(other.label), pair if measured or not better else None, better=better)
-    journal.put(piece, labels=[str(other.label) for other in others], better=better)
+    checkpoint.put(piece, labels=[str(other.label) for other in others], better=better)
     return better

@@ -28,7 +28,7 @@ from lacunet.inference.classes import FAILURES, exchangeable
 from lacunet.models.latent_class import classes_of
 from lacunet.models.prior import PriorGrid, log_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import RECOMMENDED, VB, Evidence
 from lacunet.selection.average import Label, log_weight_of
@@ -103,7 +103,7 @@ def by_walk(
     *,
     goal: WalkGoal,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
     """Measure numbers of classes jointly, under every prior of the grid."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
@@ -120,7 +120,7 @@ def by_walk(
         seed=selection.options.seed,
         executor=executor,
         goal=goal,
-        kept=kept,
+        checkpoint=checkpoint,
         several=priors,
     )
     return record_walk(walk, selection)
@@ -131,7 +131,7 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
     scores, by_prior = _scores_by_prior(walk, selection)
-    exactly = known_exactly(selection) if walk.anchored else frozenset()
+    exactly = known_exactly(selection) if walk.bridge_anchored else frozenset()
     terms, replicates, flags = _terms(walk, selection, scores)
     values: dict[Label, float] = {
         k: math.fsum(terms[k].values()) for k in walk.numbers if k not in exactly
@@ -141,7 +141,7 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     for k in values.keys() - walk.measured:
         place = labels.index(k)
         covariance[place, place] += max(SURVEYED, abs(values[k] - scores[k])) ** 2
-    below = _below_bounds(walk, values, covariance, selection) if walk.anchored else {}
+    below = _below_bounds(walk, values, covariance, selection) if walk.bridge_anchored else {}
     flags |= below
     sure = walk.verdict is not Verdict.LOWER_BOUND and not below
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True))
@@ -183,7 +183,7 @@ def _terms(
     A walk that did not reach one class measures differences only. Its values are then anchored at
     the most accurate score, and their common error is left out.
     """
-    if walk.anchored:
+    if walk.bridge_anchored:
         values = zip(walk.numbers, walk.values.tolist(), strict=True)
         return {k: {"log p(D|k)": v} for k, v in values}, walk.replicates, {}
     title, scored = selection.trusted.title, guesses(selection)

@@ -23,7 +23,7 @@ from lacunet.inference.classes import FAILURES, failure
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.particles import touched_by_cases
 from lacunet.models.prior import same_whatever_the_number
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
 from lacunet.selection.average import Label
@@ -57,7 +57,7 @@ def measure_each(
     *,
     goal: Goal,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
     """Measure the evidence of some candidates one by one; each has the whole budget."""
     prepare_sampling(executor, *(c.problem.network for c in selection.candidates))
@@ -69,7 +69,12 @@ def measure_each(
         part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
         try:
             measured = measure(
-                candidate.problem, goal=goal, seed=seed, executor=part, shared=shared, kept=kept
+                candidate.problem,
+                goal=goal,
+                seed=seed,
+                executor=part,
+                shared=shared,
+                checkpoint=checkpoint,
             )
         except FAILURES as error:
             nothing = Evidence(TRUTH.name, {}, (failure(error),))
@@ -114,7 +119,11 @@ def by_measurements(selection: Selection) -> Selection:
 
 
 def measure_posterior(
-    selection: Selection, *, goal: Goal, executor: Executor = SERIAL, kept: Kept = FORGETFUL
+    selection: Selection,
+    *,
+    goal: Goal,
+    executor: Executor = SERIAL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
     """Measure the posterior over the candidates, where it matters and at an acceptable cost.
 
@@ -123,7 +132,7 @@ def measure_posterior(
     """
     labels = may_matter(selection)
     while True:
-        measured = _measured(selection, labels, goal, executor, kept)
+        measured = _measured(selection, labels, goal, executor, checkpoint)
         values = measured.certainty.values
         known = {k: values[k] for k in measured.certainty.measured if math.isfinite(values[k])}
         again = may_matter(selection, known)
@@ -134,7 +143,11 @@ def measure_posterior(
 
 
 def _measured(
-    selection: Selection, labels: Sequence[Label], goal: Goal, executor: Executor, kept: Kept
+    selection: Selection,
+    labels: Sequence[Label],
+    goal: Goal,
+    executor: Executor,
+    checkpoint: Checkpoint,
 ) -> Selection:
     """Measure some candidates, if there are several and they are not too large."""
     problems = [c.problem for c in selection.candidates if c.label in labels]
@@ -146,14 +159,14 @@ def _measured(
         return approximated(selection, Flag(Kind.TOO_LARGE, detail={"work": work, "most": most}))
     if way is Way.ONE_BY_ONE:
         return by_measurements(
-            measure_each(selection, labels, goal=goal, executor=executor, kept=kept)
+            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
         )
     numbers = [label for label in labels if isinstance(label, int)]
     doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
     bounds = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
     walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *bounds)
     try:
-        return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
+        return by_walk(selection, numbers, goal=walk_goal, executor=executor, checkpoint=checkpoint)
     except FAILURES:
         return approximated(selection, *about(Kind.NOT_MEASURED, numbers, selection.unit))
 

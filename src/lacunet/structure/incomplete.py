@@ -29,6 +29,7 @@ from lacunet.models import conjugacy
 from lacunet.models.equivalence import find_compelled
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import BoolArray, CodeArray
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.completing import Completer, as_table, draw_by_classes
 from lacunet.structure.families import (
@@ -39,8 +40,17 @@ from lacunet.structure.families import (
     likeliest_exponents,
     middle_exponents,
 )
-from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
-from lacunet.structure.moves import ADD, DELETE, REVERSE, every_move, moved, scatter, turn_covered
+from lacunet.structure.moves import (
+    ADD,
+    DELETE,
+    REVERSE,
+    edges_of_graph,
+    every_move,
+    graph_of_edges,
+    moved,
+    scatter,
+    turn_covered,
+)
 from lacunet.structure.scoring import (
     available_scores,
     complete_scores,
@@ -62,7 +72,7 @@ MANY_MISSING = 0.15  # of the cells: from here on there are twice as many search
 SHAKES = 100  # graphs that are perturbed around one variable, in the last search
 FEW_VARIABLES = 30  # with fewer there are as many times more searches
 MOST_ROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
-PIECE = "rounds"  # of the journal
+PIECE = "rounds"  # of the checkpoint
 
 
 def independences_of(parents: BoolArray) -> bytes:
@@ -183,15 +193,15 @@ def _finalists(best: GraphFit, others: tuple[GraphFit, ...]) -> tuple[GraphFit, 
 
 
 def search_incomplete(
-    task: GraphTask, executor: Executor = SERIAL, journal: Journal = FORGETFUL
+    task: GraphTask, executor: Executor = SERIAL, checkpoint: Checkpoint = NULL_CHECKPOINT
 ) -> IncompleteSearch:
     """Search in rounds until neither completed rows nor single moves lead to a better graph."""
     available = available_scores(task)
-    stand = journal.get(PIECE)
+    stand = checkpoint.get(PIECE)
     found = _resumed(task, stand) if stand else _first(task, available, executor)
     left = 1.0
     while not found.ended:
-        _keep(found, journal)
+        _keep(found, checkpoint)
         bound = f"bound {found.best.bound:,.1f}"
         executor.say(f"search {len(found.ends) + 1}, round {found.rounds + 1}, {bound}", 1.0 - left)
         if task.how.score is GraphScore.BOUND:
@@ -201,7 +211,7 @@ def search_incomplete(
         else:  # the climb on available cases has said all they say
             found = replace(found, ended=True)
         left *= LEFT
-    _keep(found, journal)
+    _keep(found, checkpoint)
     best, *close = (one.to_the_end() for one in (found.best, *found.close))
     bounds = (*found.bounds[:-1], best.value)
     scored = found.scored + available.scored
@@ -222,9 +232,9 @@ def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> Inco
     return found.met(start)
 
 
-def _keep(found: IncompleteSearch, journal: Journal) -> None:
+def _keep(found: IncompleteSearch, checkpoint: Checkpoint) -> None:
     """Keep where the search stands."""
-    journal.put(
+    checkpoint.put(
         PIECE,
         edges=edges_of_graph(found.best.parents),
         close=[edges_of_graph(one.parents) for one in found.close],

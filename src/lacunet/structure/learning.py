@@ -23,6 +23,7 @@ from lacunet.models.network import Model, Network
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import scale_alpha
 from lacunet.runtime.arrays import BoolArray
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import ScoreInput
@@ -37,7 +38,6 @@ from lacunet.structure.families import (
     middle_exponents,
 )
 from lacunet.structure.incomplete import GraphFit, search_incomplete
-from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import EdgeSensitivity, Learned
 from lacunet.structure.scoring import is_exact, search_complete
@@ -109,8 +109,8 @@ def learn_structure(
     graphs with close bounds is measured. `resume` is a checkpoint file.
     """
     task = graph_task(table, alpha, how, knowledge, prior)
-    with closing(Journal(resume, task.fingerprint() if resume else None)) as journal:
-        learned = learn_task(task, executor, journal, goal)
+    with closing(Checkpoint(resume, task.fingerprint() if resume else None)) as checkpoint:
+        learned = learn_task(task, executor, checkpoint, goal)
     if how.sweeps == 0:  # a single climb skips the sensitivity analysis
         return learned
     parents, sensitivity = learned.parents, _sensitivity(task, learned.parents, learned.model)
@@ -157,13 +157,13 @@ def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensi
 def learn_task(
     task: GraphTask,
     executor: Executor = SERIAL,
-    journal: Journal = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
     goal: Goal | None = None,
 ) -> Learned:
     """Search for the graph of a task."""
     executor.say(PREPARING, 0.0)
     if task.complete:
-        best = search_complete(task, [task.start], executor, journal)
+        best = search_complete(task, [task.start], executor, checkpoint)
         network = task.network(best.parents)
         whole = build_problem(task.table, network, middle_exponents(network, task.alpha))
         problem = replace(whole, alpha=likeliest_exponents(network, task.alpha, whole.seen))
@@ -172,7 +172,7 @@ def learn_task(
         log_prior = float(task.log_priors(best.parents).sum())
         learned = _learned(task, q, log_prior, best.scored)
         return replace(learned, steps=best.steps, exact=is_exact(task))
-    met = search_incomplete(task, executor.part(0.0, SEARCHING), journal)
+    met = search_incomplete(task, executor.part(0.0, SEARCHING), checkpoint)
     rest = executor.part(SEARCHING, 1.0)
     weighed = weigh([met.best, *met.close], goal, task.how.seed, rest)
     best_weighed, missing = weighed[0], missingness(task.table)

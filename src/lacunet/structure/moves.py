@@ -3,6 +3,7 @@
 `parents[v, u]` is true if u is a parent of v, so row v is the parent set of v.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,3 +206,19 @@ def turn_covered(parents: BoolArray, limits: Limits, rng: Any) -> None:
         if covered and parents[v].sum() <= limits.most[u]:
             parents[v, u], parents[u, v] = False, True
             head[at], tail[at] = u, v
+
+
+# Graphs as lists of edges, for checkpoints
+
+
+def edges_of_graph(parents: BoolArray) -> list[list[int]]:
+    """List the edges of a graph as pairs (child, parent)."""
+    return np.argwhere(parents).tolist()
+
+
+def graph_of_edges(edges: Sequence[Sequence[int]], n: int) -> BoolArray:
+    """Make the graph over n variables with these pairs (child, parent)."""
+    parents = np.zeros((n, n), dtype=np.bool_)
+    for child, parent in edges:
+        parents[child, parent] = True
+    return parents

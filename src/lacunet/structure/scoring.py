@@ -15,6 +15,7 @@ from lacunet.inference.kernels.merging import renumber
 from lacunet.likelihoods import Segment, with_prior
 from lacunet.models.network import Variable
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import (
@@ -32,7 +33,6 @@ from lacunet.structure.counting import (
     table_size,
 )
 from lacunet.structure.families import CompleteCounts, FamilyScores, Statistics, columns_of
-from lacunet.structure.journal import FORGETFUL, Journal
 from lacunet.structure.searching import ScoredGraph, search, search_exactly
 from lacunet.structure.task import GraphTask, are_numbers
 
@@ -322,11 +322,11 @@ def search_complete(
     task: GraphTask,
     starts: Sequence[BoolArray],
     executor: Executor = SERIAL,
-    journal: Journal = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> ScoredGraph:
     """Search for the graph with the largest log BD from each start."""
     if is_exact(task):
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)
         return search_exactly(counts, task.limits, executor, task.log_prior)
     scores = complete_scores(task, task.table)
-    return search(starts, scores, task.limits, task.how, executor, journal)
+    return search(starts, scores, task.limits, task.how, executor, checkpoint)

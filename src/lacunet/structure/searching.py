@@ -18,17 +18,19 @@ import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import Columns, Prior, child_of, log_bd, refine
 from lacunet.structure.families import CompleteCounts, FamilyScores, GraphPrior, largest_family
-from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.structure.moves import (
     ADD,
     EQUAL,
     REVERSE,
     Limits,
+    edges_of_graph,
     find_best,
+    graph_of_edges,
     scatter,
     turn_covered,
 )
@@ -126,11 +128,11 @@ def search(
     limits: Limits,
     how: GraphSearch,
     executor: Executor = SERIAL,
-    journal: Journal = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> ScoredGraph:
     """Search several times from each graph, and return the best graph."""
     turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
-    once = partial(_search_once, scores, limits, how, journal)
+    once = partial(_search_once, scores, limits, how, checkpoint)
     ends = executor.count(once, turns, "search", first=0, total=len(turns))
     best, steps = max(ends, key=lambda one: one.score), sum(one.steps for one in ends)
     return replace(best, steps=steps, scored=scores.scored)
@@ -140,13 +142,13 @@ def _search_once(
     scores: FamilyScores,
     limits: Limits,
     options: GraphSearch,
-    journal: Journal,
+    checkpoint: Checkpoint,
     turn: tuple[BoolArray, int],
 ) -> ScoredGraph:
     """Climb, then perturb around every variable in turn until that gains nothing."""
     start, k = turn
     rng, piece, in_vain = np.random.default_rng([options.seed, k]), f"search {k + 1}", 0
-    if saved := journal.get(piece):
+    if saved := checkpoint.get(piece):
         rng.bit_generator.state = saved["rng"]
         best = score_graph(graph_of_edges(saved["edges"], len(start)), scores)
         best, in_vain = replace(best, steps=saved["steps"]), saved["in vain"]
@@ -156,7 +158,7 @@ def _search_once(
         best, gained = _sweep(best, scores, limits, rng)
         in_vain = 0 if gained else in_vain + 1
         state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": best.steps}
-        journal.put(piece, edges=edges_of_graph(best.parents), **state)
+        checkpoint.put(piece, edges=edges_of_graph(best.parents), **state)
     return best
 
 

@@ -41,7 +41,7 @@ def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
         problem=problem,
         model=model,
         point=replace(fit.point, theta=model.theta, N=counts),
-        heaviest=None if fit.heaviest is None else relabelled_fit(fit.heaviest, by),
+        largest_mass=None if fit.largest_mass is None else relabelled_fit(fit.largest_mass, by),
         flags=(*kept, *diagnose(problem, model.theta, counts)),
     )
 

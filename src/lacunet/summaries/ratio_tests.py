@@ -23,7 +23,7 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models.latent_class import counted, unit
 from lacunet.models.surgery import with_shown
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.summaries.bootstrap import check_replicates, simulate_like
 from lacunet.summaries.intervals import on_boundary
@@ -287,7 +287,7 @@ def ratio_of_fits(
     *,
     stop_after: int | None = None,
     executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> RatioTest:
     """Test a fit against one with more states of one hidden variable, from the same search.
 
@@ -303,7 +303,9 @@ def ratio_of_fits(
     batch = replicates if stop_after is None else BATCH
     while len(drawn) < replicates:
         numbers = range(len(drawn), min(len(drawn) + batch, replicates))
-        drawn += kept.map(replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates))
+        drawn += checkpoint.map(
+            replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates)
+        )
         exceeding = np.cumsum(np.array(drawn) >= statistic - TIED)
         if stop_after is not None and exceeding[-1] >= stop_after:
             drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]

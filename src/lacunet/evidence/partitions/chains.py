@@ -216,7 +216,7 @@ class PosteriorWalk:
         leaves = leaves_of(problem)
         self.number, self.most = chains, min(classes_of(problem.network).number, len(leaves.row))
         weights = [log_class_weights(problem, theta) for theta in fits]
-        self.statistics, self.kept = PartitionStatistics(problem), list[WalkSample]()
+        self.statistics, self.collected = PartitionStatistics(problem), list[WalkSample]()
         self.chains = list[PartitionChain]()
         for n in range(chains):
             rng = np.random.default_rng([seed, POSTERIOR_STREAM, n])
@@ -233,11 +233,11 @@ class PosteriorWalk:
         self.chains = [chain for chain, _ in walked]
         # Samples are ordered by time, then by chain.
         every = zip(*(samples for _, samples in walked), strict=True)
-        self.kept += [one for at_once in every for one in at_once]
+        self.collected += [one for at_once in every for one in at_once]
 
     def shares(self, without: int = -1, starts: int = 1) -> FloatArray:
         """Share of samples with each number of used classes, (k + 1,), without those of a start."""
-        used = [s.used for s in self.kept if s.chain % starts != without]
+        used = [s.used for s in self.collected if s.chain % starts != without]
         return np.bincount(used, minlength=self.most + 1) / max(1, len(used))
 
 
@@ -249,11 +249,11 @@ def _sampled(
     numbered: tuple[int, PartitionChain],
 ) -> tuple[PartitionChain, list[WalkSample]]:
     number, chain = numbered
-    kept = list[WalkSample]()
+    collected = list[WalkSample]()
     for _ in range(max(1, samples)):
         clock.check()
         chain, _ = advance_chain(stretch, chain)
         if samples:
             N = statistics.of(chain.leaves.row, chain.at.block)
-            kept.append(WalkSample(int(chain.at.used[0]), N, number))
-    return chain, kept
+            collected.append(WalkSample(int(chain.at.used[0]), N, number))
+    return chain, collected

@@ -29,7 +29,7 @@ from lacunet.inference.kernels.splitting import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import Executor
 
 FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
@@ -70,10 +70,10 @@ class Rounds:
         guesses: Mapping[int, float],
         seed: int,
         executor: Executor,
-        kept: Kept = FORGETFUL,
+        checkpoint: Checkpoint = NULL_CHECKPOINT,
         several: WalkedPriors | None = None,
     ) -> None:
-        self.executor, self.kept = executor, kept
+        self.executor, self.checkpoint = executor, checkpoint
         several = several or WalkedPriors.only(problem.alpha)
         leaves = leaves_by_prior(problem, several.alphas)
         self.priors = chains.joined_priors(leaves)
@@ -272,7 +272,9 @@ class Rounds:
             chains.advance_chain,
             chains.Stretch(levels, sweeps, self.priors, self.prior_weights.log_weights),
         )
-        walked = self.kept.map(advance, self.chains, self.executor, packing=chains.STATE_OF_CHAIN)
+        walked = self.checkpoint.map(
+            advance, self.chains, self.executor, packing=chains.STATE_OF_CHAIN
+        )
         self.chains = [chain for chain, _ in walked]
         return Notes(*map(np.array, zip(*(notes for _, notes in walked), strict=True)))
 

@@ -28,7 +28,7 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.splitting import SCANS, TRIED
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 
 # Short chains may agree by chance, and errors of a few rounds may be small by chance.
@@ -54,7 +54,7 @@ class Walk:
     # Numbers of classes whose evidence comes from numbers of blocks that rounds visited. The others
     # rest on the survey, which can be off by some nats.
     measured: frozenset[int]
-    anchored: bool  # whether rounds visited one block; else only differences are measured
+    bridge_anchored: bool  # whether rounds visited one block; else only differences are measured
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, under equal priors of k
     # (K, S) log p(D|k, s) under each single prior, and its replicates, (R, K, S); None if there is
@@ -98,7 +98,7 @@ def walk_numbers(
     seed: int = 0,
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
-    kept: Kept = FORGETFUL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
     several: WalkedPriors | None = None,
 ) -> Walk:
     """Measure log p(D|k) for several numbers of classes at once; see `can_walk` for conditions.
@@ -110,8 +110,10 @@ def walk_numbers(
     goal = goal or WalkGoal()
     if not problem.whole:
         one = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed)
-        return _over_roundings(problem, partial(one, kept=kept, several=several), goal, executor)
-    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, several)
+        return _over_roundings(
+            problem, partial(one, checkpoint=checkpoint, several=several), goal, executor
+        )
+    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, checkpoint, several)
     executor.say("partitions", 0.0)
     rounds.learn()
     most = max(goal.rounds, goal.doubted)
@@ -141,7 +143,7 @@ def _walk_of(rounds: Rounds) -> Walk:
         levels.log_evidence(sums.log_z),
         levels.log_evidence(sums.without),
         measured=levels.made_of(sums.log_z, sums.first, sums.last),
-        anchored=sums.first == 1,
+        bridge_anchored=sums.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={m: float(s) for m, s in enumerate(sums.shares, start=1)},
         by_prior=None if alone else levels.by_prior(sums.log_z),
@@ -185,7 +187,7 @@ def _over_roundings(
         values=values,
         replicates=values + _spread(covariance),
         measured=frozenset.intersection(*(w.measured for w in walks)),
-        anchored=all(w.anchored for w in walks),
+        bridge_anchored=all(w.bridge_anchored for w in walks),
         verdict=first.verdict if sure else Verdict.LOWER_BOUND,
         used_of={k: roundings.mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **roundings.joined(problem, walks),

@@ -227,10 +227,10 @@ def rescaled(w: FloatArray) -> float:
 
 @kernel
 def take_in_rows(
-    plan: PatternArrays, cases: IntArray, swarm: ParticleState, least: float, rng: Any
+    plan: PatternArrays, cases: IntArray, particles: ParticleState, least: float, rng: Any
 ) -> int:
     """Update by rows of a pattern plan until fewer than `least` particles are effective."""
-    A, A_ij, ij = swarm.A, swarm.A_ij, swarm.ij
+    A, A_ij, ij = particles.A, particles.A_ij, particles.ij
     w = np.empty(plan.cells)
     groups = plan.of_row.shape[1]
     for n in range(cases.shape[0]):
@@ -249,21 +249,21 @@ def take_in_rows(
             total = 0.0
             for c in range(plan.cells):
                 total += w[c]
-            swarm.log_weights[p] += math.log(total) + log_scale
+            particles.log_weights[p] += math.log(total) + log_scale
             cell = draw_cell(w, total, plan.cells, rng)
             for g in range(groups):
                 for e in range(plan.starts[row[g]], plan.starts[row[g] + 1]):
                     at = plan.positions[plan.entries[e]] + cell
                     A[p, at] += 1.0
                     A_ij[p, ij[at]] += 1.0
-        if effective(swarm.log_weights) < least:
+        if effective(particles.log_weights) < least:
             return n + 1
     return len(cases)
 
 
 @kernel
 def load_means(
-    a: TreeArrays, kind: int, row: int, p: int, swarm: ParticleState, out: TreeWeights
+    a: TreeArrays, kind: int, row: int, p: int, particles: ParticleState, out: TreeWeights
 ) -> None:
     """Write the mean parameters of a particle at the positions that an instance touches."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
@@ -271,7 +271,7 @@ def load_means(
             offset = a.offsets[row + a.slot_family[s]]
             for c in range(a.cells[q]):
                 at = offset + a.maps[a.slot_map[s] + c]
-                mean = swarm.A[p, at] / swarm.A_ij[p, swarm.ij[at]]
+                mean = particles.A[p, at] / particles.A_ij[p, particles.ij[at]]
                 out.plain[at], out.log[at] = mean, math.log(mean)
 
 
@@ -279,28 +279,28 @@ def load_means(
 def take_in_trees(
     a: TreeArrays,
     cases: IntArray,
-    swarm: ParticleState,
+    particles: ParticleState,
     least: float,
     scratch: TreeScratch,
     rng: Any,
 ) -> int:
     """Update by instances of clique trees until fewer than `least` particles are effective."""
-    means = TreeWeights(np.empty(swarm.A.shape[1]), np.empty(swarm.A.shape[1]))
+    means = TreeWeights(np.empty(particles.A.shape[1]), np.empty(particles.A.shape[1]))
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     for n in range(cases.shape[0]):
         kind = int(np.searchsorted(a.kind_instances, cases[n], side="right")) - 1
         row = a.kind_offsets[kind] + (cases[n] - a.kind_instances[kind]) * a.kind_width[kind]
         first = a.kind_cliques[kind]
-        for p in range(swarm.A.shape[0]):
-            load_means(a, kind, row, p, swarm, means)
-            swarm.log_weights[p] += posterior_tables(a, kind, row, means, scratch)
+        for p in range(particles.A.shape[0]):
+            load_means(a, kind, row, p, particles, means)
+            particles.log_weights[p] += posterior_tables(a, kind, row, means, scratch)
             draw_tree(a, kind, scratch.work, cell_of, rng)
             for q in range(first, a.kind_cliques[kind + 1]):
                 for s in range(a.slots[q], a.slots[q + 1]):
                     offset = a.offsets[row + a.slot_family[s]]
                     at = offset + a.maps[a.slot_map[s] + cell_of[q - first]]
-                    swarm.A[p, at] += 1.0
-                    swarm.A_ij[p, swarm.ij[at]] += 1.0
-        if effective(swarm.log_weights) < least:
+                    particles.A[p, at] += 1.0
+                    particles.A_ij[p, particles.ij[at]] += 1.0
+        if effective(particles.log_weights) < least:
             return n + 1
     return len(cases)

@@ -100,7 +100,7 @@ def load_products(a: TreeArrays, kind: int, row: int, weights: TreeWeights, work
 
 
 @kernel
-def send_up(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
+def collect_messages(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
     """Multiply a clique's parent by its normalised message; return the log of the message's sum.
 
     The message before normalisation stays in `sent`. Returns −inf if the sum is so small that
@@ -123,7 +123,7 @@ def send_up(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
 
 
 @kernel
-def send_down(a: TreeArrays, q: int, scratch: TreeScratch) -> bool:
+def distribute_messages(a: TreeArrays, q: int, scratch: TreeScratch) -> bool:
     """Turn a clique into its posterior table, given its parent's; return False on overflow.
 
     The posterior of a separator divided by its message may overflow.
@@ -155,7 +155,7 @@ def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
     end = a.first[last] + a.cells[last]
     log_total = 0.0 * scratch.work[0]
     for q in range(first, last):
-        log_total += send_up(a, q, scratch)
+        log_total += collect_messages(a, q, scratch)
     root = scratch.work[a.first[last] : end]
     total = root.sum()
     possible = total.real > LEAST and log_total.real > -np.inf
@@ -164,7 +164,7 @@ def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
         for c in range(root.shape[0]):
             root[c] /= total
         for q in range(last - 1, first - 1, -1):
-            possible = possible and send_down(a, q, scratch)
+            possible = possible and distribute_messages(a, q, scratch)
     if not possible:
         scratch.work[:end] = 0.0
         return scratch.work[0] - np.inf

@@ -19,7 +19,7 @@ from lacunet.likelihoods.joint_normal import (
     marginal,
     products,
 )
-from lacunet.likelihoods.kernels import Holes
+from lacunet.likelihoods.kernels import ObservedSplit
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
@@ -102,7 +102,7 @@ class PatternGroup(NamedTuple):
 
     rows: IntArray  # (n,) row indices of the plan
     shown: ProductRows
-    holes: Holes
+    split: ObservedSplit
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class BlockRows:
     @property
     def members(self) -> tuple[int, ...]:
         """Variables that are missing in some row that shows others."""
-        missing = [group.holes.missing.reshape(-1) for group in self.groups]
+        missing = [group.split.missing.reshape(-1) for group in self.groups]
         places = np.unique(np.concatenate([*missing, np.zeros(0, dtype=np.int64)]))
         return tuple(self.variables[place] for place in places)
 
@@ -141,7 +141,7 @@ class BlockRows:
         """Restrict the block to some of the m rows of the plan."""
         x, present = np.zeros((m, self.d)), np.zeros((m, self.d), dtype=np.bool_)
         for group in self.groups:
-            numbers = np.repeat(group.holes.shown, np.diff(group.shown.starts), axis=0)
+            numbers = np.repeat(group.split.shown, np.diff(group.shown.starts), axis=0)
             x[group.rows[:, None], numbers] = group.shown.x
             present[group.rows[:, None], numbers] = True
         return replace(self, groups=group_by_pattern(x[used], present[used]))
@@ -149,8 +149,8 @@ class BlockRows:
     def weigh(self, flats: FloatArray, out: FloatArray, along: FloatArray | None = None) -> None:
         """Add log weights of all rows, or their change along a direction, to (m, C, W)."""
         (C, W), natural = out.shape[1:], self.natural(flats, along)
-        for rows, shown, holes in self.chunks():
-            weights = marginal(natural, holes, self.d)
+        for rows, shown, split in self.chunks():
+            weights = marginal(natural, split, self.d)
             weights = weights if along is None else weights.imag / TINY
             by_cell = np.zeros((len(weights), C, W, weights.shape[-1]))
             by_cell[:, :, : self.cells] = weights.reshape(len(weights), C, self.cells, -1)
@@ -163,11 +163,11 @@ class BlockRows:
     ) -> None:
         """Add statistics of rows with cell weights (m, W), or their change along a direction."""
         natural, total = self.natural(flat[None], along), np.zeros((self.cells, self.width))
-        for rows, shown, holes in self.chunks():
-            S = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
+        for rows, shown, split in self.chunks():
+            S = np.zeros((len(split.shown), products(shown.x.shape[1]), cells.shape[1]))
             gather_products(shown, cells[rows], S)
             S = np.swapaxes(S[..., : self.cells], 1, 2)
-            T = completed(natural, holes, S, self.d).sum(axis=0)
+            T = completed(natural, split, S, self.d).sum(axis=0)
             total += T if along is None else T.imag / TINY
         out[self.positions] += total.T.reshape(-1)
 
@@ -175,14 +175,14 @@ class BlockRows:
         """Add statistics of (m, C, W) cases by row, chain and cell, with missing values drawn."""
         C, K = cells.shape[1], self.cells
         natural, total = self.natural(flats), np.zeros((C * K, self.width))
-        for rows, shown, holes in self.chunks():
+        for rows, shown, split in self.chunks():
             cases = np.ascontiguousarray(cells[rows, :, :K]).reshape(-1, C * K)
-            if holes.missing.shape[1]:
-                total += _drawn(natural, holes, shown, cases, rng)
+            if split.missing.shape[1]:
+                total += _drawn(natural, split, shown, cases, rng)
             else:
-                S = np.zeros((len(holes.shown), products(self.d), C * K))
+                S = np.zeros((len(split.shown), products(self.d), C * K))
                 gather_products(shown, cases, S)
-                total += completed(natural, holes, np.swapaxes(S, 1, 2), self.d).sum(axis=0)
+                total += completed(natural, split, np.swapaxes(S, 1, 2), self.d).sum(axis=0)
         for flat, statistics in zip(out, total.reshape(C, K, -1), strict=True):
             flat[self.positions] += statistics.T.reshape(-1)
 
@@ -195,17 +195,17 @@ class BlockRows:
                 shown = np.empty((products(x.shape[1]), len(rows)))
                 write_products(x, shown)
                 S = cells[rows, : self.cells, None] * shown.T[:, None, :]
-                each = Holes(*(np.repeat(h[[p]], len(rows), axis=0) for h in group.holes))
+                each = ObservedSplit(*(np.repeat(h[[p]], len(rows), axis=0) for h in group.split))
                 statistics = completed(eta, each, S, self.d)  # (rows, K, width)
                 out[rows, self.positions] += np.swapaxes(statistics, 1, 2).reshape(len(rows), -1)
 
     def missing_numbers(self, flat: FloatArray, cells: FloatArray) -> float:
         """Sum ½ (d + log |C|) of missing values over rows with cell weights `cells`."""
         eta, total = self.natural(flat[None]), 0.0
-        for rows, shown, holes in self.chunks():
-            if d := holes.missing.shape[1]:
+        for rows, shown, split in self.chunks():
+            if d := split.missing.shape[1]:
                 cases = np.add.reduceat(cells[rows, : self.cells], shown.starts[:-1])
-                C = conditional(eta, holes, self.d).C
+                C = conditional(eta, split, self.d).C
                 total += float(np.sum(cases * 0.5 * (d + np.linalg.slogdet(C)[1])))
         return total
 
@@ -218,7 +218,7 @@ class BlockRows:
                 rows = slice(int(some[0]), int(some[-1]))
                 shown = ProductRows(group.shown.x[rows], some - some[0])
                 yield PatternGroup(
-                    group.rows[rows], shown, Holes(*(h[p : p + step] for h in group.holes))
+                    group.rows[rows], shown, ObservedSplit(*(h[p : p + step] for h in group.split))
                 )
 
 
@@ -233,30 +233,30 @@ def group_by_pattern(x: FloatArray, present: BoolArray) -> tuple[PatternGroup, .
         starts = np.searchsorted(of_row.reshape(-1)[order], np.arange(len(patterns) + 1))
         rows = rows[order]
         shown = np.nonzero(patterns)[1].reshape(-1, o)
-        holes = Holes(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
+        split = ObservedSplit(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
         values = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
-        groups.append(PatternGroup(rows, ProductRows(values, starts.astype(np.int64)), holes))
+        groups.append(PatternGroup(rows, ProductRows(values, starts.astype(np.int64)), split))
     return tuple(groups)
 
 
 def _drawn(
-    natural: FloatArray, holes: Holes, shown: ProductRows, cells: FloatArray, rng: Any
+    natural: FloatArray, split: ObservedSplit, shown: ProductRows, cells: FloatArray, rng: Any
 ) -> FloatArray:
     """Statistics of cases, (n, classes), with missing values drawn: (classes, width)."""
-    o, d = holes.shown.shape[1], holes.shown.shape[1] + holes.missing.shape[1]
+    o, d = split.shown.shape[1], split.shown.shape[1] + split.missing.shape[1]
     often = cells.astype(np.int64)
     row, of = np.nonzero(often)
     order = np.argsort(of, kind="stable")  # sorted by class
     times = often[row, of][order]
     row, of = np.repeat(row[order], times), np.repeat(of[order], times)
-    pattern = np.repeat(np.arange(len(holes.shown)), np.diff(shown.starts))[row]
-    A, b, C = conditional(natural, holes, d)
+    pattern = np.repeat(np.arange(len(split.shown)), np.diff(shown.starts))[row]
+    A, b, C = conditional(natural, split, d)
     noise = rng.standard_normal((len(row), d - o))
     x = np.empty((len(row), d))
-    np.put_along_axis(x, holes.shown[pattern], shown.x[row], axis=1)
+    np.put_along_axis(x, split.shown[pattern], shown.x[row], axis=1)
     missing = np.einsum("nmo,no->nm", A[pattern, of], shown.x[row]) + b[pattern, of]
     missing += np.einsum("nab,nb->na", cholesky(C)[pattern, of], noise)
-    np.put_along_axis(x, holes.missing[pattern], missing, axis=1)
+    np.put_along_axis(x, split.missing[pattern], missing, axis=1)
     T, total = joint_statistics(x), np.zeros(natural.shape)
     classes, first = np.unique(of, return_index=True)
     if len(classes):

@@ -306,7 +306,7 @@ class NumberPlan(DeviceableEStep):
         for block in self.blocks:
             block.draw(log_weights, cells, rng, out)
 
-    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, particles: ParticleState, least: float, rng: Any) -> int:
         raise TypeError(BY_VALUE)
 
     def choices(self) -> Iterator[JointStates]:

@@ -250,8 +250,8 @@ class PatternPlan(DeviceableEStep):
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         draws.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
-    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
-        return draws.take_in_rows(self.arrays, cases, swarm, least, rng)
+    def take_in(self, cases: IntArray, particles: ParticleState, least: float, rng: Any) -> int:
+        return draws.take_in_rows(self.arrays, cases, particles, least, rng)
 
     def choices(self) -> Iterator[JointStates]:
         for patterns, w in zip(self.index, self.counts, strict=True):

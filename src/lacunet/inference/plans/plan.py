@@ -94,7 +94,7 @@ class CompletionSampler(ABC):
         """Draw the hidden cells of `counts` cases of each component, and add them to `out`."""
 
     @abstractmethod
-    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, particles: ParticleState, least: float, rng: Any) -> int:
         """Update particles by cases until fewer than `least` are effective; return how many.
 
         Only for tabular layouts, in which each cell has a parameter of its own.

@@ -260,8 +260,10 @@ class TreePlan(SampledEStep):
         trees.put_posteriors(self.arrays, log_weights, self.scratch(), first, log_z, N)
         return log_z, N
 
-    def take_in(self, cases: IntArray, swarm: draws.ParticleState, least: float, rng: Any) -> int:
-        return draws.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
+    def take_in(
+        self, cases: IntArray, particles: draws.ParticleState, least: float, rng: Any
+    ) -> int:
+        return draws.take_in_trees(self.arrays, cases, particles, least, self.scratch(), rng)
 
     def sizes(self) -> IntArray:
         cells = np.array([math.prod(shape.cards) for shape in self.shapes], dtype=object)

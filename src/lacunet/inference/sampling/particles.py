@@ -109,7 +109,7 @@ class Particles:
             self.written = list(written_cases(problem))
         # Exponents at the last renewal.
         self.renewed: FloatArray = np.tile(problem.prior, (particles, 1))
-        self.swarm = self._swarm(self.renewed)
+        self.particles = self._particles(self.renewed)
         self.everything = problem.components.counts
         self.so_far = [np.zeros_like(counts) for counts in self.everything]
 
@@ -120,36 +120,36 @@ class Particles:
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
         """Update by cases until fewer than `least` particles are effective; return how many."""
         if self.written:
-            taken = self.written[plan].take_in(cases, self.swarm, least, self.rng)
+            taken = self.written[plan].take_in(cases, self.particles, least, self.rng)
         else:
             completions = self.problem.components.plans[plan].completions
-            taken = completions.take_in(cases, self.swarm, least, self.rng)
+            taken = completions.take_in(cases, self.particles, least, self.rng)
         np.add.at(self.so_far[plan], cases[:taken], 1.0)
         return taken
 
     @property
     def exponents(self) -> FloatArray:
         """α + statistics of each particle, (particles, size); known tables as last renewed."""
-        return np.where(self.problem.layout.learned, self.swarm.A, self.renewed)
+        return np.where(self.problem.layout.learned, self.particles.A, self.renewed)
 
     @property
     def log_weights(self) -> FloatArray:
         """Log weight of each particle, (particles,)."""
-        return self.swarm.log_weights
+        return self.particles.log_weights
 
     @property
     def effective(self) -> float:
         """Effective number of particles."""
-        return float(effective(self.swarm.log_weights))
+        return float(effective(self.particles.log_weights))
 
     def renew(self, chosen: IntArray, sweeps: int) -> None:
         """Resample to the chosen particles, with equal weights, and move them by Gibbs sweeps."""
-        A = self.swarm.A[chosen]
+        A = self.particles.A[chosen]
         for _ in range(sweeps):
             A = self.problem.prior + self.draws.hidden(self.draws.natural(A), self.so_far)
-        self.renewed, self.swarm = A, self._swarm(A)
+        self.renewed, self.particles = A, self._particles(A)
 
-    def _swarm(self, A: FloatArray) -> ParticleState:
+    def _particles(self, A: FloatArray) -> ParticleState:
         """Particles for kernels, in which a known table has huge exponents."""
         layout = self.problem.layout
         if layout.given is not None and not self.written:

@@ -155,9 +155,9 @@ class WrittenCases:
         self.layout, self.write = layout, write
         self._written: dict[int, WrittenCase] = {}  # a cache: equal cases are listed once
 
-    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, particles: ParticleState, least: float, rng: Any) -> int:
         """Update by cases until fewer than `least` particles are effective; return how many."""
-        every, A = np.arange(len(swarm.A))[:, None], swarm.A
+        every, A = np.arange(len(particles.A))[:, None], particles.A
         exponents, sums = self.pooled(A)
         for n, number in enumerate(cases.tolist()):
             if number not in self._written:
@@ -167,7 +167,7 @@ class WrittenCases:
             for one in numbers:
                 log_p += one.log_predictive(A)
             total = logsumexp(log_p, axis=1)
-            np.add(swarm.log_weights, total, out=swarm.log_weights)
+            np.add(particles.log_weights, total, out=particles.log_weights)
             cumulative = np.cumsum(np.exp(log_p - total[:, None]), axis=1)
             u = rng.random(len(log_p)) * cumulative[:, -1]
             drawn = np.sum(u[:, None] >= cumulative, axis=1)
@@ -177,7 +177,7 @@ class WrittenCases:
                 A[every, places] += T
             np.add.at(exponents, (every, urn.slots[drawn]), urn.learned[drawn])
             np.add.at(sums, (every, urn.rows[drawn]), urn.learned[drawn])
-            if effective(swarm.log_weights) < least:
+            if effective(particles.log_weights) < least:
                 return n + 1
         return len(cases)
 

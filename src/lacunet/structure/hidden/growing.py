@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lacunet.fitting.diagnose import Variational
 from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.structure.hidden.latent_graph import (
     RISE,
@@ -31,9 +32,8 @@ from lacunet.structure.hidden.latent_graph import (
     problem_of,
 )
 from lacunet.structure.hidden.local_classes import LocalModels, find_islands
-from lacunet.structure.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.structure.learned import Learned
-from lacunet.structure.moves import Limits
+from lacunet.structure.moves import Limits, edges_of_graph, graph_of_edges
 from lacunet.structure.scoring import complete_scores, search_complete
 from lacunet.structure.task import GraphTask
 
@@ -54,7 +54,7 @@ class Growing:
 
     task: GraphTask
     rng: np.random.Generator
-    journal: Journal = FORGETFUL
+    checkpoint: Checkpoint = NULL_CHECKPOINT
     executor: Executor = SERIAL
 
     @cached_property
@@ -125,8 +125,8 @@ class Growing:
     def _once(
         self, piece: str, work: Callable[[], Sequence[LatentGraphFit]]
     ) -> Sequence[LatentGraphFit]:
-        """Compute the results of a piece of work, or restore them from the journal."""
-        if saved := self.journal.get(piece):
+        """Compute the results of a piece of work, or restore them from the checkpoint."""
+        if saved := self.checkpoint.get(piece):
             self.rng.bit_generator.state = saved["rng"]
             return [self._read(graph) for graph in saved["graphs"]]
         fits = work()
@@ -139,7 +139,7 @@ class Growing:
             }
             for one in fits
         ]
-        self.journal.put(piece, rng=self.rng.bit_generator.state, graphs=written)
+        self.checkpoint.put(piece, rng=self.rng.bit_generator.state, graphs=written)
         return fits
 
     def _read(self, saved: dict[str, Any]) -> LatentGraphFit:
@@ -253,7 +253,7 @@ class Growing:
 
 
 def hidden_piece(number: int) -> str:
-    """Name the search for a hidden variable in the journal."""
+    """Name the search for a hidden variable in the checkpoint."""
     return f"hidden variable {number}"
 
 

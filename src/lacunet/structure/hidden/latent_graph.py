@@ -27,8 +27,8 @@ from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.structure.completing import Completer
-from lacunet.structure.journal import graph_of_edges
 from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.moves import graph_of_edges
 from lacunet.structure.task import NOTHING, USUAL, network_of
 from lacunet.tabular import Grid
 
