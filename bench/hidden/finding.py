@@ -62,7 +62,7 @@ def _found(world: World, seed: int, threads: int | None) -> dict[str, Any]:
     return {
         "hidden": list(found.hidden.values()),
         "log_factor": found.factor.log,
-        "how": str(found.selection.certainty.how),
+        "how": str(found.selection.certainty.basis),
         "seconds": time.process_time() - began,
     }
 

@@ -32,7 +32,7 @@ from lacunet.inference.queries.answers import posterior_of
 from lacunet.models.ensemble import PredictiveModel
 from lacunet.models.network import Model
 from lacunet.models.surgery import sample_codes
-from lacunet.selection.ensembles import Pool
+from lacunet.selection.ensembles import CellStack
 from lacunet.settings import Settings
 from lacunet.structure.learning import learn_structure
 
@@ -126,7 +126,7 @@ def _filled(whole: IntArray, columns: Sequence[Column], missing: float, mask: in
 def _pooled(codes: IntArray, columns: Sequence[Column], whole: IntArray) -> Filled:
     """Fill in holes as `lacunet impute` does."""
     table = Table.from_codes(codes, columns)
-    found: list[Pool] = []
+    found: list[CellStack] = []
     how = Settings(threads=1)
     seconds = clock(lambda: found.append(learn_filling(table, ModelChoice.AUTO, how)))
     return Filled(codes, _right(found[0].ensemble, codes, whole), seconds)

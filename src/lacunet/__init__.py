@@ -30,6 +30,8 @@ import ast
 from importlib import import_module
 from importlib.util import find_spec
 
+from lacunet.deprecation import RENAMED, warn_renamed
+
 __version__ = "0.2.0"
 
 
@@ -46,6 +48,9 @@ __all__ = list(_HOME)
 
 def __getattr__(name: str) -> object:
     """Import a public name on its first use, so that `import lacunet` stays fast."""
+    if name in RENAMED:
+        warn_renamed(f"`lacunet.{name}`", f"`lacunet.{RENAMED[name]}`")
+        name = RENAMED[name]
     if name not in _HOME:
         raise AttributeError(f"module 'lacunet' has no attribute {name!r}")
     if _HOME[name] == __name__:

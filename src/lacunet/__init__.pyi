@@ -108,7 +108,11 @@ from lacunet.scores import Evidence as Evidence
 from lacunet.selection.average import Labellings as Labellings
 from lacunet.selection.forecasting import Forecast as Forecast
 from lacunet.selection.candidates import Candidate as Candidate, Selection as Selection
-from lacunet.selection.certainty import Certainty as Certainty, Factor as Factor, How as How
+from lacunet.selection.certainty import (
+    Certainty as Certainty,
+    CertaintyBasis as CertaintyBasis,
+    Factor as Factor,
+)
 from lacunet.selection.effects import DirectEffects as DirectEffects
 from lacunet.selection.group_comparison import GroupComparison as GroupComparison
 from lacunet.selection.hidden_comparison import HiddenFound as HiddenFound
@@ -119,7 +123,7 @@ from lacunet.selection.misfit import (
     Misfit as Misfit,
 )
 from lacunet.selection.paper_tables import PaperTables as PaperTables
-from lacunet.selection.ensembles import Pool as Pool
+from lacunet.selection.ensembles import CellStack as CellStack
 from lacunet.selection.regression import ClassRegression as ClassRegression
 from lacunet.selection.ensembles import Stack as Stack
 from lacunet.settings import (

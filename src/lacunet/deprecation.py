@@ -3,6 +3,8 @@
 import warnings
 from typing import Any
 
+RENAMED = {"How": "CertaintyBasis", "Pool": "CellStack"}  # of the package
+
 
 def warn_renamed(old: str, new: str) -> None:
     """Warn the caller of the calling function that a name will disappear."""

@@ -363,14 +363,14 @@ class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings)
     @property
     def options(self) -> Options:
         """Options of the search for a maximum."""
-        how = Estimate(self.estimate), Schedule(self.schedule)
-        return Options(*how, self.starts, self.seed, DeviceName(self.device))
+        chosen = Estimate(self.estimate), Schedule(self.schedule)
+        return Options(*chosen, self.starts, self.seed, DeviceName(self.device))
 
     @property
     def graph_search(self) -> GraphSearch:
         """Options of the search for a graph."""
-        how = GraphScore(self.score), GraphPrior(self.graph_prior)
-        return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed, *how)
+        chosen = GraphScore(self.score), GraphPrior(self.graph_prior)
+        return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed, *chosen)
 
     @property
     def edge_sampling(self) -> EdgeSampling:

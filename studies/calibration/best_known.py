@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.annealing import Clock, Goal, RunContext
+from lacunet.evidence.annealing import Goal, RunContext, TimeLimit
 from lacunet.evidence.consistency import sandwich
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import HiddenSample, sample_at
@@ -72,12 +72,12 @@ def _knows_more(one: Estimate, other: Estimate) -> bool:
 
 
 def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Iterator[Estimate]:
-    particles = ParticleRounds(problem, seed, RunContext(SERIAL, Clock(goal)))
+    particles = ParticleRounds(problem, seed, RunContext(SERIAL, TimeLimit(goal)))
     runs = particles.until_done()
     yield "particles", runs.value, runs.stderr
     # Numbers of used classes besides those at the origin of the data are known to particles alone.
     made = [HiddenSample(sample_at(problem, theta, (seed, n)), -1 - n) for n in range(SAMPLES)]
     places = [*made, *particles.hidden_samples(SAMPLES)]
-    rounds = AnnealingRounds(problem, places, seed, RunContext(SERIAL, Clock(goal)))
+    rounds = AnnealingRounds(problem, places, seed, RunContext(SERIAL, TimeLimit(goal)))
     rounds.until_done()
     yield "annealing", rounds.sampled.value, rounds.sampled.stderr

@@ -84,7 +84,7 @@ def _answer(found: Selection) -> dict[str, Any]:
     sure = found.certainty
     return {
         "choice": sure.choice,
-        "how": sure.how.value,
+        "how": sure.basis.value,
         "states": list(sure.probabilities),
         "probabilities": [finite(p) for p in sure.probabilities.values()],
         "says": [found.brief(), *limits(found)],

@@ -59,7 +59,7 @@ class PosteriorCell:
         )
         with timed(cpu, "select"):
             sure = select(table, states, settings=alone).certainty
-        answer = {"how": sure.how.value, "by": sure.by, **_by_states(sure, states)}
+        answer = {"how": sure.basis.value, "by": sure.by, **_by_states(sure, states)}
         with timed(cpu, "quick"):
             select(table, states, settings=alone, quick=True)
         with timed(cpu, "scores"):

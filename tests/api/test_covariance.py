@@ -16,7 +16,7 @@ from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of, unexplained
 from lacunet.likelihoods.joint_normal import InverseWishart, places_of
 from lacunet.models.number_prior import Covariance, NumberPrior, understand_covariance
-from lacunet.selection.certainty import How
+from lacunet.selection.certainty import CertaintyBasis
 
 KINDS = "height=gaussian,weight=gaussian,age=lognormal"
 
@@ -75,9 +75,9 @@ def test_the_evidence_knows_what_varies_together(people):
 def test_how_sure_a_choice_is_is_measured(people):
     some, ask = people.head(14), {"kinds": KINDS, "starts": 2, "target": 0.3, "threads": 1}
     found = lacunet.select(some, [2, 3], covariance="height+weight", **ask)
-    assert found.found.how is How.MEASURED
+    assert found.overall.basis is CertaintyBasis.MEASURED
     cheap = found.values("csl-occupied")
-    for k, value in found.found.values.items():
+    for k, value in found.overall.values.items():
         assert value == pytest.approx(cheap[k], abs=2.0)
 
 
@@ -206,12 +206,12 @@ def test_classes_with_fewer_cases_than_columns_are_named():
 def test_estimators_warn_of_an_unstable_search_and_of_the_end_of_a_range():
     rng = np.random.default_rng(8)
     x = np.concatenate([rng.normal(m, 1.0, (40, 3)) for m in (0.0, 6.0, 12.0)])
-    how = {"covariance": "full", "n_init": 8, "random_state": 0, "n_jobs": 1}
+    basis = {"covariance": "full", "n_init": 8, "random_state": 0, "n_jobs": 1}
     with pytest.warns(UserWarning, match="2 is the largest number that was tried. Try more"):
-        LatentClassSelector([1, 2], quick=True, **how).fit(x)
+        LatentClassSelector([1, 2], quick=True, **basis).fit(x)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = LatentClassModel(9, **{**how, "n_init": 3}).fit(rng.normal(size=(150, 3)))
+        model = LatentClassModel(9, **{**basis, "n_init": 3}).fit(rng.normal(size=(150, 3)))
     unstable = [w for w in told if str(w.message).startswith("unstable: only 1 of")]
     assert not model.fit_.stable
     assert [w.category for w in unstable] == [ConvergenceWarning]

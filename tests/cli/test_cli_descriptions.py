@@ -135,7 +135,7 @@ def test_evidence_says_which_prior_it_has(invoke, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n0,1\n1,0\n0,1\n")
     usual = invoke("evidence", "rows.csv", "--classes", "1", "--json")
     assert (
-        "alpha is 1, as in most published evidence; fit, select and compare have 1.01" in usual.err
+        "alpha is 1, as in most published evidence; fit, select and compare use 1.01" in usual.err
     )
     given = invoke("evidence", "rows.csv", "--classes", "1", "--alpha", "1.01", "--json")
     assert "published" not in given.err

@@ -42,7 +42,7 @@ def test_the_table_without_holes(invoke, table, tmp_path):
     told = pl.read_csv(tmp_path / "p.csv")
     holes = sum(cell in ("?", "NA") for row in before for cell in [*row.values()][1:])
     assert told.group_by("row", "column").len().height == holes
-    assert f"{holes} holes filled in" in done.out
+    assert f"{holes} missing values imputed" in done.out
     assert "hidden cells" in done.out
 
 

@@ -81,7 +81,7 @@ def test_all_kinds_together(fitted):
     found = Classifier(random_state=0, n_jobs=1).fit(X, y)
     alone = [score for kind, score in found.scores_.items() if kind != "together"]
     assert found.scores_["together"] >= max(alone) - 0.01
-    assert "held-out labels" in str(found.pool_)
+    assert "held-out labels" in str(found.cell_stack_)
 
 
 def test_cross_validation():

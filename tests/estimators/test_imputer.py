@@ -51,7 +51,7 @@ def test_all_kinds_together_fill_in_well_and_say_how():
     assert imputer.chosen_ == max(imputer.weights_, key=imputer.weights_.get)
     alone = [score for kind, score in imputer.scores_.items() if kind != "together"]
     assert imputer.scores_["together"] >= max(alone) - 0.01
-    assert "nats" in str(imputer.pool_)
+    assert "nats" in str(imputer.cell_stack_)
     again = Imputer(random_state=0).fit(X.iloc[::-1])
     assert again.scores_ == pytest.approx(imputer.scores_)
 
@@ -143,7 +143,7 @@ def test_trees_fill_in_numbers_too():
 def test_a_pool_keeps_its_shares_when_rows_are_asked():
     """Weights of a pool are the same for every row, whatever is done with it on the way."""
     X, _, _ = words(rows=40)
-    ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).pool_.ensemble
+    ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).cell_stack_.ensemble
     assert ensemble.fixed
     assert all_in_canonical_order(ensemble).fixed
     told = lacunet.assign(X, ensemble, impute=True).to_frame()
@@ -206,7 +206,7 @@ def test_the_function():
     X, whole, holes = words()
     found = lacunet.impute(X, model="network", threads=1)
     assert (found.filled.to_numpy() == whole)[holes].mean() > 0.8
-    assert found.holes == holes.sum()
+    assert found.missing_cells == holes.sum()
     assert len(found.to_frame()) == 2 * holes.sum()
     several = lacunet.impute(pl.DataFrame(columns()), model="classes", imputations=2, threads=1)
     assert len(several.all_filled) == 2

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import beta, kstest
 
-from lacunet.evidence.annealing import Clock, Goal, RunContext
+from lacunet.evidence.annealing import Goal, RunContext, TimeLimit
 from lacunet.evidence.bridge import Bridge, BridgedWalk
 from lacunet.evidence.estimate import log_bridges
 from lacunet.evidence.exact import exact_evidence
@@ -25,7 +25,7 @@ from lacunet.models import conjugacy
 from lacunet.runtime.executor import SERIAL
 from problems import make_case
 
-UNHURRIED = RunContext(SERIAL, Clock(Goal(0.1, 6000.0)))
+UNHURRIED = RunContext(SERIAL, TimeLimit(Goal(0.1, 6000.0)))
 
 
 def case_with_tables_of_several_sizes():

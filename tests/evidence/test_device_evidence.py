@@ -11,7 +11,7 @@ from lacunet.evidence.estimate import Method
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.inference.devices import cuda
-from lacunet.selection.certainty import How
+from lacunet.selection.certainty import CertaintyBasis
 from problems import make_case
 
 there = patch.object(cuda, "open_cuda", Twin)
@@ -40,5 +40,5 @@ def test_select_draws_the_same_with_a_device():
     table, numbers = lacunet.load_dataset("values"), range(1, 4)
     here = lacunet.select(table, numbers, starts=8)
     found = lacunet.select(table, numbers, starts=8, device="cuda")
-    assert found.certainty.how is How.MEASURED
+    assert found.certainty.basis is CertaintyBasis.MEASURED
     assert found.bayes_factor(2, 3).log == pytest.approx(here.bayes_factor(2, 3).log, abs=1e-6)

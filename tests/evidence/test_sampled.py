@@ -13,10 +13,10 @@ from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.annealing import (
     AnnealingPath,
-    Clock,
     Goal,
     Reference,
     RunContext,
+    TimeLimit,
     expected_cases,
 )
 from lacunet.evidence.consistency import sandwich
@@ -41,7 +41,7 @@ from problems import build, engine, make, make_case, problem_for
 from two_classes import prior_as_reference
 
 UNHURRIED = RunContext(
-    SERIAL, Clock(Goal(target=100.0, budget=6000.0))
+    SERIAL, TimeLimit(Goal(target=100.0, budget=6000.0))
 )  # the first round, and no more
 SLOW = pytest.mark.slow
 NETWORKS = [
@@ -227,7 +227,9 @@ def test_empty_classes_are_counted():
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
     starts = ParticleRounds(case.problem, 0, UNHURRIED).hidden_samples(4)
-    rounds = AnnealingRounds(case.problem, starts, 0, RunContext(SERIAL, Clock(Goal(0.05, 200.0))))
+    rounds = AnnealingRounds(
+        case.problem, starts, 0, RunContext(SERIAL, TimeLimit(Goal(0.05, 200.0)))
+    )
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
@@ -238,7 +240,7 @@ def test_empty_classes_are_counted():
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
     found = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(4)
-    late = AnnealingRounds(problem, found, 0, RunContext(SERIAL, Clock(Goal(0.1, 1e-9))))
+    late = AnnealingRounds(problem, found, 0, RunContext(SERIAL, TimeLimit(Goal(0.1, 1e-9))))
     assert late.unfinished
     assert late.unsure == 1.0
 

@@ -7,7 +7,7 @@ import pytest
 
 from lacunet.errors import OptionError
 from lacunet.evidence import smc
-from lacunet.evidence.annealing import Clock, Goal, RunContext
+from lacunet.evidence.annealing import Goal, RunContext, TimeLimit
 from lacunet.evidence.estimate import Method, Verdict, log_bridge, stderr_limit
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
@@ -19,7 +19,7 @@ from lacunet.models.latent_class import classes_of
 from lacunet.runtime.executor import SERIAL
 from problems import build, make, make_case
 
-UNHURRIED = RunContext(SERIAL, Clock(Goal(0.1, 6000.0)))
+UNHURRIED = RunContext(SERIAL, TimeLimit(Goal(0.1, 6000.0)))
 
 
 def test_a_bridge_finds_the_mass_from_both_sides():
@@ -108,7 +108,7 @@ def test_fits_keep_to_their_part_of_the_time(monkeypatch):
     unhurried = smc.fitted(problem, [3, 4, 5], UNHURRIED)
     assert tried == [Options().starts] * 3
     assert (unhurried[0] == learn(problem, Options(seed=3)).model.theta).all()
-    (hurried,) = smc.fitted(problem, [3, 4, 5], RunContext(SERIAL, Clock(Goal(0.1, 1e-9))))
+    (hurried,) = smc.fitted(problem, [3, 4, 5], RunContext(SERIAL, TimeLimit(Goal(0.1, 1e-9))))
     assert tried[3:] == [
         1
     ]  # none begun, one start stopped; then as many steps as there is time for

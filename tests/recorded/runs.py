@@ -147,7 +147,16 @@ def _frame(name: str) -> Any:
 def _public(estimator: Any, X: Any, *methods: str) -> Any:
     """Give the public attributes that end with an underscore, and what methods say of rows."""
     names = [n for n in dir(estimator) if n.endswith("_") and not n.startswith("_")]
-    skipped = ("fit_", "model_", "network_", "selection_", "stack_", "learned_", "tree_", "pool_")
+    skipped = (
+        "fit_",
+        "model_",
+        "network_",
+        "selection_",
+        "stack_",
+        "learned_",
+        "tree_",
+        "cell_stack_",
+    )
     found = {n: getattr(estimator, n, None) for n in names if n not in skipped}
     plain = {n: v for n, v in found.items() if _is_plain(v)}
     return plain | {m: getattr(estimator, m)(X) for m in methods}

@@ -64,5 +64,5 @@ def with_nothing(selection):
             replace(c, scores={name: Evidence(name, {}, reason) for name in c.scores})
             for c in selection.candidates
         ),
-        found=None,
+        overall=None,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.selection.certainty import Certainty, How
+from lacunet.selection.certainty import Certainty, CertaintyBasis
 from lacunet.tabular import chance
 
 VALUES = {1: -103.0, 2: -100.0, 3: -100.4, "other": -140.0}
@@ -23,7 +23,9 @@ SMALL = 1e-4  # so that first order is all there is
 
 def certainty(prior=None, covariance=ERRORS, **more):
     measured = frozenset({1, 2, 3})
-    return Certainty("evidence", VALUES, prior, How.MEASURED, covariance, measured, **more)
+    return Certainty(
+        "evidence", VALUES, prior, CertaintyBasis.MEASURED, covariance, measured, **more
+    )
 
 
 def drawn(prior, scale):
@@ -85,7 +87,7 @@ def test_what_nobody_knows_has_no_error():
 
 
 def test_without_any_value():
-    nothing = Certainty("cs", {1: math.nan, 2: math.nan}, None, How.APPROXIMATED)
+    nothing = Certainty("cs", {1: math.nan, 2: math.nan}, None, CertaintyBasis.APPROXIMATED)
     assert nothing.choice is None
     assert nothing.ranking == []
 

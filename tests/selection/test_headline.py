@@ -23,7 +23,11 @@ def only(selection, labels):
     """The same with some of the candidates."""
     kept = tuple(c for c in selection.candidates if c.label in labels)
     values = {k: v for k, v in selection.certainty.values.items() if k in labels}
-    return replace(selection, candidates=kept, found=replace(selection.found, values=values))
+    return replace(
+        selection,
+        candidates=kept,
+        overall=replace(selection.overall, values=values),
+    )
 
 
 def test_it_names_no_score(carcinoma):
@@ -60,20 +64,20 @@ def test_an_unstable_search_is_not_certain(carcinoma):
         )
         for c in carcinoma.candidates
     )
-    found = replace(carcinoma.found, notes=flags)
-    said = answer(replace(carcinoma, candidates=shaky, found=found))
+    found = replace(carcinoma.overall, notes=flags)
+    said = answer(replace(carcinoma, candidates=shaky, overall=found))
     assert said == "3 classes (how probable that is cannot be told: the search is unstable)."
 
 
 def test_why_bic_says_something_else(carcinoma):
     """What BIC and the evidence charge, worked out by hand."""
     two, three = carcinoma.candidates[1], carcinoma.candidates[2]
-    found = replace(carcinoma.found, values={1: -400.0, 2: -330.0, 3: -320.0, 4: -325.0})
-    assert why_not_bic(replace(carcinoma, found=found)) is None  # both say 3
+    found = replace(carcinoma.overall, values={1: -400.0, 2: -330.0, 3: -320.0, 4: -325.0})
+    assert why_not_bic(replace(carcinoma, overall=found)) is None  # both say 3
     gain = three.fit.log_lik - two.fit.log_lik
     bic = {c.label: c.fit.log_lik - c.dimension / 2 * math.log(118) for c in carcinoma.candidates}
     assert max(bic, key=bic.get) == 3
-    other = replace(carcinoma, found=replace(found, values={**found.values, 2: -310.0}))
+    other = replace(carcinoma, overall=replace(found, values={**found.values, 2: -310.0}))
     why = why_not_bic(other)
     assert why.title.startswith("Why BIC says 3, and the ")
     assert why.gain == pytest.approx(gain)

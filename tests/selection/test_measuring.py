@@ -19,7 +19,7 @@ from lacunet.models.surgery import sample_codes
 from lacunet.report.documents import selection_document
 from lacunet.selection import joint_evidence, measuring
 from lacunet.selection.average import posterior
-from lacunet.selection.certainty import How, widened
+from lacunet.selection.certainty import CertaintyBasis, widened
 from lacunet.tabular import chance
 
 FEW = {"starts": 8, "threads": 1}
@@ -44,7 +44,7 @@ def truth(selection):
 
 def test_the_default_agrees_with_exact_sums(measured):
     certainty, exact = measured.certainty, truth(measured)
-    assert certainty.how is How.MEASURED
+    assert certainty.basis is CertaintyBasis.MEASURED
     assert certainty.reliable
     wanted = posterior(exact)
     for k, p in certainty.probabilities.items():
@@ -76,7 +76,7 @@ def test_one_place_says_how_probable(measured):
 def test_a_prior_weighs_what_is_measured(small, measured):
     prior = {1: 1.0, 2: 3.0, 3: 0.0}
     weighed = lacunet.select(small, [1, 2, 3], alpha=1.0, prior=prior, **FEW)
-    assert weighed.certainty.how is How.MEASURED
+    assert weighed.certainty.basis is CertaintyBasis.MEASURED
     assert weighed.posterior()[3] == 0.0
     shown = chance(weighed.posterior()[2], weighed.certainty.stderr[2])
     first = str(weighed).splitlines()[0]
@@ -95,7 +95,7 @@ def test_threads_change_nothing(small, measured):
 
 def test_quick_says_so(small):
     found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    assert found.certainty.how is How.QUICK
+    assert found.certainty.basis is CertaintyBasis.QUICK
     assert found.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
     assert found.headline == "csl-occupied"
     first, *others = str(found).split("\n\n")[0].splitlines()
@@ -153,7 +153,7 @@ def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
 def test_large_data_are_not_sampled(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [1, 2, 3], **FEW)
-    assert found.certainty.how is How.APPROXIMATED
+    assert found.certainty.basis is CertaintyBasis.APPROXIMATED
     assert found.certainty.notes[0].kind is Kind.TOO_LARGE
     assert "approximated, not measured" in str(found).splitlines()[0]
 
@@ -162,7 +162,7 @@ def test_weights_that_are_no_numbers_of_cases(small):
     weights = np.full(len(small.codes), 1.5)
     table = Table.from_codes(small.codes, small.columns, counts=weights)
     found = lacunet.select(table, [1, 2], **FEW)
-    assert found.certainty.how is How.MEASURED
+    assert found.certainty.basis is CertaintyBasis.MEASURED
     assert found.certainty.reliable
     note = found.certainty.notes[0]
     assert note.kind is Kind.WEIGHTS_ROUNDED
@@ -176,7 +176,7 @@ def test_complete_data_are_not_sampled():
     none = lacunet.Network.build(edge.variables, [(), ()])
     for scores in ("usual", "bic"):
         found = api.compare(table, {"edge": edge, "none": none}, scores=scores, **FEW)
-        assert found.certainty.how is How.EXACT
+        assert found.certainty.basis is CertaintyBasis.EXACT
         factor = found.bayes_factor("edge", "none")
         exact = truth(found)
         assert factor.log == pytest.approx(exact["edge"] - exact["none"])
@@ -187,7 +187,7 @@ def test_complete_data_are_not_sampled():
 def test_other_networks_are_measured_one_by_one(small):
     """A prior that depends on the number of classes: no walk, the same truth."""
     found = lacunet.select(small, [1, 2], alpha="bdeu:24", **FEW)
-    assert found.certainty.how is How.EXACT  # the sums are short
+    assert found.certainty.basis is CertaintyBasis.EXACT  # the sums are short
     assert found.posterior() == pytest.approx(posterior(truth(found)))
     assert all(c.measured is not None for c in found.candidates)
 
@@ -195,8 +195,8 @@ def test_other_networks_are_measured_one_by_one(small):
 def test_a_bound_is_no_measurement(small, monkeypatch):
     whole = measuring.measure
 
-    def poor(problem, **how):
-        found = whole(problem, **how)
+    def poor(problem, **basis):
+        found = whole(problem, **basis)
         return replace(found, verdict=Verdict.LOWER_BOUND, stderr=0.4)
 
     monkeypatch.setattr(measuring, "measure", poor)
@@ -204,7 +204,7 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
     assert not found.certainty.reliable
     assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
     first = str(found).splitlines()[0]
-    assert first.endswith(f"), {How.UNSETTLED}.")
+    assert first.endswith(f"), {CertaintyBasis.UNRELIABLE}.")
     assert "±" not in first
     assert max(found.posterior().values()) <= 0.9
     assert "1, 2 classes is a lower bound only" in str(found).split("\n\n")[0]
@@ -220,7 +220,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     bound = Verdict.LOWER_BOUND
     walk = Walk((2, 3), values, replicates, frozenset({2, 3}), True, bound, {}, notes=notes)
     certainty = joint_evidence.record_walk(walk, found).certainty
-    assert certainty.how is How.UNSETTLED
+    assert certainty.basis is CertaintyBasis.UNRELIABLE
     assert not certainty.reliable
     assert certainty.probabilities[certainty.choice] == max(certainty.probabilities.values()) <= 0.9
     assert sum(certainty.probabilities.values()) == pytest.approx(1.0)
@@ -229,7 +229,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
     assert certainty.notes == notes
     text = str(joint_evidence.record_walk(walk, found))
-    assert str(How.UNSETTLED) in text.splitlines()[0]
+    assert str(CertaintyBasis.UNRELIABLE) in text.splitlines()[0]
     assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 
 
@@ -272,7 +272,7 @@ def test_whoever_is_far_behind_is_left_at_its_score():
     survey = lacunet.load_dataset("survey")
     found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
     assert joint_evidence.may_matter(found) == [3]
-    assert measuring.measure_posterior(found, goal=Goal()).certainty.how is How.CLEAR
+    assert measuring.measure_posterior(found, goal=Goal()).certainty.basis is CertaintyBasis.CLEAR
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
     assert joint_evidence.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
@@ -289,8 +289,8 @@ def test_the_default_is_calibrated_on_data_from_the_prior():
         model = api.random_model(k, 6, alpha=1.0, seed=n)
         codes = sample_codes(model, 60, np.random.default_rng(n))
         table = Table.from_codes(codes, [Column(f"x{i}", (0, 1)) for i in range(6)])
-        how = {"alpha": 1.0, "seed": n, **FEW}
-        found = lacunet.select(table, numbers, **how)
+        basis = {"alpha": 1.0, "seed": n, **FEW}
+        found = lacunet.select(table, numbers, **basis)
         by_default.append(math.log(found.posterior()[k]))
         by_scores.append(math.log(measuring.quick(found).posterior()[k]))
         each = {j: lacunet.log_evidence(table, j, alpha=1.0, target=0.3, seed=n) for j in numbers}

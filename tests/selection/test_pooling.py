@@ -12,7 +12,7 @@ from lacunet.inference.queries.answers import ensemble_posterior, shares
 from lacunet.inference.queries.query import posterior
 from lacunet.models.ensemble import Ensemble, Member
 from lacunet.models.formats import read_model_or_stack, write_stack
-from lacunet.selection.ensembles import WEIGHING, draw_parameters, learn_pool
+from lacunet.selection.ensembles import WEIGHING, draw_parameters, learn_cell_stack
 from lacunet.selection.held_out import hide_cells, hide_column
 from lacunet.selection.recipes import ClassRecipe, GraphRecipe, ImputerKind, imputers
 
@@ -91,14 +91,14 @@ def test_those_who_know_hidden_cells_have_the_say():
         ImputerKind.CLASSES: [ClassRecipe(1, 1.0), ClassRecipe(4, 1.0)],
         ImputerKind.NETWORK: [GraphRecipe(1, edges=False)],
     }
-    pool = learn_pool(table, recipes, hide_cells(table, rng()))
-    assert pool.chosen is ImputerKind.CLASSES
-    assert max(pool.ensemble.members, key=lambda m: m.weight).name == "4 classes, α = 1"
-    assert pool.scores[ImputerKind.CLASSES] > pool.scores[ImputerKind.NETWORK] + 0.1
-    assert pool.together == pytest.approx(pool.scores[ImputerKind.CLASSES], abs=0.01)
-    assert sum(pool.weights.values()) == pytest.approx(1.0)
-    assert pool.to_frame().columns[-1] == "kind"
-    assert "4 classes" in str(pool)
+    cell_stack = learn_cell_stack(table, recipes, hide_cells(table, rng()))
+    assert cell_stack.chosen is ImputerKind.CLASSES
+    assert max(cell_stack.ensemble.members, key=lambda m: m.weight).name == "4 classes, α = 1"
+    assert cell_stack.scores[ImputerKind.CLASSES] > cell_stack.scores[ImputerKind.NETWORK] + 0.1
+    assert cell_stack.together == pytest.approx(cell_stack.scores[ImputerKind.CLASSES], abs=0.01)
+    assert sum(cell_stack.weights.values()) == pytest.approx(1.0)
+    assert cell_stack.to_frame().columns[-1] == "kind"
+    assert "4 classes" in str(cell_stack)
 
 
 def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
@@ -106,7 +106,7 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
     codes[1:, 4] = -1  # one row shows this column: whatever its weight, it is not lost
     table, plain = table_of(codes), GraphRecipe(10)
     sure, unsure = (
-        learn_pool(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
+        learn_cell_stack(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
         for recipe in (plain, replace(plain, bootstraps=6))
     )
     weights = {m.name: m.weight for m in sure.ensemble.members}
@@ -133,8 +133,8 @@ def test_graphs_of_rows_weighed_anew_measure_numbers_as_the_others_do(kind):
     own = [Column(f"x{j}", (0, 1, 2)) for j in range(3)]
     table = Table.from_codes(np.column_stack([codes[:, :3], places]), [*own, number])
     recipe = GraphRecipe(10, bootstraps=3)
-    pool = learn_pool(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
-    members = pool.ensemble.members
+    cell_stack = learn_cell_stack(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
+    members = cell_stack.ensemble.members
     assert len({(v.unit, v.prior) for m in members for v in m.model.network.variables[3:]}) == 1
 
 

@@ -74,12 +74,16 @@ def learn_structure(
         `ReadSettings`, `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
-    alpha, known, how = one_alpha(settings), known_of(knowledge, max_parents), settings.graph_search
+    alpha, known, search_options = (
+        one_alpha(settings),
+        known_of(knowledge, max_parents),
+        settings.graph_search,
+    )
     table, prior = as_table(data, reading, numbers=True), settings.numbers
     with on_threads(settings.threads, listener) as executor:
         goal = settings.goal if settings.evidence else None
         return learning.learn_structure(
-            table, alpha, how, known, executor, goal=goal, resume=resume, prior=prior
+            table, alpha, search_options, known, executor, goal=goal, resume=resume, prior=prior
         )
 
 
@@ -125,8 +129,8 @@ def edge_certainty(
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         if resamples:
-            how = settings.graph_search
-            return resample_edges(table, alpha, known, how, resamples, executor)
+            search_options = settings.graph_search
+            return resample_edges(table, alpha, known, search_options, resamples, executor)
         return find_edges(table, alpha, known, settings.edge_sampling, executor)
 
 
@@ -270,9 +274,9 @@ def find_hidden(
     settings, reading = divide(settings, options)
     alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
     graphs = replace(settings.graph_search, prior=GraphPrior.UNIFORM)
-    how = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
+    search_options = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
     table = as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
         return hidden_search.find_hidden(
-            table, alpha, how, known, executor, resume=resume, prior=settings.numbers
+            table, alpha, search_options, known, executor, resume=resume, prior=settings.numbers
         )

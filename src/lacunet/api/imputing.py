@@ -28,6 +28,7 @@ from lacunet.data.write import (
     filled_frame,
     whole_frame,
 )
+from lacunet.deprecation import renamed
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import draw_columns, fillings
@@ -35,7 +36,7 @@ from lacunet.models.ensemble import Ensemble, PredictiveModel
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.selection.ensembles import Pool, draw_parameters
+from lacunet.selection.ensembles import CellStack, draw_parameters
 from lacunet.selection.held_out import hide_cells
 from lacunet.selection.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
@@ -48,7 +49,10 @@ class Imputation(Printable):
 
     all_filled: tuple[Any, ...]  # completed tables, of the same type as the input
     cells: Assignment  # posteriors of columns with missing cells, by row
-    pool: Pool  # the models
+    cell_stack: CellStack  # the models
+
+    pool = renamed("pool", "cell_stack")
+    holes = renamed("holes", "missing_cells")
 
     @property
     def filled(self) -> Any:
@@ -56,16 +60,16 @@ class Imputation(Printable):
         return self.all_filled[0]
 
     @property
-    def holes(self) -> int:
+    def missing_cells(self) -> int:
         """Number of imputed cells."""
         open_ = [v.missing for v in self.cells.variables] + [v.missing for v in self.cells.numbers]
         return sum(int(missing.sum()) for missing in open_)
 
     def brief(self) -> str:
-        return f"{self._title}, mostly by {self.pool.chosen}"
+        return f"{self._title}, mostly by {self.cell_stack.chosen}"
 
     def tidy(self) -> Columns:
-        return tidy_cells(self.cells, self.pool.ensemble)
+        return tidy_cells(self.cells, self.cell_stack.ensemble)
 
     def usual_library(self) -> str:
         """Name the dataframe library of the input."""
@@ -79,10 +83,10 @@ class Imputation(Printable):
         for v in self.cells.numbers:
             sign = "±" if v.titles[1] == "sd" else "×"
             rows.append((v.name, f"{int(v.missing.sum()):,}", f"{sign} {measured(_spread(v))}"))
-        note = "How sure: mean probability of the most probable state; of numbers, mean sd."
+        note = "Certainty: mean probability of the most probable state; of numbers, mean sd."
         notes = (note,) if rows else ()
-        grid = Grid(self._title, ("column", "holes", "how sure"), tuple(rows), notes=notes)
-        return grid, self.pool.by_kind
+        grid = Grid(self._title, ("column", "missing", "certainty"), tuple(rows), notes=notes)
+        return grid, self.cell_stack.by_kind
 
     def sureness(self) -> dict[str, dict[str, float]]:
         """Count the missing cells of each column, and average their uncertainty."""
@@ -98,7 +102,9 @@ class Imputation(Printable):
     @property
     def _title(self) -> str:
         often = f", {len(self.all_filled)} times" if len(self.all_filled) > 1 else ""
-        return f"{self.holes:,} hole{'s' * (self.holes != 1)} filled in{often}"
+        return (
+            f"{self.missing_cells:,} missing value{'s' * (self.missing_cells != 1)} imputed{often}"
+        )
 
 
 def tidy_cells(cells: Assignment, ensemble: Ensemble) -> Columns:
@@ -267,34 +273,34 @@ def impute(
     check_ordered(data)
     number = check_imputations(imputations)
     table = as_table(data, reading, numbers=True)
-    pool = learn_filling(table, model, settings, listener)
+    cell_stack = learn_filling(table, model, settings, listener)
     states = {column.name: column.states for column in table.columns}
     rows = read_rows(data, states, missing=reading.missing, kinds=table.kinds)
     X = whole_frame(data) if isinstance(data, str | os.PathLike) else in_memory(data)
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]
-    missing = MissingCells(rows, pool.ensemble, places, pool.ensemble.network)
+    missing = MissingCells(rows, cell_stack.ensemble, places, cell_stack.ensemble.network)
     if number is None and not draw:
         frames: tuple[Any, ...] = (filled(X, missing.most_probable()),)
     else:
-        frames = drawn_tables(X, missing, pool, table, number or 1, settings.seed)
-    return Imputation(frames, cells_of(missing), pool)
+        frames = drawn_tables(X, missing, cell_stack, table, number or 1, settings.seed)
+    return Imputation(frames, cells_of(missing), cell_stack)
 
 
 def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
-) -> Pool:
+) -> CellStack:
     """Learn the ensemble that imputes the missing cells of a table."""
     held = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
     return learn_chosen(table, model, partial(imputers, table), held, settings, listener)
 
 
 def drawn_tables(
-    X: Any, missing: MissingCells, pool: Pool, table: Table, number: int, seed: int
+    X: Any, missing: MissingCells, cell_stack: CellStack, table: Table, number: int, seed: int
 ) -> tuple[Any, ...]:
     """Draw completed tables, each with its own posterior draw of the parameters."""
     rng = np.random.default_rng([seed, DRAWING])
-    draws = draw_parameters(pool.ensemble, table, number, rng)
+    draws = draw_parameters(cell_stack.ensemble, table, number, rng)
     return tuple(
         filled(X, missing._replace(predictive_model=predictive_model).drawn(rng))
         for predictive_model in draws

@@ -141,8 +141,8 @@ def select(
         tried, below = (
             with_knowledge(some, knowledge) for some in (candidates.tried, candidates.below)
         )
-        how = settings, listener, below, candidates.open_ended
-        return _evaluate(candidates.table, tried, prior, resume, *how)
+        rest = settings, listener, below, candidates.open_ended
+        return _evaluate(candidates.table, tried, prior, resume, *rest)
 
 
 class Candidates(NamedTuple):

@@ -27,7 +27,14 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import by_name
-from lacunet.selection.ensembles import FOLDS, HIDDEN_CELLS, Pool, Stack, learn_pool, learn_stack
+from lacunet.selection.ensembles import (
+    FOLDS,
+    HIDDEN_CELLS,
+    CellStack,
+    Stack,
+    learn_cell_stack,
+    learn_stack,
+)
 from lacunet.selection.held_out import HeldOut, hide_column
 from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, classifiers
 from lacunet.settings import DEFAULTS, Settings
@@ -85,14 +92,14 @@ def stack(
     if own is None:
         own = written.codes if isinstance(data, Table) else own_rows(data, written, reading)
     rows, own = None if rows is None else rows[:, order], own[:, order]
-    how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
-    about: dict[str, Any] = {**how, "only": only, "version": __version__}
+    kwargs: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
+    about: dict[str, Any] = {**kwargs, "only": only, "version": __version__}
     if resume:
         about |= {"data": table.fingerprint, "rows": fingerprint(rows)}
     checkpoint = Checkpoint(resume, about)
     with on_processes(settings.threads, listener) as executor, closing(checkpoint):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(table, rows, own=own, executor=executor, checkpoint=checkpoint, **how)
+        return learn_stack(table, rows, own=own, executor=executor, checkpoint=checkpoint, **kwargs)
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:
@@ -129,7 +136,7 @@ def learn_chosen(
     settings: Settings,
     listener: Listener,
     what: str = HIDDEN_CELLS,
-) -> Pool:
+) -> CellStack:
     """Learn the chosen kinds of models, and weight them by held-out log-likelihood."""
     choice = one_of(ModelChoice, "model", model)
     recipes = recipes_of(None if choice is ModelChoice.AUTO else ImputerKind(choice))
@@ -138,7 +145,9 @@ def learn_chosen(
     workers = 1 if table.codes.size < ALONE else settings.threads
     with on_processes(workers, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_pool(table, recipes, held, seed=settings.seed, executor=executor, what=what)
+        return learn_cell_stack(
+            table, recipes, held, seed=settings.seed, executor=executor, what=what
+        )
 
 
 COLUMN_FOLDS = 4  # of rows, each held out once
@@ -146,7 +155,7 @@ COLUMN_FOLDS = 4  # of rows, each held out once
 
 def learn_class(
     table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
-) -> Pool:
+) -> CellStack:
     """Learn an ensemble that predicts a column from the others."""
     place = [column.name for column in table.columns].index(target)
     held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
@@ -154,10 +163,10 @@ def learn_class(
     return learn_chosen(table, model, recipes_of, held, settings, listener, "held-out labels")
 
 
-def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
+def class_probabilities(cell_stack: CellStack, rows: Rows, place: int) -> FloatArray:
     """p(class | observed cells), (rows, classes); `place` of the class among the columns."""
     codes: CodeArray = np.insert(rows.codes, place, -1, axis=1)
-    predictive = all_with_values(pool.ensemble, rows.columns)
+    predictive = all_with_values(cell_stack.ensemble, rows.columns)
     (p,) = posterior_of(predictive, codes, [(predictive.network.observed[place],)])
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 

@@ -48,8 +48,8 @@ def demo(
     say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
-    with request.work() as how:
-        result = api.select(table, range(1, 7), **how)
+    with request.work() as kwargs:
+        result = api.select(table, range(1, 7), **kwargs)
     save_selection(result, save)
     show(result, {**selection_document(result), "written": str(save)}, request.form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
@@ -79,9 +79,9 @@ def paper(
     count = max(models, FULL_MODELS) if full else models
     scale = {"models": count, "datasets": datasets, "seed": request.settings.seed}
     words = "".join(f" --{name} {value}" for name, value in scale.items() if value)
-    with request.work() as how:
+    with request.work() as kwargs:
         line = f"lacunet paper --out {out}{words}"
-        result = reproduce(out, models=count, datasets=datasets, command=line, **how)
+        result = reproduce(out, models=count, datasets=datasets, command=line, **kwargs)
     show(result, {"out": str(out), **scale, **result.document()}, request.form)
     say(f"written: {result.page}")
 

@@ -100,8 +100,8 @@ def select(
         show_forecast(request, table, numbers, structure, **models)
         return
     wanted, models["network"] = None if states is None else numbers, structure
-    with request.work() as how:
-        result = api.select(table, wanted, prior=chances, resume=resume, **models, **how)
+    with request.work() as kwargs:
+        result = api.select(table, wanted, prior=chances, resume=resume, **models, **kwargs)
     finish(result, request.form, save, report, criteria, tables=tables)
 
 
@@ -175,8 +175,8 @@ def compare(
         show_forecast(request, table, 1, networks=by_name, knowledge=knowledge)
         return
     distances = None if reference is None else api.graph_distances(by_name, reference, knowledge)
-    with request.work() as how:
-        result = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
+    with request.work() as kwargs:
+        result = api.compare(table, by_name, knowledge=knowledge, resume=resume, **kwargs)
     finish(result, request.form, save, report, criteria, distances)
 
 
@@ -205,8 +205,10 @@ def compare_missing(
     table, given = read_structure(data, network, parse_hidden(hidden), request, states)
     classes, structure = classes_or_network(given, states)
     settings = request.settings
-    with request.work() as how:
-        result = api.compare_missing(table, classes, network=structure, both_ways=both_ways, **how)
+    with request.work() as kwargs:
+        result = api.compare_missing(
+            table, classes, network=structure, both_ways=both_ways, **kwargs
+        )
     document = {**missing_document(result), "seed": settings.seed, "alpha": settings.alpha}
     show(result, document, request.form)
 
@@ -255,11 +257,11 @@ def lrt(
         raise OptionError(f"--classes {states}: there must be at least 1.")
     sizes = parse_hidden(hidden)
     table, given = read_structure(data, network, sizes, request, states + 1)
-    with request.work() as how:
+    with request.work() as kwargs:
         if given is not None:
-            how |= {"network": given.network, "hidden": given.hidden}
+            kwargs |= {"network": given.network, "hidden": given.hidden}
         result = api.likelihood_ratio_test(
-            table, states, replicates=replicates, stop_after=stop_after, **how
+            table, states, replicates=replicates, stop_after=stop_after, **kwargs
         )
     show(result, {"data": table_document(table), **bootstrap_document(result)}, request.form)
 
@@ -320,14 +322,14 @@ def evidence(
     if dry_run:
         show_forecast(request, table, classes, structure, knowledge=knowledge)
         return
-    with request.work() as how:
+    with request.work() as kwargs:
         if given is not None:
-            bounds = api.log_evidence_bounds(table, given, **how)
+            bounds = api.log_evidence_bounds(table, given, **kwargs)
             result: Printable = bounds
             details = sandwich_document(bounds)
         else:
-            how |= {"network": structure, "knowledge": knowledge, "resume": resume}
-            measured = api.log_evidence(table, classes, **how)
+            kwargs |= {"network": structure, "knowledge": knowledge, "resume": resume}
+            measured = api.log_evidence(table, classes, **kwargs)
             result, details = measured, measurement_document(measured)
     document = {
         "data": table_document(table),
@@ -341,11 +343,11 @@ def evidence(
 
 def _say_prior(settings: Settings) -> None:
     """Note the prior if it differs from that of other commands."""
-    here, others = UNIFORM.alpha, DEFAULTS.alpha
-    if settings.alpha == here:
+    plain, others = UNIFORM.alpha, DEFAULTS.alpha
+    if settings.alpha == plain:
         say(
-            f"note: alpha is {here:g}, as in most published evidence; fit, select and compare have "
-            f"{others:g}. To go with them, give --alpha {others:g}."
+            f"note: alpha is {plain:g}, as in most published evidence; fit, select and compare "
+            f"use {others:g}. To compare with them, give --alpha {others:g}."
         )
 
 

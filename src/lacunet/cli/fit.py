@@ -244,11 +244,11 @@ def _fit(
         show_forecast(alone, table, classes, structure, **models)
         return
     effects = None
-    with request.work() as how:
+    with request.work() as kwargs:
         if given["residuals"] is None or classes is None:
-            fitted = api.fit(table, classes, network=structure, **models, **how)
+            fitted = api.fit(table, classes, network=structure, **models, **kwargs)
         else:
-            effects = api.add_direct_effects(table, classes, edges=edges, **how)
+            effects = api.add_direct_effects(table, classes, edges=edges, **kwargs)
             fitted = effects.fit
     if resembled is not None:
         fitted = api.match_classes(fitted, resembled)
@@ -304,8 +304,8 @@ def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> De
     further: Described = {}
     drawn = table.design is not None and table.design.told  # a design affects only intervals
     if wanted.intervals or request.settings.bootstrap or drawn:
-        with request.work() as how:
-            precise = api.intervals(table, fit, **how)
+        with request.work() as kwargs:
+            precise = api.intervals(table, fit, **kwargs)
         further["intervals"] = precise, intervals_document(precise)
     if wanted.statistics:
         statistics = api.fit_statistics(table, fit, settings=request.settings)
@@ -323,8 +323,8 @@ def fit_covariates(
     audit(table)
     warn_of_states([states], table)
     check_outputs(table, wanted.save, wanted.plot, but=[term.name for term in terms])
-    with request.work() as how:
-        fitted = api.class_regression(table, states, covariates, **how)
+    with request.work() as kwargs:
+        fitted = api.class_regression(table, states, covariates, **kwargs)
     for note in fitted.table.notes[len(table.notes) :]:
         say(f"note: {note}")
     save_network(fitted.model, wanted.save)
@@ -368,14 +368,14 @@ def fit_groups(
     check_outputs(table, wanted.save)
     check_outputs(table, None, wanted.plot, but=[group])
     named = None if free is None else split(free, [c.name for c in table.columns])
-    with request.work() as how:
-        fitted = api.compare_groups(table, states, group, free=named, **how)
+    with request.work() as kwargs:
+        fitted = api.compare_groups(table, states, group, free=named, **kwargs)
     save_network(fitted.model, wanted.save)
     described: Described = {}
     precise: Intervals | None = None
     if wanted.intervals or (table.design is not None and table.design.told):
-        with request.work() as how:
-            precise = api.intervals(fitted.selection.table, fitted.fit, **how)
+        with request.work() as kwargs:
+            precise = api.intervals(fitted.selection.table, fitted.fit, **kwargs)
         described["intervals"] = precise, intervals_document(precise)
     sections = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
     document = {

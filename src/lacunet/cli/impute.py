@@ -57,9 +57,14 @@ def impute(
     columns and the order of the rows are kept. With --imputations, each table has its own posterior
     draw of the parameters (multiple imputation).
     """
-    with request.work() as how:
+    with request.work() as kwargs:
         result = api.impute(
-            data, model=model, draw=draw, imputations=imputations, **request.reading.changed, **how
+            data,
+            model=model,
+            draw=draw,
+            imputations=imputations,
+            **request.reading.changed,
+            **kwargs,
         )
     (number,) = api.fresh_names({WHICH: None}, column_names(data))
     write_frames(result.all_filled, output, None if imputations is None else number)
@@ -120,8 +125,10 @@ def stack(
     table = read(data, request)
     rows = api.rows_in_order(data, table, request.reading)
     own = rows if rows is not None else api.own_rows(data, table, request.reading)
-    with request.work() as how:
-        result = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
+    with request.work() as kwargs:
+        result = api.stack(
+            table, folds=folds, only=only, rows=rows, own=own, resume=resume, **kwargs
+        )
     if save is not None:
         write_stack(result.ensemble, save)
     document = {

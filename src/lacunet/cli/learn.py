@@ -148,8 +148,8 @@ def learn(
         _check_hidden(hidden, shape, edges)
         request = _own_prior(context, request, api.find_hidden)
         table = read(data, request)
-        with request.work() as how:
-            looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)
+        with request.work() as kwargs:
+            looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **kwargs)
         answer = hidden_answer(looked, table, request.settings, most)
         show_network(looked, answer, hidden_document(looked), request, *outputs)
         return
@@ -159,8 +159,8 @@ def learn(
         _check_shape(shape, known, edges, resume)
         request = _own_prior(context, request, api.learn_latent_tree)
         table = read(data, request)
-        with request.work() as how:
-            tree = api.learn_latent_tree(table, shape, **how)
+        with request.work() as kwargs:
+            tree = api.learn_latent_tree(table, shape, **kwargs)
         answer = latent_tree_answer(tree, table, request.settings)
         show_network(tree, answer, latent_tree_document(tree), request, *outputs)
         return
@@ -181,10 +181,10 @@ def _learn(
     check_outputs(table, save)
     if resamples is not None:
         api.check_edges(table, resamples)
-    with request.work() as how:
-        result = api.learn_structure(table, knowledge=known, resume=resume, **how)
+    with request.work() as kwargs:
+        result = api.learn_structure(table, knowledge=known, resume=resume, **kwargs)
         if resamples is not None:
-            sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
+            sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **kwargs)
     answer = learned_answer(result, table, request.settings, sure)
     document = learned_document(result) | ({"edges": edges_document(sure)} if sure else {})
     show_network(

@@ -163,8 +163,8 @@ def score(
     )
     audit(table)
     note_missing_state(given.network, request.settings)
-    with request.work() as how:
-        result = api.score(table, given, refit=refit, **how)
+    with request.work() as kwargs:
+        result = api.score(table, given, refit=refit, **kwargs)
     show(result, {"data": table_document(table), **scores_document(result)}, request.form)
 
 
@@ -223,8 +223,8 @@ def assign(
     given = api.read_predictive(model, request.settings, parse_hidden(hidden))
     note_missing_state(given.network, request.settings)
     say_not_shown(data, given)
-    how: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
-    result = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
+    kwargs: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
+    result = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **kwargs)
     append_columns(data, api.fresh_names(result.tidy(), column_names(data)), output)
     show(result, {**assignment_document(result), "output": str(output)}, request.form)
     say_written(output)

@@ -171,8 +171,8 @@ def show_forecast(
         states = 1
     elif network is not None:
         given["network"] = network
-    with request.work() as how:
-        forecast = api.forecast(table, states, **given, **how)
+    with request.work() as kwargs:
+        forecast = api.forecast(table, states, **given, **kwargs)
     show(forecast, forecast_document(forecast), request.form)
 
 

@@ -246,9 +246,9 @@ def files_of(path: Path, endings: Sequence[str]) -> list[Path]:
     )
     if not files:
         inside = folder and any(p.is_dir() for p in path.iterdir())
-        here = f"{path} has no table in it" if folder else f"no table fits {path}"
+        problem = f"{path} has no table in it" if folder else f"no table fits {path}"
         next_step = f"Give the pattern '{path / '*' / '*'}'" if inside else "Check the name"
-        raise DataError(f"{here}: no file that ends in {', '.join(endings)}. {next_step}.")
+        raise DataError(f"{problem}: no file that ends in {', '.join(endings)}. {next_step}.")
     kinds = sorted({p.suffix.lower() for p in files})
     if len(kinds) > 1:
         raise DataError(

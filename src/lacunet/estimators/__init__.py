@@ -16,9 +16,9 @@ except ModuleNotFoundError as error:
     ) from None
 
 from lacunet.estimators.bayesian_network import BayesianNetworkModel
+from lacunet.estimators.cell_stacks import Classifier, Imputer
 from lacunet.estimators.classes import LatentClassModel, LatentClassSelector
 from lacunet.estimators.latent_tree import LatentTreeModel, StackedModel
-from lacunet.estimators.pooled import Classifier, Imputer
 
 __all__ = [
     "BayesianNetworkModel",

@@ -123,8 +123,8 @@ class RowReading(Parameters):
             raise OptionError("no column of X is left to learn from: all say how rows were drawn.")
         declared = dict(zip(every, declared_states(self.categories, every), strict=True))
         states, places = [declared[name] for name in used], [every.index(name) for name in used]
-        how = column_kinds(kinds, used, states, self.bin)
-        reading = FitInput(used, states, self.unseen, how, places, self._drawn_by)
+        kinds_of_columns = column_kinds(kinds, used, states, self.bin)
+        reading = FitInput(used, states, self.unseen, kinds_of_columns, places, self._drawn_by)
         return read_fit(X, sample_weight, reading)
 
     def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:

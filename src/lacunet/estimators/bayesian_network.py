@@ -174,9 +174,9 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             given = self.network  # a list of edges, or a graph
             edges = None if given is None else list(getattr(given, "edges", given))
             return build_network(table.columns, edges, self.hidden)
-        how = self._settings()
+        settings = self._settings()
         self.learned_ = api.learn_structure(
-            table, knowledge=self.knowledge, settings=how, listener=listener
+            table, knowledge=self.knowledge, settings=settings, listener=listener
         )
         return self.learned_.network
 
@@ -214,8 +214,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             warn(f"columns of X that the network does not show are not used: {shown(unused)}.")
         self._columns = [names.index(name) for name in known]
         states = list(known.values())
-        how = FitInput(list(known), states, self.unseen, columns=self._columns, drawn=drawn)
-        return read_fit(X, sample_weight, how)
+        settings = FitInput(list(known), states, self.unseen, columns=self._columns, drawn=drawn)
+        return read_fit(X, sample_weight, settings)
 
 
 def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden | None) -> Network:

@@ -227,8 +227,8 @@ class LatentClassModel(Searching, ClassEstimator):
         if self.covariates is not None:
             self._learn_regression(X, sample_weight, listener)
             return
-        table, how = self._read_all(X, sample_weight, self.kinds), self._settings()
-        selection = api.select(table, [self.n_classes], settings=how, listener=listener)
+        table, settings = self._read_all(X, sample_weight, self.kinds), self._settings()
+        selection = api.select(table, [self.n_classes], settings=settings, listener=listener)
         self._keep(selection.candidates[0])
 
     def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
@@ -342,9 +342,9 @@ class LatentClassSelector(Searching, ClassEstimator):
     _function = "select"
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
-        table, how = self._read_all(X, sample_weight, self.kinds), self._settings()
+        table, settings = self._read_all(X, sample_weight, self.kinds), self._settings()
         selection = api.select(
-            table, self.n_classes, prior=self.prior, settings=how, listener=listener
+            table, self.n_classes, prior=self.prior, settings=settings, listener=listener
         )
         self.certainty_ = self._certainty(selection)
         chosen = self.certainty_.choice

@@ -177,7 +177,7 @@ class AnnealedMass:
         path = AnnealingPath(self.problem, reference, self.allowed)
         mode = ModeEstimate(path, self.symmetries, seed)
         mode.improve(context)
-        while mode.wide and context.clock.allows(mode.cost()):
+        while mode.wide and context.limit.allows(mode.cost()):
             mode.improve(context)
         mode.explained.add(first.search)
         if rest:
@@ -252,7 +252,7 @@ class AnnealingRounds:
                 self.masses[0] = AnnealedMass(problem, samples, ANYTHING, (seed, STREAM), context)
             for mass in self.masses.values():
                 while not mass.explored:
-                    context.clock.check()
+                    context.limit.check()
                     mass.explore(context)
         except OutOfTimeError:
             self.unfinished = True
@@ -345,14 +345,14 @@ class AnnealingRounds:
 
     def price(self) -> float:
         """Estimated work to reach the target: errors shrink with the square root of the work."""
-        return self.work * (self.sampled.stderr / self.context.clock.goal.target) ** 2
+        return self.work * (self.sampled.stderr / self.context.limit.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
         try:
             while self._short_of_goal():
                 m, mode, _ = max(self._parts(), key=lambda part: _log_error(part[2]))
-                if not self.context.clock.allows(mode.cost()):
+                if not self.context.limit.allows(mode.cost()):
                     break
                 mode.improve(self.context)
                 self.masses[m].changed()
@@ -361,7 +361,7 @@ class AnnealingRounds:
         return self.estimate
 
     def _short_of_goal(self) -> bool:
-        far = self._error_of_chains > self.context.clock.goal.target or self.unsure > UNSURE
+        far = self._error_of_chains > self.context.limit.goal.target or self.unsure > UNSURE
         return far and self.chains > 0 and not self.unfinished
 
     @property

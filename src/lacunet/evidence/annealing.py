@@ -53,7 +53,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeLimit:
     """A goal with its start time."""
 
     goal: Goal
@@ -64,7 +64,7 @@ class Clock:
         """Seconds so far."""
         return time.perf_counter() - self.began
 
-    def part(self, share: float) -> Clock:
+    def part(self, share: float) -> TimeLimit:
         """A clock for a share of the remaining time."""
         until = self.spent + share * max(0.0, self.goal.budget - self.spent)
         return replace(self, goal=replace(self.goal, budget=max(until, SHORTEST)))
@@ -84,7 +84,7 @@ class RunContext:
     """The workers, time and checkpoint of a sampling run."""
 
     executor: Executor
-    clock: Clock
+    limit: TimeLimit
     checkpoint: Checkpoint = NULL_CHECKPOINT
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
@@ -176,7 +176,7 @@ class AnnealingPath:
         Gives log weights, (chains,), whose mean is the mass of the support, and expected counts at
         the end, (chains, size), which determine the region.
         """
-        task = partial(self._group_forwards, steps, seed, context.clock)
+        task = partial(self._group_forwards, steps, seed, context.limit)
         weights, ends = zip(*context.map(task, groups), strict=True)
         return np.concatenate(weights), np.concatenate(ends)
 
@@ -188,38 +188,40 @@ class AnnealingPath:
         If these are perfect samples of a region, the mean of exp(−weight) estimates 1/mass.
         """
         groups = [(n, N[n * GROUP : (n + 1) * GROUP]) for n in range(-(-len(N) // GROUP))]
-        task = partial(self._group_backwards, steps, seed, context.clock)
+        task = partial(self._group_backwards, steps, seed, context.limit)
         return np.concatenate(context.map(task, groups))
 
     def _group_forwards(
-        self, steps: int, seed: Sequence[int], clock: Clock, group: int
+        self, steps: int, seed: Sequence[int], limit: TimeLimit, group: int
     ) -> tuple[FloatArray, FloatArray]:
         draws = Draws(self.problem, np.random.default_rng([*seed, steps, group]))
         N = draws.hidden(np.tile(self.reference.log_weights, (GROUP, 1)))
         support, weight = np.where(self.allowed(N), 0.0, -np.inf), np.zeros(len(N))
         for low, high in pairwise(np.linspace(0.0, 1.0, steps + 1)):
             weight += self.log_density(high, N) - self.log_density(low, N)
-            clock.check()
+            limit.check()
             N = self.move(high, N, draws)
         return support + weight + self.log_seen, expected_cases(self.problem.prior + N, draws)
 
     def _group_backwards(
-        self, steps: int, seed: Sequence[int], clock: Clock, group: tuple[int, FloatArray]
+        self, steps: int, seed: Sequence[int], limit: TimeLimit, group: tuple[int, FloatArray]
     ) -> FloatArray:
         number, N = group
         draws = Draws(self.problem, np.random.default_rng([*seed, steps, number, 1]))
         weight = np.zeros(len(N))
         for high, low in pairwise(np.linspace(0.0, 1.0, steps + 1)[::-1]):
-            clock.check()
+            limit.check()
             N = self.move(high, N, draws)
             weight += self.log_density(high, N) - self.log_density(low, N)
         return weight + self.log_seen
 
 
-def gibbs(N: FloatArray, sweeps: int, allowed: Allowed, draws: Draws, clock: Clock) -> FloatArray:
+def gibbs(
+    N: FloatArray, sweeps: int, allowed: Allowed, draws: Draws, limit: TimeLimit
+) -> FloatArray:
     """Gibbs sweeps over the posterior, (chains, size)."""
     for _ in range(sweeps):
-        clock.check()
+        limit.check()
         log_theta = draws.natural(draws.problem.prior + N)
         N = allowed.step(N, draws.hidden(log_theta))
     return N

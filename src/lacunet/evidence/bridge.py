@@ -251,9 +251,9 @@ class BridgedWalk:
 
     def until_done(self) -> LogMean:
         """Reduce the larger error until the goal is reached or the time is up."""
-        clock = self.context.clock
+        limit = self.context.limit
         try:
-            while self._short_of_goal() and clock.allows(2 * (self.seconds + self.bridge.seconds)):
+            while self._short_of_goal() and limit.allows(2 * (self.seconds + self.bridge.seconds)):
                 self._improve()
         except OutOfTimeError:
             pass
@@ -261,7 +261,7 @@ class BridgedWalk:
 
     def _short_of_goal(self) -> bool:
         estimate = self.estimate
-        far = estimate.stderr > self.context.clock.goal.target
+        far = estimate.stderr > self.context.limit.goal.target
         return far or estimate.verdict is not Verdict.RELIABLE
 
     def _improve(self) -> None:
@@ -280,7 +280,7 @@ class BridgedWalk:
 
     def _more(self, number: int, error: float, other: float) -> int:
         """How many more of a number the error due to it requires; at most as many again."""
-        target = self.context.clock.goal.target
+        target = self.context.limit.goal.target
         allowed = max(target**2 - other**2, target**2 / 2)
         missing = error**2 / allowed - 1.0
         return math.ceil(number * min(max(missing, LEAST_MORE), 1.0))

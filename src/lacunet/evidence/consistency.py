@@ -20,9 +20,9 @@ from lacunet.evidence.annealing import (
     ANYTHING,
     GROUP,
     AnnealingPath,
-    Clock,
     Goal,
     RunContext,
+    TimeLimit,
     expected_cases,
 )
 from lacunet.evidence.estimate import LogMean, Measurement, Verdict, log_mean
@@ -176,17 +176,17 @@ def sandwich(
 ) -> Sandwich:
     """Bound the evidence of simulated data, given the parameters of the simulation."""
     goal = goal or Goal()
-    clock = Clock(goal)
+    limit = TimeLimit(goal)
     if problem.exact:
         value = problem.log_seen
-        return Sandwich(value, 0.0, value, 0.0, 0, 0, clock.spent)
+        return Sandwich(value, 0.0, value, 0.0, 0, 0, limit.spent)
     check_whole(problem)
     if not (theta[problem.layout.learned] > 0).all():
         raise ModelError("a probability of the model is 0, so it was not drawn from the prior.")
     problem = problem.where_faster
     executor.say("looking for a reference", 0.0)
     # The reference must be independent of the perfect sample, or the upper bound would not hold.
-    unhurried = replace(clock, goal=replace(goal, budget=math.inf))
+    unhurried = replace(limit, goal=replace(goal, budget=math.inf))
     context, stream = RunContext(executor, unhurried), (seed, STREAM)
     particles = ParticleRounds(problem, seed, context)
     best = ranked(problem, particles.hidden_samples(1), ANYTHING, stream, context)[0]
@@ -203,19 +203,19 @@ def sandwich(
     steps = STEPS
     while True:
         began = time.perf_counter()
-        executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
+        executor.say(f"{steps} steps", min(0.99, limit.spent / goal.budget))
         down = path.backwards(start, steps, stream, context)
         log_weights, ends = path.forwards(steps, range(GROUPS), stream, context)
         up = np.where(regions.in_region(0, ends), log_weights, -np.inf)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target
-        if (narrow and lower.stderr <= goal.target) or not clock.allows(2 * seconds):
+        if (narrow and lower.stderr <= goal.target) or not limit.allows(2 * seconds):
             break
         steps *= 2
     lower, upper = lower.plus(symmetries.log_count), upper.plus(symmetries.log_count)
     bounds = (lower.value, lower.stderr, upper.value, upper.stderr)
-    return Sandwich(*bounds, steps, len(up), clock.spent)
+    return Sandwich(*bounds, steps, len(up), limit.spent)
 
 
 def _upper(down: FloatArray, up: FloatArray) -> LogMean:

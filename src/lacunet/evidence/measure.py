@@ -17,7 +17,7 @@ import numpy as np
 
 from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
-from lacunet.evidence.annealing import Clock, Goal, OutOfTimeError, RunContext
+from lacunet.evidence.annealing import Goal, OutOfTimeError, RunContext, TimeLimit
 from lacunet.evidence.bridge import BridgedWalk, walk_cost
 from lacunet.evidence.consistency import (
     ERRORS,
@@ -81,25 +81,25 @@ def measure(
     problem, if it has one.
     """
     problem = problem.where_faster
-    context = RunContext(executor, Clock(goal or Goal()), checkpoint)
+    context = RunContext(executor, TimeLimit(goal or Goal()), checkpoint)
     if not (problem.whole or problem.exact):
         return _on_roundings(problem, method, context, seed)
     measurement = _Methods(problem, seed, context, shared).by(method)
     executor.say("evidence", 1.0)
     check_log_probability(problem, "evidence", {"log p(D|S)": measurement.value}, measurement.noise)
-    return replace(measurement, seconds=context.clock.spent)
+    return replace(measurement, seconds=context.limit.spent)
 
 
 def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: int) -> Measurement:
     """Average over problems with rounded weights; each gets its share of the remaining time."""
-    theta, clock = fitted(problem, [seed], context)[0], context.clock
+    theta, limit = fitted(problem, [seed], context)[0], context.limit
     near = roundings(problem, seed)
     n = len(near)
     parts = []
     for i, whole in enumerate(near):
-        left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
+        left = max(limit.goal.budget - limit.spent, LEAST_PART * limit.goal.budget) / (n - i)
         part = context.executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
-        goal, rows = Goal(clock.goal.target, left), whole.on(problem.place.device)
+        goal, rows = Goal(limit.goal.target, left), whole.on(problem.place.device)
         parts.append(
             measure(rows, method, goal, seed=seed, executor=part, checkpoint=context.checkpoint)
         )
@@ -115,7 +115,7 @@ def _on_roundings(problem: Problem, method: Method, context: RunContext, seed: i
         stderr=stderr if sure else None,
         ess=min((p.ess for p in parts if p.ess is not None), default=None),
         verdict=Verdict.RELIABLE if sure else Verdict.LOWER_BOUND,
-        seconds=clock.spent,
+        seconds=limit.spent,
         **joined(problem, parts),
     )
 
@@ -147,28 +147,28 @@ class _Methods:
         return self._of_particles(rounds)
 
     def _auto(self) -> Measurement:
-        clock = self.context.clock
-        quick = int(min(QUICK_STEPS, EXACT_PART * clock.goal.budget * ADDED_PER_SECOND))
+        limit = self.context.limit
+        quick = int(min(QUICK_STEPS, EXACT_PART * limit.goal.budget * ADDED_PER_SECOND))
         try:
             return self._exact(largest=quick)
         except LacunetError:
             pass
         check_sampling(self.problem)
         first_round = walk_cost(self.problem, STARTS) if walkable([self.problem]) else math.inf
-        walk_part = first_round / WALKED_PER_SECOND / clock.goal.budget
+        walk_part = first_round / WALKED_PER_SECOND / limit.goal.budget
         walk = walk_part < FIRST_PART
         particles = self._first_particles(walk_part if walk else 1.0, full_round=not walk)
         if particles is not None:
             if walk and not particles.wide and particles.price() < DEARER * first_round:
                 particles.until_done()
             e = particles.estimate
-            good = e.stderr <= clock.goal.target and e.verdict is Verdict.RELIABLE
-            if good or not clock.allows():
+            good = e.stderr <= limit.goal.target and e.verdict is Verdict.RELIABLE
+            if good or not limit.allows():
                 return self._of_particles(particles)
         if not walk:
             return self._ais(None) if particles is None else self._by_both(particles)
         walked = self._walk()
-        if walked.verdict is Verdict.RELIABLE or not clock.allows():
+        if walked.verdict is Verdict.RELIABLE or not limit.allows():
             return walked
         if particles is not None:
             particles.first_round()
@@ -248,11 +248,11 @@ class _Methods:
     def _first_particles(self, part: float, *, full_round: bool = True) -> ParticleRounds | None:
         """Run the first particles if they fit into a share of the budget."""
         self._report("particles")
-        problem, clock = self.problem, self.context.clock
+        problem, limit = self.problem, self.context.limit
         if problem.cases > MOST_CASES or not can_take_in(problem):
             return None
-        seconds = part * clock.goal.budget
-        if not first_round_ends_in(problem, seconds, self.seed, clock, probe=full_round):
+        seconds = part * limit.goal.budget
+        if not first_round_ends_in(problem, seconds, self.seed, limit, probe=full_round):
             return None
         rounds = ParticleRounds(problem, self.seed, self.context, full_round=full_round)
         return rounds if rounds.runs else None
@@ -263,7 +263,7 @@ class _Methods:
         samples = [] if particles is None else particles.hidden_samples(EACH_RUN)
         # Particles show which numbers of used classes matter; without particles all are searched.
         if particles is None and exchangeable(problem):
-            fits = fewer_classes(problem, self._samples_of_fits, self.context.clock.allows)
+            fits = fewer_classes(problem, self._samples_of_fits, self.context.limit.allows)
         else:
             fits = self._samples_of_fits(problem)
         return AnnealingRounds(problem, [*fits, *samples], self.seed, self.context, self.shared)
@@ -340,8 +340,8 @@ class _Methods:
         return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)
 
     def _report(self, what: str) -> None:
-        clock = self.context.clock
-        self.context.executor.say(what, min(0.99, clock.spent / clock.goal.budget))
+        limit = self.context.limit
+        self.context.executor.say(what, min(0.99, limit.spent / limit.goal.budget))
 
 
 def _below_particles(a: LogMean, p: LogMean) -> bool:

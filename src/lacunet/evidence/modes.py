@@ -52,7 +52,7 @@ def ranked(
 ) -> list[HiddenSample]:
     """Run Gibbs sweeps from each sample, and sort by variational bound, highest first."""
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS, 0)))
-    N = gibbs(np.stack([each.N for each in samples]), BURNED, allowed, draws, context.clock)
+    N = gibbs(np.stack([each.N for each in samples]), BURNED, allowed, draws, context.limit)
     bounds = context.map(partial(_bound, problem), list(N))
     moved = [HiddenSample(n, each.search, b) for n, each, b in zip(N, samples, bounds, strict=True)]
     return sorted(moved, key=lambda each: -each.bound)
@@ -68,10 +68,10 @@ def reference_near(
 ) -> Reference:
     """A reference fitted to the mean counts of a Gibbs run from a sample."""
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS)))
-    state = gibbs(np.tile(N, (GROUP, 1)), BURNED, allowed, draws, context.clock)
+    state = gibbs(np.tile(N, (GROUP, 1)), BURNED, allowed, draws, context.limit)
     total = np.zeros(problem.layout.size)
     for _ in range(KEPT):
-        state = gibbs(state, 1, allowed, draws, context.clock)
+        state = gibbs(state, 1, allowed, draws, context.limit)
         total += state.mean(axis=0)
     return Reference.around(problem, total / KEPT + problem.seen)
 

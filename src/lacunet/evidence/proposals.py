@@ -15,7 +15,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import betainc, betaincinv, betaln, ndtr, ndtri
 
-from lacunet.evidence.annealing import AnnealingPath, Clock, Reference, RunContext, expected_cases
+from lacunet.evidence.annealing import (
+    AnnealingPath,
+    Reference,
+    RunContext,
+    TimeLimit,
+    expected_cases,
+)
 from lacunet.evidence.modes import all_used
 from lacunet.evidence.partitions.chains import WalkSample
 from lacunet.inference.problem import Problem
@@ -217,7 +223,7 @@ class CopulaProposal(_Proposal):
 
     def forwards(self, groups: range, context: RunContext) -> tuple[FloatArray, FloatArray]:
         """Draw parameters, and hidden values given them."""
-        drawn = context.map(partial(self._drawn, context.clock), groups)
+        drawn = context.map(partial(self._drawn, context.limit), groups)
         log_weights, ends = zip(*drawn, strict=True)
         return np.concatenate(log_weights), np.concatenate(ends)
 
@@ -227,7 +233,7 @@ class CopulaProposal(_Proposal):
         """Draw parameters given the hidden values of samples."""
         N = self._home(samples)
         pieces = range(-(-len(N) // TOGETHER))
-        weights = context.map(partial(self._weighed, N, first, context.clock), pieces)
+        weights = context.map(partial(self._weighed, N, first, context.limit), pieces)
         return np.concatenate(weights), np.repeat(np.arange(len(N)), EACH)
 
     def _home(self, samples: Sequence[WalkSample]) -> FloatArray:
@@ -237,9 +243,9 @@ class CopulaProposal(_Proposal):
             [self.regions.to_reference_region(self.problem.prior + N).apply(N) for N in counts]
         )
 
-    def _drawn(self, clock: Clock, group: int) -> tuple[FloatArray, FloatArray]:
+    def _drawn(self, limit: TimeLimit, group: int) -> tuple[FloatArray, FloatArray]:
         """Log weights of one group of draws, −inf if a class is empty, and their counts."""
-        clock.check()
+        limit.check()
         draws = Draws(self.problem, np.random.default_rng([*self.seed, UP, group]))
         u = self.copula.draw(TOGETHER, draws.rng)
         at, resolved = _resolved(*self.copula.log_shares(u))
@@ -248,9 +254,9 @@ class CopulaProposal(_Proposal):
         counted = resolved & self.allowed(N)
         return np.where(counted, log_weights, -np.inf), self.problem.prior + N
 
-    def _weighed(self, N: FloatArray, first: int, clock: Clock, piece: int) -> FloatArray:
+    def _weighed(self, N: FloatArray, first: int, limit: TimeLimit, piece: int) -> FloatArray:
         """Log weights of one piece of samples; +inf where floats do not resolve the shares."""
-        clock.check()
+        limit.check()
         N = np.repeat(N[piece * TOGETHER : (piece + 1) * TOGETHER], EACH, axis=0)
         draws = Draws(self.problem, np.random.default_rng([*self.seed, DOWN, first, piece]))
         theta = np.exp(draws.natural(self.problem.prior + N))

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
 from lacunet.errors import OptionError
-from lacunet.evidence.annealing import Clock
+from lacunet.evidence.annealing import TimeLimit
 from lacunet.evidence.estimate import RELIABLE_SPREAD, Measurement, Method, Verdict, log_mean
 from lacunet.fitting.ascent import Convergence
 from lacunet.fitting.objective import Estimate
@@ -204,7 +204,9 @@ class LangevinPath:
         return proposed if np.log(rng.random()) < gain else state
 
 
-def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIAL) -> Measurement:
+def measure(
+    mode: ClassMode, limit: TimeLimit, seed: int, executor: Executor = SERIAL
+) -> Measurement:
     """Estimate log p(items | covariates) until the goal is reached or the time is up.
 
     All chains have the same length. If their weights vary too much, longer chains replace them.
@@ -214,7 +216,7 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
             "the evidence cannot be measured, because the search did not end at a maximum. Raise "
             "--starts, or take fewer classes."
         )
-    path, target = LangevinPath(mode, np.tril(mode.factor.L)), clock.goal.target
+    path, target = LangevinPath(mode, np.tril(mode.factor.L)), limit.goal.target
     temperatures, weights, last = TEMPERATURES, np.empty(0), 0.0
     while True:
         began = time.perf_counter()
@@ -224,10 +226,10 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
         estimate = log_mean(weights)
         executor.say("evidence", min(1.0, target / max(estimate.stderr, 1e-9)))
         sure = estimate.verdict is Verdict.RELIABLE
-        if (estimate.stderr <= target and sure) or not clock.allows(last):
+        if (estimate.stderr <= target and sure) or not limit.allows(last):
             break
         wide = estimate.spread > RELIABLE_SPREAD or estimate.stderr > 4.0 * target
-        if wide and temperatures < MOST and clock.allows(2.0 * last):
+        if wide and temperatures < MOST and limit.allows(2.0 * last):
             temperatures, weights = 2 * temperatures, np.empty(0)
     return Measurement(
         estimate.value + mode.log_labellings,
@@ -236,7 +238,7 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
         estimate.size,
         estimate.verdict,
         Method.AIS,
-        clock.spent,
+        limit.spent,
         {},
         {"chains": estimate.chains, "temperatures": temperatures},
     )

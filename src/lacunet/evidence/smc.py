@@ -22,10 +22,10 @@ from lacunet.errors import OptionError
 from lacunet.evidence.annealing import (
     ANYTHING,
     AnnealingPath,
-    Clock,
     Goal,
     OutOfTimeError,
     RunContext,
+    TimeLimit,
 )
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.exact import exact_evidence
@@ -68,7 +68,7 @@ class ParticleRun:
 
 
 def run_particles(
-    problem: Problem, particles: int, seed: tuple[int, ...], clock: Clock | None = None
+    problem: Problem, particles: int, seed: tuple[int, ...], limit: TimeLimit | None = None
 ) -> ParticleRun:
     """Run particles over all cases; a clock may stop the run."""
     rng = np.random.default_rng(seed)
@@ -84,8 +84,8 @@ def run_particles(
     for plan, cases in population.runs():
         taken = 0
         while taken < len(cases):
-            if clock:
-                clock.check()
+            if limit:
+                limit.check()
             taken += population.take_in(plan, cases[taken:], RESAMPLED * particles)
             if population.effective < RESAMPLED * particles:
                 renew()
@@ -104,7 +104,7 @@ def resampled(log_weights: FloatArray, rng: np.random.Generator) -> IntArray:
 
 
 def first_round_ends_in(
-    problem: Problem, seconds: float, seed: int, clock: Clock, *, probe: bool
+    problem: Problem, seconds: float, seed: int, limit: TimeLimit, *, probe: bool
 ) -> bool:
     """Whether the first round fits into so many seconds; a small run may estimate its renewals.
 
@@ -120,7 +120,7 @@ def first_round_ends_in(
     if most <= seconds or not probe or most * PROBE / (RUNS * PARTICLES) > seconds:
         return most <= seconds
     try:
-        small = run_particles(problem, PROBE, (seed, PROBED), clock)
+        small = run_particles(problem, PROBE, (seed, PROBED), limit)
     except OutOfTimeError:
         return False
     return guess(FEW_RENEW_LESS * small.renewals) <= seconds
@@ -165,13 +165,13 @@ class ParticleRounds:
     def price(self) -> float:
         """Estimated work to reach the target: errors shrink with the square root of the work."""
         work = sum(run.work for run in self.runs)
-        return work * (self.estimate.stderr / self.context.clock.goal.target) ** 2
+        return work * (self.estimate.stderr / self.context.limit.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
-        clock = self.context.clock
-        while self.estimate.stderr > clock.goal.target:
-            if not clock.allows(self.seconds * (2.0 if self.wide else 1.0)):
+        limit = self.context.limit
+        while self.estimate.stderr > limit.goal.target:
+            if not limit.allows(self.seconds * (2.0 if self.wide else 1.0)):
                 break
             self._improve()
         return self.estimate
@@ -210,7 +210,7 @@ class ParticleRounds:
         for wave in range(first, first + runs, WAVE):
             numbers = range(wave, min(wave + WAVE, first + runs))
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
-            one = partial(_run_in_time, self.problem, self.particles, self.context.clock)
+            one = partial(_run_in_time, self.problem, self.particles, self.context.limit)
             done = self.context.map(one, seeds)
             self.runs += [run for run in done if run]
             if not all(done):
@@ -219,16 +219,16 @@ class ParticleRounds:
 
 
 def _run_in_time(
-    problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]
+    problem: Problem, particles: int, limit: TimeLimit, seed: tuple[int, ...]
 ) -> ParticleRun | None:
     with suppress(OutOfTimeError):
-        return run_particles(problem, particles, seed, clock)
+        return run_particles(problem, particles, seed, limit)
     return None
 
 
 def fitted(problem: Problem, seeds: Sequence[int], context: RunContext) -> list[FloatArray]:
     """Parameters of an EM fit with each seed while time remains; always at least one."""
-    check = context.clock.part(PART).check
+    check = context.limit.part(PART).check
     fit = partial(_fit_in_time, problem, context, check)
     # The first fit runs alone on all workers: side by side, none might finish in time.
     fits = [*context.map(fit, seeds[:1]), *context.map(fit, seeds[1:])]
@@ -247,14 +247,14 @@ def _fit_in_time(
 def _hurried(problem: Problem, seed: int, context: RunContext) -> FloatArray:
     """A fit from one start; if that takes too long, as many EM steps as time allows."""
     try:
-        options, check = Options(seed=seed, starts=1), context.clock.part(PART).check
+        options, check = Options(seed=seed, starts=1), context.limit.part(PART).check
         return _fit(problem, options, context, check)
     except OutOfTimeError:
         objective = Objective.build(problem, Options.estimate, context.executor.silent())
         (point,) = random_starts(objective, 1, seed)
         point = objective.em_step(point)  # at least one step, because the start is random
         for _ in range(PAPER_ITERATIONS):
-            if not context.clock.allows():
+            if not context.limit.allows():
                 break
             point = objective.em_step(point)
         return point.theta
@@ -293,7 +293,7 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     exact_evidence(problem)
     run_particles(problem, 4, (0,))
-    context = RunContext(SERIAL, Clock(Goal()))
+    context = RunContext(SERIAL, TimeLimit(Goal()))
     nothing = np.zeros(problem.layout.size)
     path = AnnealingPath(problem, reference_near(problem, nothing, ANYTHING, (0,), context))
     draws = Draws(problem, np.random.default_rng(0))

@@ -237,9 +237,9 @@ def first_gains(
         both, 0
     )  # a row does not merge with itself; its double would exceed the tables
     for t, table in enumerate(tables):
-        here = (counts[:, which == t] > 0).astype(np.float32)  # whole numbers: sums are exact
+        occupied = (counts[:, which == t] > 0).astype(np.float32)  # whole numbers: sums are exact
         single = table[cases]
-        gains += (here @ here.T) * (table[both] - single[:, None] - single)
+        gains += (occupied @ occupied.T) * (table[both] - single[:, None] - single)
     return gains
 
 

@@ -269,7 +269,7 @@ def _flags(objective: Objective, search: Search, options: Options) -> Iterator[F
 class PackedFit:
     """A fit without its problem, for checkpoint files."""
 
-    found: dict[str, Any]  # fields of a fit, by name
+    values: dict[str, Any]  # fields of a fit, by name
     posterior: FloatArray | None  # of the model
     largest_mass: "PackedFit | None" = None
 
@@ -283,9 +283,9 @@ class PackedFit:
 
     def unpack(self, problem: Problem) -> Fit:
         """Rebuild the fit with an equal problem."""
-        model = Model(problem.network, self.found["point"].theta, problem.alpha, self.posterior)
+        model = Model(problem.network, self.values["point"].theta, problem.alpha, self.posterior)
         largest_mass = None if self.largest_mass is None else self.largest_mass.unpack(problem)
-        return Fit(problem=problem, model=model, largest_mass=largest_mass, **self.found)
+        return Fit(problem=problem, model=model, largest_mass=largest_mass, **self.values)
 
 
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:

@@ -122,7 +122,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     if problem.any_seen:
         log_lik += dot(problem.seen, natural)
     N = problem.components.seen.copy()
-    log_lik += problem.components.add_expected(cells.weights(natural), N, executor.here())
+    log_lik += problem.components.add_expected(cells.weights(natural), N, executor.local())
     return Expectation(log_lik, cells.statistics(N), natural)
 
 
@@ -182,8 +182,8 @@ class Tangent:
     def __init__(self, problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> None:
         self.cells = problem.components.cells
         weights = self.cells.weights(conjugacy.natural(theta, problem.layout))
-        here = executor.here()
-        self.maps = [plan.tangent(weights, here) for plan in problem.components.plans]
+        local = executor.local()
+        self.maps = [plan.tangent(weights, local) for plan in problem.components.plans]
 
     def __call__(self, direction: FloatArray) -> FloatArray:
         """Return dE[N] for dη = direction, (size,)."""

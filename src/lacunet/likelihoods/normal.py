@@ -212,8 +212,8 @@ class NormalLikelihood(ConjugatePrior):
     # Coordinates
 
     def pull_back(self, theta: Vector, g: Vector, at: Segment) -> Vector:
-        here = self._read(theta, at)
-        gradient = slope(here.first, triangle(here.second), self._read(g, at))
+        current = self._read(theta, at)
+        gradient = slope(current.first, triangle(current.second), self._read(g, at))
         return self._led(self._write(gradient, at), at)
 
     def push(self, theta: Vector, phi: Vector, at: Segment) -> Vector:
@@ -228,14 +228,14 @@ class NormalLikelihood(ConjugatePrior):
 
     def _complex_steps(self, theta: Vector, step: Joint, at: Segment) -> tuple[Vector, Vector]:
         """Means and coordinates of Σ after a tiny imaginary step."""
-        here = self._read(theta, at)
+        current = self._read(theta, at)
         moves: Any = (TINY * 1j * step.first, TINY * 1j * step.second)
-        return here.first + moves[0], triangle(here.second) + moves[1]
+        return current.first + moves[0], triangle(current.second) + moves[1]
 
     def metric(self, theta: Vector, N: Vector, at: Segment, *, edge: bool = False) -> Vector:
         """Diagonal of the expected information."""
-        here, counts = self._read(theta, at), self._read(N, at)
-        precise, L = inverse(here.second), cholesky(here.second)
+        current, counts = self._read(theta, at), self._read(N, at)
+        precise, L = inverse(current.second), cholesky(current.second)
         of_mean = counts.cases[..., None] * np.einsum("...aa->...a", precise)
         # With E = L⁻¹ dL for a move of row i of L, the curvature is that of tr E² + tr E Eᵀ.
         back = inverse(L)
@@ -248,9 +248,9 @@ class NormalLikelihood(ConjugatePrior):
         return self._led(self._both(of_mean, second, 0.0, at), at)
 
     def moved(self, theta: Vector, move: Vector, at: Segment, *, edge: bool = False) -> Vector:
-        here, step = self._read(theta, at), self._read_moves(move, at)
-        L = lower(triangle(here.second) + step.second)
-        return self.theta_of(here.first + step.first, L @ np.swapaxes(L, -1, -2), at)
+        current, step = self._read(theta, at), self._read_moves(move, at)
+        L = lower(triangle(current.second) + step.second)
+        return self.theta_of(current.first + step.first, L @ np.swapaxes(L, -1, -2), at)
 
     def log_map(self, old: Vector, new: Vector, at: Segment, *, edge: bool) -> Vector:
         before, after = self._read(old, at), self._read(new, at)

@@ -127,7 +127,7 @@ class HoldsFitted(Protocol):
 
 
 class HoldsEnsemble(Protocol):
-    """A stack, a pool."""
+    """A stack, a cell stack."""
 
     @property
     def ensemble(self) -> Ensemble:
@@ -193,10 +193,10 @@ def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
     return cast("Network | Model", _held(given, refusal, Model, Network))
 
 
-def check_kind(given: object, kind: type[T], what: str, how: str) -> T:
-    """Raise OptionError for a value of another type; the message uses `what` and `how`."""
+def check_kind(given: object, kind: type[T], what: str, source: str) -> T:
+    """Raise OptionError for a value of another type; the message uses `what` and `source`."""
     if not isinstance(given, kind):
-        raise OptionError(f"{_named(given)} is no {what}. Give {how}.")
+        raise OptionError(f"{_named(given)} is no {what}. Give {source}.")
     return given
 
 

@@ -164,7 +164,7 @@ def certainty_document(certainty: Certainty) -> dict[str, Any]:
     best, labels = certainty.choice, certainty.values
     against_best = {} if best is None else {str(k): certainty.bayes_factor(k, best) for k in labels}
     return {
-        **described(certainty, "how by reliable probabilities stderr notes"),
+        **described(certainty, "how=basis by reliable probabilities stderr notes"),
         "measured": [label for label in labels if label in certainty.measured],
         "log_bayes_factors": {k: factor_document(f) for k, f in against_best.items()},
     }
@@ -294,14 +294,14 @@ def stack_document(stack: Stack) -> dict[str, Any]:
 
 def imputation_document(imputation: Imputation) -> dict[str, Any]:
     """Describe an imputation; the output file has the rows."""
-    pool = imputation.pool
+    cell_stack = imputation.cell_stack
     return {
-        "holes": imputation.holes,
+        "holes": imputation.missing_cells,
         "tables": len(imputation.all_filled),
         "columns": imputation.sureness(),
-        "weights": _plain(pool.weights),
-        "nats_per_hidden_cell": {**_plain(pool.scores), "together": pool.together},
-        "members": [described(m, "name weight") for m in pool.ensemble.members],
+        "weights": _plain(cell_stack.weights),
+        "nats_per_hidden_cell": {**_plain(cell_stack.scores), "together": cell_stack.together},
+        "members": [described(m, "name weight") for m in cell_stack.ensemble.members],
     }
 
 

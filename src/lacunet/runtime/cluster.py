@@ -101,7 +101,7 @@ class Workers(Serial):
     def close(self, *, wait: bool) -> None:
         self._threads.close(wait=wait)
 
-    def here(self) -> Executor:
+    def local(self) -> Executor:
         return self._threads
 
     def if_worth(self, nanoseconds: float) -> Executor:  # no step is too short

@@ -76,7 +76,7 @@ class Executor(ABC):
         """Give an executor for steps of this duration; short ones run serially."""
         return self if nanoseconds >= SHORT else _View(self, serial=True)
 
-    def here(self) -> Executor:
+    def local(self) -> Executor:
         """Give an executor for parts of a step, in the memory of this process."""
         return self
 
@@ -133,8 +133,8 @@ class _View(Executor):
             self._check()
         self._whole.check()
 
-    def here(self) -> Executor:
-        return self if self._serial else _View(self._whole.here(), self._say, self._check)
+    def local(self) -> Executor:
+        return self if self._serial else _View(self._whole.local(), self._say, self._check)
 
     def if_worth(self, nanoseconds: float) -> Executor:
         if self._serial:

@@ -132,7 +132,7 @@ def atomic_folder(target: StrPath) -> Iterator[Path]:
         if not path.exists():
             sync(temporary)
             temporary.replace(path)
-        elif path in (here := Path(os.path.realpath(Path.cwd())), *here.parents):
+        elif path in (current := Path(os.path.realpath(Path.cwd())), *current.parents):
             for file in sorted(temporary.iterdir()):  # keeps the current folder
                 file.replace(path / file.name)
         else:

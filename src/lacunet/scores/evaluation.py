@@ -86,8 +86,8 @@ def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
     request = ScoreRequest(fitting, tuple(scores))
     _add_other_fits(tasks, request)
     others = _do_all(tasks, at.executor.silent(), NULL_CHECKPOINT)
-    here = {score.name: score.here(at) for score in scores}
-    return _combined((request, _parts(request, here, others)))
+    at_model = {score.name: score.evaluated(at) for score in scores}
+    return _combined((request, _parts(request, at_model, others)))
 
 
 def _add(tasks: Tasks, request: ScoreRequest) -> None:
@@ -168,7 +168,7 @@ def _score(executor: Executor, task: tuple[ScoreRequest, Fit]) -> ScoredFit | Un
     request, fit = task
     try:
         at = request.fitting.input_at(fit, executor)
-        evidence = {score.name: score.here(at) for score in request.scores}
+        evidence = {score.name: score.evaluated(at) for score in request.scores}
         if not request.fitting.sizes:  # only candidates need a posterior predictive
             fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
     except FAILURES as error:
@@ -195,7 +195,7 @@ SCORES = Packing(_pack_scored, _unpack_scored)
 
 
 def _parts(
-    request: ScoreRequest, here: Mapping[str, Evidence], others: Results
+    request: ScoreRequest, at_model: Mapping[str, Evidence], others: Results
 ) -> dict[str, list[Evidence]]:
     """The parts of each score at other fits, and, last, at the model's fit."""
 
@@ -205,7 +205,7 @@ def _parts(
         return Evidence(score.name, {}, (failure(other.error),))
 
     return {
-        s.name: [*(part(others[f.key], s) for f in s.fits(request.fitting)), here[s.name]]
+        s.name: [*(part(others[f.key], s) for f in s.fits(request.fitting)), at_model[s.name]]
         for s in request.scores
     }
 

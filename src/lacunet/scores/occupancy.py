@@ -264,7 +264,7 @@ class OccupiedScore(Score):
         problem = at.problem
         if problem.exact:
             return self._closed(problem)
-        one, (weights, corrections) = self.inner.here(at), self.mode(at)
+        one, (weights, corrections) = self.inner.evaluated(at), self.mode(at)
         symmetries = symmetries_of(problem)
         states = "×".join(map(str, informed_states(problem).values()))
         terms = {

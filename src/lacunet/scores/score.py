@@ -130,17 +130,17 @@ class Fitting:
 
         So nothing is shared under a prior that depends on the number of states (BDeu).
         """
-        problem, how = self.problem, (self.options, self.rank)
+        problem, fitted_by = self.problem, (self.options, self.rank)
         alike = [h for h in interchangeable(problem) if classes.resizable(problem.network, h)]
         if not alike or not problem.layout.plain:
-            return id(problem), how
+            return id(problem), fitted_by
         network, sizes = problem.network, dict(self.sizes)
         cards = tuple(sizes.get(i, k) for i, k in enumerate(problem.layout.cards))
         prior = b"".join(
             t.tobytes() for t in classes.prior_of_states(problem, dict.fromkeys(alike, 1))
         )
         names = tuple(v.name for v in network.variables)
-        return names, network.parents, network.hidden, cards, prior, how
+        return names, network.parents, network.hidden, cards, prior, fitted_by
 
     @property
     def dimension(self) -> int:
@@ -183,7 +183,7 @@ class Score:
         """Evaluate the score, with fits made for it alone."""
         fitting = Fitting(at.problem, at.options, at.effective_dimension is not None)
         others = [f.input_at(f.fit(at.executor), at.executor) for f in self.fits(fitting)]
-        return self.combine(at.problem, [self.here(x) for x in (*others, at)])
+        return self.combine(at.problem, [self.evaluated(x) for x in (*others, at)])
 
     def applies(self, problem: Problem) -> bool:
         """Whether the score is defined for a problem."""
@@ -201,7 +201,7 @@ class Score:
         """Combine the parts at several fits; the last is that of the model itself."""
         return parts[-1]
 
-    def here(self, at: ScoreInput) -> Evidence:
+    def evaluated(self, at: ScoreInput) -> Evidence:
         """The same with checks, timing and failures as flags; results are cached."""
         if self.name not in at.taken:
             began = time.perf_counter()

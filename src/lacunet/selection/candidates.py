@@ -32,7 +32,7 @@ from lacunet.selection.average import (
     probability_of_more,
     sensitivities,
 )
-from lacunet.selection.certainty import TRUTH, Certainty, Factor, How
+from lacunet.selection.certainty import TRUTH, Certainty, CertaintyBasis, Factor
 from lacunet.selection.grids import selection_grids
 from lacunet.selection.misfit import Misfit
 from lacunet.selection.sentences import answer
@@ -151,7 +151,7 @@ class Selection(Printable):
     options: Options
     alpha: Alpha
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
-    found: Certainty | None = None  # the posterior, unless one score gives it
+    overall: Certainty | None = None  # the posterior, unless one score gives it
     grid: PriorGrid | None = None  # priors to average over, and for sensitivity
     by_prior: Mapping[Label, FloatArray] = field(default_factory=dict)  # (S,) log evidence
     reach: Reach | None = None  # the early end of a long range, if any
@@ -183,7 +183,7 @@ class Selection(Printable):
         Measured evidence is included if it decides, though candidates far behind have none.
         """
         common = [s for s in (TRUTH, *SCORES) if all(s.name in c.scores for c in self.candidates)]
-        decides = self.found is not None and self.found.by == TRUTH.name and TRUTH not in common
+        decides = self.overall is not None and self.overall.by == TRUTH.name and TRUTH not in common
         return (*([TRUTH] if decides else []), *common)
 
     @property
@@ -213,14 +213,18 @@ class Selection(Printable):
         if labellings is Labellings.ALL and not score.every_labelling:
             values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
         if not score.only_exact:
-            return Certainty(name, values, self.prior, How.APPROXIMATED, notes=self._design_flags)
+            return Certainty(
+                name, values, self.prior, CertaintyBasis.APPROXIMATED, notes=self._design_flags
+            )
         no_errors = np.zeros((len(values), len(values)))
-        return Certainty(name, values, self.prior, How.EXACT, no_errors, frozenset(values))
+        return Certainty(
+            name, values, self.prior, CertaintyBasis.EXACT, no_errors, frozenset(values)
+        )
 
     @cached_property
     def certainty(self) -> Certainty:
         """The posterior over the candidates with its errors, which the answer reports."""
-        known = self.found or self.by_score(self.trusted.name)
+        known = self.overall or self.by_score(self.trusted.name)
         more = [flag for flag in self._design_flags if flag not in known.notes]
         return replace(known, notes=(*known.notes, *more)) if more else known
 

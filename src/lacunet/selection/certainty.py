@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lacunet.deprecation import renamed
 from lacunet.errors import OptionError
 from lacunet.evidence.estimate import Measurement, Verdict
 from lacunet.evidence.measure import measure
@@ -106,12 +107,12 @@ def widened(
 ERRORS = 2.0  # half the width of an interval, in standard errors
 
 
-class How(StrEnum):
+class CertaintyBasis(StrEnum):
     """How the probabilities were computed, as shown to the user."""
 
     EXACT = "exact"
     MEASURED = "measured"
-    UNSETTLED = "measured, but not reliably: taken together with the score, and widened"
+    UNRELIABLE = "measured, but not reliably: taken together with the score, and widened"
     CLEAR = "the others are far behind"
     APPROXIMATED = "approximated, not measured"
     QUICK = "approximated, not calibrated"
@@ -152,12 +153,14 @@ class Certainty(Framed):
     by: str  # the score whose values these are
     values: Mapping[Label, float]  # log evidence of each candidate; NaN where there is none
     prior: Mapping[Label, float] | None  # weights of the candidates; None = all the same
-    how: How
+    basis: CertaintyBasis
     covariance: FloatArray | None = None  # (candidates, candidates) nats²; None: errors not known
     measured: frozenset[Label] = frozenset()  # the others keep a score, far behind
     notes: tuple[Flag, ...] = ()  # reasons for further uncertainty
     # Errors in nats, if sampling did not converge; else empty.
     doubts: Mapping[Label, float] = field(default_factory=dict)
+
+    how = renamed("how", "basis")
 
     @cached_property
     def probabilities(self) -> dict[Label, float]:
@@ -169,7 +172,7 @@ class Certainty(Framed):
     def brief(self) -> str:
         best = self.choice
         much = "" if best is None else f", probability {self.probabilities[best]:.3f}"
-        return f"{best}{much} by {self.by}, {self.how}"
+        return f"{best}{much} by {self.by}, {self.basis}"
 
     def tidy(self) -> Columns:
         """Return a row for each candidate."""

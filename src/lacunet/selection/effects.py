@@ -48,7 +48,7 @@ TRIED = 5  # pairs that are tried in a step, the worst first
 def approximate_log_evidence(fit: Fit) -> float:
     """Log evidence by the score that is defined everywhere, over all labellings; NaN if none."""
     at = ScoreInput(fit.problem, fit.for_scores.model.theta, options=fit.options)
-    return HEADLINE.here(at).value + symmetries_of(fit.problem).log_count
+    return HEADLINE.evaluated(at).value + symmetries_of(fit.problem).log_count
 
 
 def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:

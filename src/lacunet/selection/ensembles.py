@@ -1,8 +1,8 @@
-"""Stacks and pools of models, whose weights maximise the log-likelihood of held-out data.
+"""Stacks and cell stacks: models whose weights maximise the log-likelihood of held-out data.
 
-A stack predicts whole rows, and rows are held out. A pool imputes missing values, and cells are
-hidden: each model predicts them from the rest of the row. A model that memorises rows predicts
-seen rows well and hidden cells badly, so the weights of a pool are the same for every row.
+A stack predicts whole rows, and rows are held out. A cell stack imputes missing values, and cells
+are hidden: each model predicts them from the rest of the row. A model that memorises rows predicts
+seen rows well and hidden cells badly, so the weights of a cell stack do not depend on the row.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ class Weighing:
     prior: float = 1.0
     steps: int = 2_000  # of EM, which is slow only if models are alike and weights hardly matter
     small: float = 1e-7  # nats per case that the last step gains at most
-    least: float = 0.02  # weight in a pool from which a model is learned from the whole table
-    resampled: float = 0.3  # of the weight of a graph in a pool, shared by its bootstrap graphs
+    least: float = 0.02  # weight in a cell stack from which a model is learned from the whole table
+    resampled: float = (
+        0.3  # of the weight of a graph in a cell stack, shared by its bootstrap graphs
+    )
     sweeps: int = 30  # burn-in of a chain of parameters: missing values are weakly coupled
     shown: float = 0.01  # least weight of a member in the printed table
 
@@ -212,7 +214,7 @@ def learn_stack(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pool(Printable):
+class CellStack(Printable):
     """Models that impute cells together, and the score of each kind on hidden cells."""
 
     ensemble: Ensemble
@@ -261,7 +263,7 @@ class Pool(Printable):
         return self.by_kind, Grid("", ("model", "weight"), members)
 
 
-def learn_pool(
+def learn_cell_stack(
     table: Table,
     recipes: Mapping[ImputerKind, Sequence[Recipe]],
     held: Sequence[HeldOut],
@@ -269,7 +271,7 @@ def learn_pool(
     seed: int = 0,
     executor: Executor = SERIAL,
     what: str = HIDDEN_CELLS,
-) -> Pool:
+) -> CellStack:
     """Learn every recipe with cells hidden, and those of enough weight from the whole table."""
     every = [(kind, recipe) for kind, group in recipes.items() for recipe in group]
     models = [(r, n) for r, (_, recipe) in enumerate(every) for n in range(len(recipe.names))]
@@ -299,7 +301,7 @@ def learn_pool(
     kinds, each = zip(*members, strict=True)
     kind_of = [every[r][0] for r, _ in models]
     alone = {k: [m for m in indices if kind_of[m] is k] for k in dict.fromkeys(kind_of)}
-    return Pool(
+    return CellStack(
         Ensemble(each, fixed=True),
         kinds,
         {kind: mean(which, stack_weights(log_p[which], counts)) for kind, which in alone.items()},

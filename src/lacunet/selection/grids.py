@@ -11,7 +11,7 @@ from lacunet.flags import Flag, Kind, Sizes
 from lacunet.models.display import model_grids
 from lacunet.scores import SCORES
 from lacunet.selection.average import Label, Labellings
-from lacunet.selection.certainty import TRUTH, Factor, How
+from lacunet.selection.certainty import TRUTH, CertaintyBasis, Factor
 from lacunet.selection.misfit import misfit_grid
 from lacunet.selection.sentences import (
     ONCE,
@@ -84,7 +84,7 @@ def candidate_grid(selection: Selection) -> Grid:
     }
     ways = ", plain and with log k!" if both else ""
     with_score = f" and {selection.trusted.title}, widened"
-    widened = with_score if certainty.how is How.UNSETTLED else ""
+    widened = with_score if certainty.basis is CertaintyBasis.UNRELIABLE else ""
     named = "" if selection.named_prior is None else f", prior {selection.named_prior}"
     tried = ", among those that were tried" * selection.at_least
     notes = (

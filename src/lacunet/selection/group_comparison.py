@@ -263,7 +263,7 @@ def answer(comparison: GroupComparison) -> str:
             chances = Shown(f"{chances}; that exactly these are free: {share(p)}", p)
     return (
         f"{len(comparison.sizes(level).T)} classes by {comparison.group}: their profiles are "
-        f"{level}{free} (probability {chances}, {certainty.how})."
+        f"{level}{free} (probability {chances}, {certainty.basis})."
     )
 
 

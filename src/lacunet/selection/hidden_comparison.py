@@ -23,7 +23,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import CSL_OCCUPIED, VB
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Selection
-from lacunet.selection.certainty import Factor, How
+from lacunet.selection.certainty import CertaintyBasis, Factor
 from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.grids import TITLES
 from lacunet.selection.measuring import measure_posterior
@@ -115,9 +115,9 @@ class PriorAverage:
         close graphs.
         """
         hows = [
-            p.certainty.how for p, w in zip(self.pairs, self._weights, strict=True) if w >= WORTH
+            p.certainty.basis for p, w in zip(self.pairs, self._weights, strict=True) if w >= WORTH
         ]
-        return How.APPROXIMATED not in hows and self.probability > KEPT
+        return CertaintyBasis.APPROXIMATED not in hows and self.probability > KEPT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,7 +190,7 @@ class HiddenFound(Printable):
         number, certainty = len(self.hidden), self.selection.certainty
         what = hidden_variables(number) if number else WITHOUT
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f}"
-        title = f"{title} ({certainty.how})"
+        title = f"{title} ({certainty.basis})"
         notes = [self.comparison]
         if not number and self.probability is not None and self.probability > KEPT:
             notes.append("It is not kept: they are too close for an approximation to tell.")
@@ -240,6 +240,6 @@ def learn_classes(
         mean_model(best.fit.model),
         alpha,
         certainty.values[best.label],
-        f"{TITLES[certainty.by]}, {certainty.how}",
+        f"{TITLES[certainty.by]}, {certainty.basis}",
         flags=(*few_rows(table), *best.flags, *certainty.notes),
     )

@@ -26,7 +26,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import CSL_OCCUPIED, VB, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
-from lacunet.selection.certainty import How
+from lacunet.selection.certainty import CertaintyBasis
 from lacunet.selection.evaluating import candidate_at
 from lacunet.selection.hidden_comparison import WITHOUT, HiddenFound, PriorAverage
 from lacunet.selection.measuring import (
@@ -100,7 +100,7 @@ class PriorSearch:
     """The search under one prior, with its best graphs."""
 
     growing: Growing
-    how: HiddenSearch
+    search: HiddenSearch
     executor: Executor
     without: Learned  # the best graph without hidden variables
     now: LatentGraphFit  # the best graph that was kept
@@ -115,17 +115,17 @@ class PriorSearch:
     def begin(
         cls,
         task: GraphTask,
-        how: HiddenSearch,
+        search: HiddenSearch,
         first: Executor,
         rest: Executor,
         checkpoint: Checkpoint,
     ) -> PriorSearch:
         """Search without hidden variables."""
         learned = learn_task(task, first, checkpoint)
-        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), checkpoint)
+        growing = Growing(task, np.random.default_rng([search.graphs.seed, 2]), checkpoint)
         now = growing.first(learned)
-        alone = _candidate(WITHOUT, now, how, rest)
-        return cls(growing, how, rest, learned, now, alone, alone)
+        alone = _candidate(WITHOUT, now, search, rest)
+        return cls(growing, search, rest, learned, now, alone, alone)
 
     def propose(self, number: int) -> None:
         """Search for graphs with one more hidden variable."""
@@ -147,22 +147,22 @@ class PriorSearch:
 
     def compare(self, one: Candidate, other: Candidate) -> Selection:
         """Compare two graphs; if they are close, their evidence is measured."""
-        how, pair = self.how, self.unmeasured(one, other)
-        if how.always and one is not other:
+        search, pair = self.search, self.unmeasured(one, other)
+        if search.always and one is not other:
             labels = [c.label for c in pair.candidates]
             return by_measurements(
-                measure_each(pair, labels, goal=how.goal, executor=self.executor)
+                measure_each(pair, labels, goal=search.goal, executor=self.executor)
             )
         if one is other or abs(score_of(one) - score_of(other)) > CLOSE:
             # A search that ends with one climb is not a sign of doubt: each graph was searched for.
-            certainty = replace(pair.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
-            return replace(pair, found=certainty)
-        return measure_posterior(pair, goal=how.goal, executor=self.executor.silent())
+            certainty = replace(pair.by_score(CSL_OCCUPIED.name), basis=CertaintyBasis.CLEAR)
+            return replace(pair, overall=certainty)
+        return measure_posterior(pair, goal=search.goal, executor=self.executor.silent())
 
     def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
         """Join two graphs in a selection that is not measured."""
         task, both = self.growing.task, (one,) if one is other else (one, other)
-        return Selection(task.table, both, self.how.options, task.alpha, None)
+        return Selection(task.table, both, self.search.options, task.alpha, None)
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
         """Record the decision on a graph that was tried, and keep it if it is better."""
@@ -180,7 +180,7 @@ class PriorSearch:
         return self.pair or self.compare(self.alone, self.rival or self.alone)
 
     def _scored(self, label: str, graph: LatentGraphFit) -> Candidate:
-        return _candidate(label, graph, self.how, self.executor)
+        return _candidate(label, graph, self.search, self.executor)
 
 
 def _candidate(
@@ -211,7 +211,7 @@ def _improved(learned: Learned, q: Variational) -> Learned:
 def find_hidden(
     table: Table,
     alpha: float | str,
-    how: HiddenSearch,
+    search: HiddenSearch,
     knowledge: Knowledge,
     executor: Executor = SERIAL,
     *,
@@ -227,16 +227,16 @@ def find_hidden(
         raise OptionError(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
-    task = graph_task(table, alpha, how.graphs, knowledge, prior)
-    with closing(Checkpoint(resume, how.fingerprint(task) if resume else None)) as checkpoint:
+    task = graph_task(table, alpha, search.graphs, knowledge, prior)
+    with closing(Checkpoint(resume, search.fingerprint(task) if resume else None)) as checkpoint:
         first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
-        priors = [PriorSearch.begin(task, how, first, rest, checkpoint)]
+        priors = [PriorSearch.begin(task, search, first, rest, checkpoint)]
         other = supported_exponent(task, priors[0].without)
         if other is not None:
             wider, chapter = replace(task, alpha=other), checkpoint.chapter("supported prior")
-            priors.append(PriorSearch.begin(wider, how, first, rest, chapter))
-        for number in range(1, how.most + 1):
-            rest.say(hidden_piece(number), (number - 1) / how.most)
+            priors.append(PriorSearch.begin(wider, search, first, rest, chapter))
+        for number in range(1, search.most + 1):
+            rest.say(hidden_piece(number), (number - 1) / search.most)
             _propose(priors, number)
             if not priors[0].tried or not _decide(priors, number, checkpoint):
                 break
@@ -253,11 +253,11 @@ def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
     """
     rows, start = task.table, edge_matrix(learned.network)
     if not task.complete:
-        rows = Completer(rows, np.random.default_rng([task.how.seed, 3]))(learned.model)
-    how = replace(task.how, restarts=0)
+        rows = Completer(rows, np.random.default_rng([task.options.seed, 3]))(learned.model)
+    options = replace(task.options, restarts=0)
     values = {}
     for alpha in (task.alpha, *EXPONENTS):
-        completed = replace(task, table=rows, alpha=alpha, how=how)
+        completed = replace(task, table=rows, alpha=alpha, options=options)
         values[alpha] = math.fsum(search_complete(completed, [start]).families)
     best = max(EXPONENTS, key=lambda exponent: values[exponent])
     return best if values[best] > values[task.alpha] + WORTH else None
@@ -292,13 +292,13 @@ def _decide(priors: Sequence[PriorSearch], number: int, checkpoint: Checkpoint) 
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
     pairs = [  # by scores alone, if the decision does not depend on it
         one.compare(one.kept, other)
-        if close or one.how.always
+        if close or one.search.always
         else approximated(one.unmeasured(one.kept, other))
         for one, other, close in zip(priors, others, near, strict=True)
     ]
     better = PriorAverage(tuple(pairs)).kept
     for one, other, pair in zip(priors, others, pairs, strict=True):
-        measured = pair.certainty.how is not How.APPROXIMATED
+        measured = pair.certainty.basis is not CertaintyBasis.APPROXIMATED
         one.decided(str(other.label), pair if measured or not better else None, better=better)
     checkpoint.put(piece, labels=[str(other.label) for other in others], better=better)
     return better

@@ -36,7 +36,7 @@ from lacunet.selection.candidates import Candidate, Selection
 from lacunet.selection.certainty import (
     TRUTH,
     Certainty,
-    How,
+    CertaintyBasis,
     SampledValue,
     combine_with_scores,
     unconverged_error,
@@ -152,11 +152,11 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
         sampled = {k: SampledValue(v, unconverged_error(errors[k])) for k, v in values.items()}
         sampled |= {k: SampledValue(scores[k], 0.0) for k in exactly}
         values, doubts = combine_with_scores(sampled, scores)
-    how = How.MEASURED if sure else How.UNSETTLED
+    basis = CertaintyBasis.MEASURED if sure else CertaintyBasis.UNRELIABLE
     known = covariance if sure else None
     measured = walk.measured | exactly
     prior, notes = selection.prior, walk.notes
-    posterior = Certainty(TRUTH.name, values, prior, how, known, measured, notes, doubts)
+    posterior = Certainty(TRUTH.name, values, prior, basis, known, measured, notes, doubts)
     if walk.by_prior is not None:
         moved = walk.by_prior - walk.values[:, None]
         by_prior |= {k: values[k] + moved[n] for n, k in enumerate(walk.numbers)}
@@ -169,7 +169,7 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
         return replace(c, walked=used)
 
     candidates = tuple(map(recorded, selection.candidates))
-    return replace(selection, candidates=candidates, found=posterior, by_prior=by_prior)
+    return replace(selection, candidates=candidates, overall=posterior, by_prior=by_prior)
 
 
 Flags: TypeAlias = dict[Label, tuple[Flag, ...]]
@@ -239,11 +239,11 @@ def with_priors(selection: Selection, executor: Executor = SERIAL) -> Selection:
         return selection
     shifts, known = shifts_by_bounds(selection, grid, executor), selection.certainty
     by_prior = {k: v + shifts[k] for k, v in known.values.items()}
-    posterior = selection.found
+    posterior = selection.overall
     if grid.averages:
         values = {k: _averaged(v, shifts[k], grid) for k, v in known.values.items()}
         posterior = replace(known, values=values)
-    return replace(selection, found=posterior, by_prior=by_prior)
+    return replace(selection, overall=posterior, by_prior=by_prior)
 
 
 def _averaged(value: float, shift: FloatArray, grid: PriorGrid) -> float:

@@ -32,7 +32,7 @@ from lacunet.selection.certainty import (
     SCORED,
     TRUTH,
     Certainty,
-    How,
+    CertaintyBasis,
     SampledValue,
     about,
     as_evidence,
@@ -105,17 +105,17 @@ def by_measurements(selection: Selection) -> Selection:
             for k, m in measured.items()
         }
         values, doubts = combine_with_scores(sampled, scores)
-        how, covariance = How.UNSETTLED, None
+        basis, covariance = CertaintyBasis.UNRELIABLE, None
     else:
         values, doubts = scores | {k: m.value for k, m in measured.items()}, {}
         exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
-        how = How.EXACT if exact else How.MEASURED
+        basis = CertaintyBasis.EXACT if exact else CertaintyBasis.MEASURED
         errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
         covariance = np.diag(np.square(errors))
     known = frozenset(measured) | known_exactly(selection)
     prior = selection.prior
-    posterior = Certainty(TRUTH.name, values, prior, how, covariance, known, notes, doubts)
-    return replace(selection, found=posterior)
+    posterior = Certainty(TRUTH.name, values, prior, basis, covariance, known, notes, doubts)
+    return replace(selection, overall=posterior)
 
 
 def measure_posterior(
@@ -136,7 +136,7 @@ def measure_posterior(
         values = measured.certainty.values
         known = {k: values[k] for k in measured.certainty.measured if math.isfinite(values[k])}
         again = may_matter(selection, known)
-        sampled = measured.certainty.how in {How.MEASURED, How.UNSETTLED}
+        sampled = measured.certainty.basis in {CertaintyBasis.MEASURED, CertaintyBasis.UNRELIABLE}
         if not sampled or {*again} <= {*labels}:
             return measured
         labels = [c.label for c in selection.candidates if c.label in {*labels, *again}]
@@ -152,7 +152,7 @@ def _measured(
     """Measure some candidates, if there are several and they are not too large."""
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
-        return approximated(selection, how=How.CLEAR)
+        return approximated(selection, basis=CertaintyBasis.CLEAR)
     way, work, rounds = way_to_measure(problems, labels)
     if way in {Way.LARGE_TABLE, Way.LARGE_NETWORKS}:
         most = MOST_WALKED if way is Way.LARGE_TABLE else MOST_MEASURED
@@ -203,23 +203,25 @@ def rounds_worth(problem: Problem, numbers: Sequence[int], most: float) -> int:
     return int((most - before) // (first - before))
 
 
-def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED) -> Selection:
+def approximated(
+    selection: Selection, *notes: Flag, basis: CertaintyBasis = CertaintyBasis.APPROXIMATED
+) -> Selection:
     """Base the answer on the trusted score, with notes why nothing was measured.
 
     Searches that reached their best optimum only once are flagged: a better optimum may exist.
     """
     certainty = selection.by_score(selection.trusted.name)
-    if certainty.how is not How.EXACT:
+    if certainty.basis is not CertaintyBasis.EXACT:
         unsure = [c.label for c in selection.candidates if not c.fit.for_scores.stable]
         matter = [k for k in may_matter(selection) if k in unsure]
         unstable = about(Kind.UNSTABLE_SEARCHES, matter, selection.unit)
-        certainty = replace(certainty, how=how, notes=(*notes, *unstable))
-    return replace(selection, found=certainty)
+        certainty = replace(certainty, basis=basis, notes=(*notes, *unstable))
+    return replace(selection, overall=certainty)
 
 
 def quick(selection: Selection) -> Selection:
     """Base the answer on the trusted score, as requested."""
-    return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
+    return approximated(selection, Flag(Kind.NOT_CALIBRATED), basis=CertaintyBasis.QUICK)
 
 
 def best_few(selection: Selection) -> list[Label]:

@@ -222,7 +222,7 @@ class FitTable(Printable):
         notes = [
             f"N = {round(cases, 1):,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}",
             *self.criteria.where_taken(),
-            f"Evidence by {TITLES[certainty.by]}: {certainty.how}.",
+            f"Evidence by {TITLES[certainty.by]}: {certainty.basis}.",
         ]
         if drawn:
             notes.append(f"BLRT p: k {unit} against k − 1, {how_drawn(drawn)}")

@@ -196,8 +196,8 @@ class ParentRecipe(Recipe):
 
 def quick_graph(table: Table, size: int, known: Knowledge, seed: int, sweeps: int = 1) -> Network:
     """Search for a graph once, without probes; `size`: equivalent sample size of the prior."""
-    how = GraphSearch(sweeps=sweeps, restarts=0, probes=0, seed=seed)
-    return find_graph(graph_task(table, f"bdeu:{size}", how, known))
+    options = GraphSearch(sweeps=sweeps, restarts=0, probes=0, seed=seed)
+    return find_graph(graph_task(table, f"bdeu:{size}", options, known))
 
 
 def with_tables(table: Table, network: Network) -> tuple[Model, ...]:

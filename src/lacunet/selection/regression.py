@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.data.design import flags_of
 from lacunet.data.table import Table
-from lacunet.evidence.annealing import Clock, Goal
+from lacunet.evidence.annealing import Goal, TimeLimit
 from lacunet.evidence.estimate import Measurement
 from lacunet.evidence.regression import csl_of, measure, mode_of
 from lacunet.fitting.ascent import Convergence
@@ -90,7 +90,7 @@ class CovariateModels:
         mode = mode_of(fit)
         measured = None
         if self.goal is not None:
-            measured = measure(mode, Clock(self.goal), self.options.seed, executor)
+            measured = measure(mode, TimeLimit(self.goal), self.options.seed, executor)
         return CovariateModel(tuple(terms), fit, mode.fit, csl_of(mode), measured)
 
     def worth(

@@ -40,7 +40,7 @@ def answer(selection: Selection) -> str:
     if len(selection.candidates) == 1:
         return f"{what} (the only candidate)."
     if selection.at_least:
-        return f"At least {what} ({_largest(selection)}), {certainty.how}."
+        return f"At least {what} ({_largest(selection)}), {certainty.basis}."
     if cannot_tell(selection):
         return f"{what} (how probable that is cannot be told: the search is unstable)."
     k = certainty.choice
@@ -57,7 +57,7 @@ def answer(selection: Selection) -> str:
         best = max(every, key=lambda k: every[k])
         words = probability(every[best], exact=False)
         chances.append(f"counting all equal labellings, {best}: {words}")
-    return f"{what} ({'; '.join(chances)}), {certainty.how}."
+    return f"{what} ({'; '.join(chances)}), {certainty.basis}."
 
 
 def cannot_tell(selection: Selection) -> bool:

@@ -152,14 +152,14 @@ class IncompleteSearch:
     fitted: int  # graphs fitted
     close: tuple[GraphFit, ...] = ()  # other graphs whose bound is nearly that of the best
     ends: tuple[GraphFit, ...] = ()  # what each search that has ended found
-    here: GraphFit | None = None  # where the present one is; None: at the best
+    point: GraphFit | None = None  # where the present one is; None: at the best
     rounds: int = 0
     ended: bool = False
 
     @property
     def now(self) -> GraphFit:
         """The graph that the present search has reached."""
-        return self.here or self.best
+        return self.point or self.best
 
     def met(self, other: GraphFit) -> IncompleteSearch:
         """Say the same after a graph was fitted and not accepted."""
@@ -168,20 +168,20 @@ class IncompleteSearch:
 
     def accepted(self, other: GraphFit) -> IncompleteSearch:
         """Say the same after the present search went on to another graph."""
-        after = replace(self.met(other), here=other, rounds=self.rounds + 1)
+        after = replace(self.met(other), point=other, rounds=self.rounds + 1)
         if other.value <= self.best.value:
             return after
         close, bounds = _finalists(other, (*self.close, self.best)), (*self.bounds, other.value)
-        return replace(after, best=other, here=None, bounds=bounds, close=close)
+        return replace(after, best=other, point=None, bounds=bounds, close=close)
 
     def is_last(self, task: GraphTask) -> bool:
         """Whether all searches but the last have ended: of few variables each costs little."""
         times = max(1, FEW_VARIABLES // len(task.start)) * (2 if _many_missing(task) else 1)
-        return len(self.ends) > task.how.restarts * times
+        return len(self.ends) > task.options.restarts * times
 
     def draw(self, task: GraphTask, one: GraphFit) -> CodeArray:
         """Draw what is missing; a round needs no other's draws, so that a search can be resumed."""
-        rng = np.random.default_rng([task.how.seed, len(self.ends), self.rounds])
+        rng = np.random.default_rng([task.options.seed, len(self.ends), self.rounds])
         return Completer(task.table, rng).draw(one.model)
 
 
@@ -198,52 +198,54 @@ def search_incomplete(
     """Search in rounds until neither completed rows nor single moves lead to a better graph."""
     available = available_scores(task)
     stand = checkpoint.get(PIECE)
-    found = _resumed(task, stand) if stand else _first(task, available, executor)
+    search = _resumed(task, stand) if stand else _first(task, available, executor)
     left = 1.0
-    while not found.ended:
-        _keep(found, checkpoint)
-        bound = f"bound {found.best.bound:,.1f}"
-        executor.say(f"search {len(found.ends) + 1}, round {found.rounds + 1}, {bound}", 1.0 - left)
-        if task.how.score is GraphScore.BOUND:
-            found = _by_bound(task, found, available, executor.silent())
-        elif task.how.score is GraphScore.EXPECTED:
-            found = _by_expected(task, found, executor.silent())
+    while not search.ended:
+        _keep(search, checkpoint)
+        bound = f"bound {search.best.bound:,.1f}"
+        executor.say(
+            f"search {len(search.ends) + 1}, round {search.rounds + 1}, {bound}", 1.0 - left
+        )
+        if task.options.score is GraphScore.BOUND:
+            search = _by_bound(task, search, available, executor.silent())
+        elif task.options.score is GraphScore.EXPECTED:
+            search = _by_expected(task, search, executor.silent())
         else:  # the climb on available cases has said all they say
-            found = replace(found, ended=True)
+            search = replace(search, ended=True)
         left *= LEFT
-    _keep(found, checkpoint)
-    best, *close = (one.to_the_end() for one in (found.best, *found.close))
-    bounds = (*found.bounds[:-1], best.value)
-    scored = found.scored + available.scored
-    return replace(found, best=best, close=tuple(close), bounds=bounds, scored=scored)
+    _keep(search, checkpoint)
+    best, *close = (one.to_the_end() for one in (search.best, *search.close))
+    bounds = (*search.bounds[:-1], best.value)
+    scored = search.scored + available.scored
+    return replace(search, best=best, close=tuple(close), bounds=bounds, scored=scored)
 
 
 def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> IncompleteSearch:
     """Climb by available cases; where the bound decides, no lower than the graph to start from."""
     executor.say("available cases", 0.0)
-    rng = np.random.default_rng([task.how.seed, 0])
+    rng = np.random.default_rng([task.options.seed, 0])
     best = fit(task, climb(task.start, available, task.limits, rng).parents)
-    found = IncompleteSearch(best, (best.value,), scored=0, fitted=1)
-    if task.how.score is not GraphScore.BOUND:
-        return found
+    search = IncompleteSearch(best, (best.value,), scored=0, fitted=1)
+    if task.options.score is not GraphScore.BOUND:
+        return search
     start = fit(task, task.start)
     if start.value > best.value:
         return IncompleteSearch(start, (start.value,), scored=0, fitted=2)
-    return found.met(start)
+    return search.met(start)
 
 
-def _keep(found: IncompleteSearch, checkpoint: Checkpoint) -> None:
+def _keep(search: IncompleteSearch, checkpoint: Checkpoint) -> None:
     """Keep where the search stands."""
     checkpoint.put(
         PIECE,
-        edges=edges_of_graph(found.best.parents),
-        close=[edges_of_graph(one.parents) for one in found.close],
-        ends=[edges_of_graph(one.parents) for one in found.ends],
-        here=found.here and edges_of_graph(found.here.parents),
-        rounds=found.rounds,
-        bounds=found.bounds,
-        fitted=found.fitted,
-        ended=found.ended,
+        edges=edges_of_graph(search.best.parents),
+        close=[edges_of_graph(one.parents) for one in search.close],
+        ends=[edges_of_graph(one.parents) for one in search.ends],
+        point=search.point and edges_of_graph(search.point.parents),
+        rounds=search.rounds,
+        bounds=search.bounds,
+        fitted=search.fitted,
+        ended=search.ended,
     )
 
 
@@ -267,23 +269,23 @@ def _resumed(task: GraphTask, stand: dict[str, Any]) -> IncompleteSearch:
 
 
 def _by_bound(
-    task: GraphTask, found: IncompleteSearch, available: FamilyScores, executor: Executor
+    task: GraphTask, search: IncompleteSearch, available: FamilyScores, executor: Executor
 ) -> IncompleteSearch:
     """Accept the first proposal with a higher bound; without any, begin another search.
 
     That starts where available cases with perturbed gains lead; the last one at the best graph.
     """
-    met = {found.now.independences}
-    for parents in _proposals(task, found, executor):
+    met = {search.now.independences}
+    for parents in _proposals(task, search, executor):
         if (own := independences_of(parents)) not in met:
             met.add(own)
             other = fit(task, parents)
-            if other.value > found.now.value + RISE:
-                return found.accepted(other)
-            found = found.met(other)
-    if found.is_last(task):
-        return replace(found, ended=True)
-    after = replace(found, ends=(*found.ends, found.now), here=None, rounds=found.rounds + 1)
+            if other.value > search.now.value + RISE:
+                return search.accepted(other)
+            search = search.met(other)
+    if search.is_last(task):
+        return replace(search, ended=True)
+    after = replace(search, ends=(*search.ends, search.now), point=None, rounds=search.rounds + 1)
     if after.is_last(task):
         return after
     return after.accepted(fit(task, _other_start(task, len(after.ends), available)))
@@ -300,61 +302,63 @@ def _other_start(task: GraphTask, number: int, available: FamilyScores) -> BoolA
     With many missing cells two of three start from the best graph of rows that latent classes
     completed: these favour no graph.
     """
-    rng = np.random.default_rng([task.how.seed, number])
+    rng = np.random.default_rng([task.options.seed, number])
     classes = [*CLASSES, 0][(number - 1) % (len(CLASSES) + 1)]
     if _many_missing(task) and 0 < classes < task.table.rows:
-        drawn = draw_by_classes(task.table, task.variables, classes, task.how.seed + number)
+        drawn = draw_by_classes(task.table, task.variables, classes, task.options.seed + number)
         return _search_completed(task, [], as_table(task.table, drawn), SERIAL)
     scores = PerturbedScores(available, SPREAD, rng)
     return climb(task.start, scores, task.limits, rng).parents
 
 
-def _by_expected(task: GraphTask, found: IncompleteSearch, executor: Executor) -> IncompleteSearch:
+def _by_expected(task: GraphTask, search: IncompleteSearch, executor: Executor) -> IncompleteSearch:
     """Accept what is better on rows completed under the graph before."""
-    completed = as_table(task.table, found.draw(task, found.best))
-    graph = _search_completed(task, [found.best.parents], completed, executor)
+    completed = as_table(task.table, search.draw(task, search.best))
+    graph = _search_completed(task, [search.best.parents], completed, executor)
     scores = complete_scores(task, completed)
-    after, before = (score_graph(g, scores).score for g in (graph, found.best.parents))
-    if after > before + 0.5 and len(found.bounds) < MOST_ROUNDS:
+    after, before = (score_graph(g, scores).score for g in (graph, search.best.parents))
+    if after > before + 0.5 and len(search.bounds) < MOST_ROUNDS:
         other = fit(task, graph)
-        done = found.fitted + 1, found.rounds + 1
-        bounds = (*found.bounds, other.value)
-        return replace(found, best=other, bounds=bounds, fitted=done[0], rounds=done[1])
-    return replace(found, ended=True)
+        done = search.fitted + 1, search.rounds + 1
+        bounds = (*search.bounds, other.value)
+        return replace(search, best=other, bounds=bounds, fitted=done[0], rounds=done[1])
+    return replace(search, ended=True)
 
 
 def _search_completed(
     task: GraphTask, starts: Sequence[BoolArray], completed: Table, executor: Executor
 ) -> BoolArray:
     """Give the best graph of completed rows."""
-    once = replace(task, table=completed, how=replace(task.how, restarts=0))
+    once = replace(task, table=completed, options=replace(task.options, restarts=0))
     return search_complete(once, [*starts, task.start], executor).parents
 
 
-def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> Iterator[BoolArray]:
+def _proposals(
+    task: GraphTask, search: IncompleteSearch, executor: Executor
+) -> Iterator[BoolArray]:
     """Give the best graph of completed rows, and that of pairs.
 
     In the last search also those of rows that were completed by two graphs, half by each, and the
     moves of each kind that seem to gain most and change an independence. With many missing cells,
     also what paired cases lead to from the first graph, and from graphs changed at random.
     """
-    parents, drawn = found.now.parents, found.draw(task, found.now)
+    parents, drawn = search.now.parents, search.draw(task, search.now)
     yield _search_completed(task, [parents], as_table(task.table, drawn), executor)
-    if not task.how.probes:
+    if not task.options.probes:
         return
     pairs = paired_scores(task, drawn)
-    rng = np.random.default_rng([task.how.seed, len(found.ends), found.rounds, 1])
+    rng = np.random.default_rng([task.options.seed, len(search.ends), search.rounds, 1])
     yield search_by_gains(parents, pairs, task.limits, rng)
     if _many_missing(task):
         yield search_by_gains(task.start, pairs, task.limits, rng)
-    if not found.is_last(task):
+    if not search.is_last(task):
         return
-    same = found.now.independences
+    same = search.now.independences
     met = {same}
-    for other in sorted(found.ends, key=lambda one: -one.value):
+    for other in sorted(search.ends, key=lambda one: -one.value):
         if other.independences not in met:
             met.add(other.independences)
-            both = as_table(task.table, np.concatenate([drawn, found.draw(task, other)]))
+            both = as_table(task.table, np.concatenate([drawn, search.draw(task, other)]))
             yield _search_completed(task, [parents, other.parents], both, executor)
     for scores in (pairs, available_scores(task, as_pairs=True)):
         gains = np.array([scores(v, pa).gains for v, pa in enumerate(parents)])
@@ -362,7 +366,7 @@ def _proposals(task: GraphTask, found: IncompleteSearch, executor: Executor) -> 
         for kind in (ADD, DELETE, REVERSE):
             graphs = (moved(parents, move) for move in moves[moves[:, 0] == kind])
             others = (graph for graph in graphs if independences_of(graph) != same)
-            yield from islice(others, task.how.probes)
+            yield from islice(others, task.options.probes)
     if not _many_missing(task):
         return
     for k in range(SHAKES):

@@ -95,7 +95,7 @@ def _weigh_one(goal: Goal | None, seed: int, task: tuple[GraphFit, Executor]) ->
 def learn_structure(
     table: Table,
     alpha: float | str,
-    how: GraphSearch = DEFAULT,
+    options: GraphSearch = DEFAULT,
     knowledge: Knowledge = NOTHING,
     executor: Executor = SERIAL,
     *,
@@ -108,10 +108,10 @@ def learn_structure(
     With missing values the criterion is a lower bound on the evidence. With a goal, the evidence of
     graphs with close bounds is measured. `resume` is a checkpoint file.
     """
-    task = graph_task(table, alpha, how, knowledge, prior)
+    task = graph_task(table, alpha, options, knowledge, prior)
     with closing(Checkpoint(resume, task.fingerprint() if resume else None)) as checkpoint:
         learned = learn_task(task, executor, checkpoint, goal)
-    if how.sweeps == 0:  # a single climb skips the sensitivity analysis
+    if options.sweeps == 0:  # a single climb skips the sensitivity analysis
         return learned
     parents, sensitivity = learned.parents, _sensitivity(task, learned.parents, learned.model)
     return replace(
@@ -127,13 +127,15 @@ def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensi
     """
     table = task.table
     if not task.complete:
-        table = Completer(table, np.random.default_rng([task.how.seed, 3]))(model)
+        table = Completer(table, np.random.default_rng([task.options.seed, 3]))(model)
 
     def again(task: GraphTask, start: BoolArray, alpha: float | str) -> BoolArray:
         # A climb on complete rows, or an exact search if that is fast.
-        sweeps = task.how.sweeps if is_exact(task) else 0
-        how = replace(task.how, sweeps=sweeps, restarts=0)
-        return search_complete(replace(task, table=table, alpha=alpha, how=how), [start]).parents
+        sweeps = task.options.sweeps if is_exact(task) else 0
+        options = replace(task.options, sweeps=sweeps, restarts=0)
+        return search_complete(
+            replace(task, table=table, alpha=alpha, options=options), [start]
+        ).parents
 
     def joined(parents: BoolArray) -> BoolArray:
         pairs: BoolArray = np.tril(parents | parents.T)
@@ -148,8 +150,8 @@ def _sensitivity(task: GraphTask, parents: BoolArray, model: Model) -> EdgeSensi
         for other in others
     )
     usual = None  # number of edges under the default prior, if the task has another
-    if task.alpha != AVERAGED or task.how.prior is not GraphPrior.FAIR:
-        fair = replace(task, how=replace(task.how, prior=GraphPrior.FAIR))
+    if task.alpha != AVERAGED or task.options.prior is not GraphPrior.FAIR:
+        fair = replace(task, options=replace(task.options, prior=GraphPrior.FAIR))
         usual = int(again(fair, task.start, AVERAGED).sum())
     return EdgeSensitivity(alphas, differ, not task.complete, usual)
 
@@ -174,14 +176,14 @@ def learn_task(
         return replace(learned, steps=best.steps, exact=is_exact(task))
     met = search_incomplete(task, executor.part(0.0, SEARCHING), checkpoint)
     rest = executor.part(SEARCHING, 1.0)
-    weighed = weigh([met.best, *met.close], goal, task.how.seed, rest)
+    weighed = weigh([met.best, *met.close], goal, task.options.seed, rest)
     best_weighed, missing = weighed[0], missingness(task.table)
     learned = _learned(
         task, best_weighed.fitted.posterior, best_weighed.fitted.log_prior, met.scored
     )
     return replace(
         learned,
-        score=task.how.score,
+        score=task.options.score,
         csl=best_weighed.csl,
         measured=best_weighed.measured,
         finalists=len(weighed),
@@ -204,7 +206,7 @@ def _learned(task: GraphTask, q: Variational, log_prior: float, scored: int) -> 
         families=tuple((log_bd + gains).tolist()),
         scored=scored,
         averaging=math.fsum(gains),
-        graph_prior=task.how.prior,
+        graph_prior=task.options.prior,
         log_prior=log_prior,
         known=task.known,
         between=between,

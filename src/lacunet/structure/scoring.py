@@ -153,13 +153,13 @@ def _paired_gains(
         at = rows[:seen]
         r, j = columns.cards[u], whole[at]
         child = Child(columns.codes[v][at], columns.cards[v], columns.counts[at], NO_LIMITS)
-        here = log_bd(child, j, q, cells, prior)
+        current = log_bd(child, j, q, cells, prior)
         if chosen[u]:
             q_after = cut_rows(columns, parents, u, fewer)
-            gains[u] = log_bd(child, fewer[at], q_after, cells / r, prior) - here
+            gains[u] = log_bd(child, fewer[at], q_after, cells / r, prior) - current
         else:
             q_after = refine(j, q, columns.codes[u][at], r, j)
-            gains[u] = log_bd(child, j, q_after, cells * r, prior) - here
+            gains[u] = log_bd(child, j, q_after, cells * r, prior) - current
     return gains
 
 
@@ -220,8 +220,8 @@ class MixedFamilies:
         chosen = np.flatnonzero(parents)
         rows = np.flatnonzero((self.codes[[child, *chosen]] >= 0).all(axis=0))
         j, whole = self._cut(rows, chosen), float(self.states[chosen].prod())
-        here = self._log_marginal(child, rows, j, whole)
-        scores = np.full(len(parents), here)
+        current = self._log_marginal(child, rows, j, whole)
+        scores = np.full(len(parents), current)
         for u in self.of_categories.tolist():
             states = int(self.states[u])
             if parents[u]:
@@ -230,10 +230,12 @@ class MixedFamilies:
             else:
                 seen = self.codes[u, rows] >= 0
                 both, configuration = rows[seen], j[seen]
-                base = here if seen.all() else self._log_marginal(child, both, configuration, whole)
+                base = (
+                    current if seen.all() else self._log_marginal(child, both, configuration, whole)
+                )
                 finer = configuration * states + self.codes[u, both]
                 renumber(finer)
-                scores[u] = here + self._log_marginal(child, both, finer, whole * states) - base
+                scores[u] = current + self._log_marginal(child, both, finer, whole * states) - base
         return scores
 
     def _cut(self, rows: IntArray, parents: IntArray) -> IntArray:
@@ -314,8 +316,8 @@ FEW_VARIABLES = 6_000
 def is_exact(task: GraphTask) -> bool:
     """Whether the search is exact: by the options, or because it costs no more."""
     n = len(task.start)
-    few = task.how.sweeps > 0 and n << (n - 1) <= FEW_VARIABLES and not task.numbers.any()
-    return task.how.exact or few
+    few = task.options.sweeps > 0 and n << (n - 1) <= FEW_VARIABLES and not task.numbers.any()
+    return task.options.exact or few
 
 
 def search_complete(
@@ -329,4 +331,4 @@ def search_complete(
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)
         return search_exactly(counts, task.limits, executor, task.log_prior)
     scores = complete_scores(task, task.table)
-    return search(starts, scores, task.limits, task.how, executor, checkpoint)
+    return search(starts, scores, task.limits, task.options, executor, checkpoint)

@@ -126,13 +126,13 @@ def search(
     starts: Sequence[BoolArray],
     scores: FamilyScores,
     limits: Limits,
-    how: GraphSearch,
+    options: GraphSearch,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> ScoredGraph:
     """Search several times from each graph, and return the best graph."""
-    turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
-    once = partial(_search_once, scores, limits, how, checkpoint)
+    turns = [(start, k) for k in range(1 + options.restarts) for start in starts]
+    once = partial(_search_once, scores, limits, options, checkpoint)
     ends = executor.count(once, turns, "search", first=0, total=len(turns))
     best, steps = max(ends, key=lambda one: one.score), sum(one.steps for one in ends)
     return replace(best, steps=steps, scored=scores.scored)

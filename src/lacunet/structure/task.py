@@ -34,7 +34,7 @@ class GraphTask:
     table: Table
     variables: tuple[Variable, ...]  # of the columns
     alpha: float | str
-    how: GraphSearch
+    options: GraphSearch
     limits: Limits
     start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
     known: Knowledge = NOTHING  # constraints on graphs and tables
@@ -47,7 +47,7 @@ class GraphTask:
     @cached_property
     def log_prior(self) -> FloatArray:
         """Log prior of a set of k parents of each variable, at [v, k], (n, n), up to a constant."""
-        return log_prior_over(self.table, self.how.prior)
+        return log_prior_over(self.table, self.options.prior)
 
     def log_priors(self, parents: BoolArray) -> FloatArray:
         """Log prior of the parents of each variable in a graph, (n,), up to a constant."""
@@ -73,7 +73,7 @@ class GraphTask:
         for array in (*self.limits, self.start):
             known.update(array.tobytes())
         known.update(repr(self.known.tables).encode())
-        settings = {**asdict(self.how), "alpha": self.alpha}
+        settings = {**asdict(self.options), "alpha": self.alpha}
         return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
 
 
@@ -93,7 +93,7 @@ def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowled
 def graph_task(
     table: Table,
     alpha: float | str,
-    how: GraphSearch,
+    options: GraphSearch,
     knowledge: Knowledge,
     prior: NumberPrior = USUAL,
 ) -> GraphTask:
@@ -108,7 +108,7 @@ def graph_task(
             f"the edge {parent} → {child} cannot be: '{parent}' is a number, and only categories "
             "can be parents. Turn it round, or put the numbers into a few bins."
         )
-    if how.exact and numbers.any():
+    if options.exact and numbers.any():
         name = names[int(numbers.argmax())]
         raise OptionError(
             f"an exact search takes categories alone, and '{name}' holds numbers. Leave --exact "
@@ -118,13 +118,13 @@ def graph_task(
     variables = tuple(leaves_apart(table, prior))
     cards = [v.family.width(v.states) for v in variables]
     check_table_sizes(names, cards, parent_lists(start))
-    if how.exact:
+    if options.exact:
         check_size(len(names))
     # An edge with a column of one state does not change any score.
     constant = np.array(cards) == 1
     empty = constant[:, None] | constant[None, :]
     limits = limits._replace(allowed=limits.allowed & ~(empty & ~start) & ~numbers[None, :])
-    task = GraphTask(table, variables, alpha, how, limits, start, knowledge)
+    task = GraphTask(table, variables, alpha, options, limits, start, knowledge)
     check_possible(task.network(start), table.codes)
     return task
 

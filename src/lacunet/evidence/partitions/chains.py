@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.evidence.annealing import Clock, RunContext
+from lacunet.evidence.annealing import RunContext, TimeLimit
 from lacunet.evidence.partitions.cases import (
     PartitionStatistics,
     draw_blocks,
@@ -228,7 +228,7 @@ class PosteriorWalk:
     def advance(self, sweeps: int, context: RunContext, *, samples: int) -> None:
         """Advance every chain, with so many sweeps per sample; without samples, once."""
         stretch = Stretch(self.levels, sweeps)
-        piece = partial(_sampled, self.statistics, stretch, samples, context.clock)
+        piece = partial(_sampled, self.statistics, stretch, samples, context.limit)
         walked = context.map(piece, list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
         # Samples are ordered by time, then by chain.
@@ -245,13 +245,13 @@ def _sampled(
     statistics: PartitionStatistics,
     stretch: Stretch,
     samples: int,
-    clock: Clock,
+    limit: TimeLimit,
     numbered: tuple[int, PartitionChain],
 ) -> tuple[PartitionChain, list[WalkSample]]:
     number, chain = numbered
     collected = list[WalkSample]()
     for _ in range(max(1, samples)):
-        clock.check()
+        limit.check()
         chain, _ = advance_chain(stretch, chain)
         if samples:
             N = statistics.of(chain.leaves.row, chain.at.block)

@@ -181,32 +181,32 @@ def renumber(keys: IntArray) -> int:
     slots = slots_for(keys.shape[0])
     held = np.full(slots, EMPTY)
     number = np.empty(slots, dtype=np.int64)
-    found = 0
+    count = 0
     for row in range(keys.shape[0]):
         at = ((keys[row] * MIX) >> np.int64(20)) & (slots - 1)
         while held[at] >= 0 and held[at] != keys[row]:
             at = (at + 1) & (slots - 1)
         if held[at] < 0:
             held[at] = keys[row]
-            number[at] = found
-            found += 1
+            number[at] = count
+            count += 1
         keys[row] = number[at]
-    return found
+    return count
 
 
 @kernel
 def rank(keys: IntArray) -> IntArray:
     """Replace keys by their ranks among distinct keys; return the first occurrence of each."""
     given = keys.copy()
-    found = renumber(keys)
-    first, next_one = np.empty(found, dtype=np.int64), 0
+    count = renumber(keys)
+    first, next_one = np.empty(count, dtype=np.int64), 0
     for row in range(keys.shape[0]):
         if keys[row] == next_one:
             first[next_one] = row
             next_one += 1
     order = np.argsort(given[first])
-    place = np.empty(found, dtype=np.int64)
-    place[order] = np.arange(found)
+    place = np.empty(count, dtype=np.int64)
+    place[order] = np.arange(count)
     for row in range(keys.shape[0]):
         keys[row] = place[keys[row]]
     return first[order]
@@ -219,7 +219,7 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
     slots = slots_for(lists)
     held = np.full(slots, EMPTY)  # the first list in each slot
     number, first = np.empty(lists, dtype=np.int64), np.empty(lists, dtype=np.int64)
-    found = 0
+    count = 0
     for d in range(lists):
         mine = items[starts[d] : starts[d + 1]]
         key = np.int64(mine.shape[0])
@@ -234,12 +234,12 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
             at = (at + 1) & (slots - 1)
         if held[at] < 0:
             held[at] = d
-            first[found] = d
-            number[d] = found
-            found += 1
+            first[count] = d
+            number[d] = count
+            count += 1
         else:
             number[d] = number[held[at]]
-    return number, first[:found]
+    return number, first[:count]
 
 
 @kernel

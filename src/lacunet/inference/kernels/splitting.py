@@ -69,22 +69,22 @@ def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> 
 def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
     """Cases of one or two blocks in random order, with an anchor from each first."""
     n = int(at.blocks.size[b] + (at.blocks.size[c] if b != c else 0.0))
-    found = np.empty(n, dtype=np.int64)
+    chosen = np.empty(n, dtype=np.int64)
     k = 0
     for case in range(at.block.shape[0]):
         if at.block[case] == b or at.block[case] == c:
-            found[k] = case
+            chosen[k] = case
             k += 1
     for k in range(n - 1, 0, -1):  # shuffled
         j = int(rng.random() * (k + 1))
-        found[k], found[j] = found[j], found[k]
+        chosen[k], chosen[j] = chosen[j], chosen[k]
     if b != c:  # the first of each block in random order is uniform
         for place, own in ((0, b), (1, c)):
             k = place
-            while at.block[found[k]] != own:
+            while at.block[chosen[k]] != own:
                 k += 1
-            found[place], found[k] = found[k], found[place]
-    return found
+            chosen[place], chosen[k] = chosen[k], chosen[place]
+    return chosen
 
 
 @inlined
@@ -340,19 +340,19 @@ def walk(
 ) -> None:
     """Run the chain and add to `notes`; `log_weights`, (S, B), are those of priors, log c."""
     numbers, p = len(levels.rise), np.empty(len(log_weights))
-    here = LevelWeights(np.empty(numbers), np.empty(numbers))
+    steeper_levels = LevelWeights(np.empty(numbers), np.empty(numbers))
     for _ in range(sweeps):
         own = at.prior[0]
         for m in range(numbers):
             more = 0.0
             if m + 1 < numbers:
                 more = log_weights[own, m + 1] - log_weights[own, m]
-            here.rise[m] = steeper(levels.rise[m], more)
-            here.reference[m] = steeper(levels.reference[m], more)
+            steeper_levels.rise[m] = steeper(levels.rise[m], more)
+            steeper_levels.reference[m] = steeper(levels.reference[m], more)
         own_leaves = under(leaves, priors, own)
-        sweep_cases(own_leaves, at, here, notes.rates[CASES], rng)
+        sweep_cases(own_leaves, at, steeper_levels, notes.rates[CASES], rng)
         for _ in range(TRIED):
-            split_or_merge(own_leaves, at, here, notes.rates[SPLITS], rng)
+            split_or_merge(own_leaves, at, steeper_levels, notes.rates[SPLITS], rng)
         energy, used = weigh_priors(leaves, priors, at, log_weights, p), at.used[0]
         notes.energy[used, 0] += 1.0
         notes.energy[used, 1] += energy

@@ -47,7 +47,7 @@ def list_touched(
     a: TreeArrays, kind: int, row: int, targets: Targets, touched: TouchedPositions
 ) -> tuple[int, int]:
     """List the touched positions and the coordinates that move them; return both numbers."""
-    found, moved = 0, 0
+    count, moved = 0, 0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
             offset = a.offsets[row + a.slot_family[s]]
@@ -56,16 +56,16 @@ def list_touched(
                 if touched.position_marks[p]:
                     continue
                 touched.position_marks[p] = True
-                touched.positions[found] = p
-                touched.holders[found, 0], touched.holders[found, 1] = q, s
-                found += 1
+                touched.positions[count] = p
+                touched.holders[count, 0], touched.holders[count, 1] = q, s
+                count += 1
                 for t in range(targets.starts[p], targets.starts[p + 1]):
                     u = targets.columns[t]
                     if not touched.coordinate_marks[u]:
                         touched.coordinate_marks[u] = True
                         touched.coordinates[moved] = u
                         moved += 1
-    return found, moved
+    return count, moved
 
 
 @kernel
@@ -127,9 +127,9 @@ def change_of_counts(
         if offset + a.maps[start + c] == p:
             share += scratch.work[a.first[origin] + c]
     for c in range(a.cells[origin]):
-        here = 1.0 if offset + a.maps[start + c] == p else 0.0
+        equal = 1.0 if offset + a.maps[start + c] == p else 0.0
         at = a.first[origin] + c
-        change.tables[at] = scratch.work[at] * (here - share)
+        change.tables[at] = scratch.work[at] * (equal - share)
     spread_change(a, kind, origin, scratch, change)
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
@@ -197,9 +197,9 @@ def subtract_covariances(
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
             posterior_tables(a, kind, row, weights, scratch)
             sum_separators(a, kind, scratch)
-            found, moved = list_touched(a, kind, row, targets, touched)
-            lists = touched.positions[:found], touched.coordinates[:moved]
-            for n in range(found):
+            count, moved = list_touched(a, kind, row, targets, touched)
+            lists = touched.positions[:count], touched.coordinates[:moved]
+            for n in range(count):
                 p, q, s = touched.positions[n], touched.holders[n, 0], touched.holders[n, 1]
                 touched.position_marks[p] = False
                 if targets.starts[p] < targets.starts[p + 1]:

@@ -234,15 +234,15 @@ def families_around(kinds: ComponentKinds, t: int) -> IntArray:
 @kernel
 def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: IntArray) -> int:
     """List the families with a member, except those of barren children."""
-    found = 0
+    count = 0
     for f in range(inside.shape[0]):
         touched = inside[f]
         for e in range(graph.parent_start[f], graph.parent_start[f + 1]):
             touched = touched or inside[graph.parent[e]]
         if touched and not barren[f]:
-            out[found] = f
-            found += 1
-    return found
+            out[count] = f
+            count += 1
+    return count
 
 
 @kernel
@@ -263,8 +263,8 @@ def write_kinds(
     for t in range(kinds):
         inside = label[t] == seeds[t]
         member[member_starts[t] : member_starts[t + 1]] = np.flatnonzero(inside)
-        found = families_of(graph, barren[t], inside, some)
-        family[family_starts[t] : family_starts[t + 1]] = some[:found]
+        count = families_of(graph, barren[t], inside, some)
+        family[family_starts[t] : family_starts[t + 1]] = some[:count]
     return ComponentKinds(member_starts, member, family_starts, family)
 
 
@@ -296,10 +296,10 @@ def merge_rows(
                 for i in range(mine.shape[0]):
                     keys[i] = keys[i] * card + table.codes[mine[i], column]
         firsts = rank(keys)
-        before, found = instances[t], firsts.shape[0]
-        first[before : before + found] = mine[firsts]
+        before, count = instances[t], firsts.shape[0]
+        first[before : before + count] = mine[firsts]
         index[table.starts[t] : table.starts[t + 1]] = before + keys
-        instances[t + 1] = before + found
+        instances[t + 1] = before + count
     return index, first[: instances[-1]], instances
 
 

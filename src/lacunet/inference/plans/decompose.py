@@ -116,7 +116,7 @@ def _count_components(
     order, parent_start, parent, child_start, child = graph
     patterns, n = unobserved.shape
     todo = np.empty(n, dtype=np.int64)
-    found = 0
+    count = 0
     for p in range(patterns):
         for k in range(n - 1, -1, -1):
             v = order[k]
@@ -128,7 +128,7 @@ def _count_components(
         for seed in range(n):
             if not unobserved[p, seed] or barren[p, seed] or label[p, seed] >= 0:
                 continue
-            found += 1
+            count += 1
             label[p, seed] = seed
             todo[0] = seed
             waiting = 1
@@ -145,7 +145,7 @@ def _count_components(
                             label[p, u] = seed
                             todo[waiting] = u
                             waiting += 1
-    return found
+    return count
 
 
 @kernel
@@ -155,16 +155,16 @@ def _describe_components(graph: RaggedGraph, parts: Parts, random: IntArray) -> 
     barren, label, pattern, seed, size, signature = parts
     patterns, n = label.shape
     place, counted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    found = 0
+    count = 0
     for p in range(patterns):
         counted[:] = -1  # the last component that counted each family
         for v in range(n):
             if label[p, v] < 0:
                 continue
             if label[p, v] == v:
-                place[v] = found
-                pattern[found], seed[found] = p, v
-                found += 1
+                place[v] = count
+                pattern[count], seed[count] = p, v
+                count += 1
             c = place[label[p, v]]
             size[c] += 1
             signature[c, 0] += random[0, v, 0]

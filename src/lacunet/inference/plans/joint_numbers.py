@@ -65,11 +65,11 @@ def weigh_products(rows: ProductRows, weights: FloatArray, out: FloatArray) -> N
     """Log weights of the cells of each row, (n, W), from weights of products, (P, W, products)."""
     width = weights.shape[1]
     room = np.empty((weights.shape[2], ROWS_AT_ONCE))
-    found = np.empty((width, ROWS_AT_ONCE))
+    part_result = np.empty((width, ROWS_AT_ONCE))
     for p in range(rows.starts.shape[0] - 1):
         for first in range(rows.starts[p], rows.starts[p + 1], ROWS_AT_ONCE):
             n = min(ROWS_AT_ONCE, rows.starts[p + 1] - first)
-            some, part = room_for(n, room), room_for(n, found)
+            some, part = room_for(n, room), room_for(n, part_result)
             write_products(rows.x[first : first + n], some)
             np.dot(weights[p], some, part)
             for i in range(n):

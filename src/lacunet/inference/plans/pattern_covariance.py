@@ -121,7 +121,7 @@ def subtract_pattern_covariance(
         return np.asarray(x[..., free] * for_free - x[..., reference] * for_reference)
 
     if blocks * blocks * K * plan.width <= CACHED_NUMBERS:
-        found = chain(chain(covariance_of_pairs(plan, counts, table)).T)
+        covariance = chain(chain(covariance_of_pairs(plan, counts, table)).T)
     else:
         posterior = np.empty((len(counts), plan.width))
         posterior_rows(table, plan.of_row, posterior, np.empty(len(counts)))
@@ -132,6 +132,6 @@ def subtract_pattern_covariance(
             return marked
 
         own = np.ascontiguousarray(posterior[:, :K])
-        found = covariance_of_features(features, own, counts, chain)
-    A[np.ix_(columns, columns)] -= np.tril(found)
+        covariance = covariance_of_features(features, own, counts, chain)
+    A[np.ix_(columns, columns)] -= np.tril(covariance)
     return A

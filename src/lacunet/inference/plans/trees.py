@@ -134,10 +134,10 @@ def write_trees(
             slots[q + 1] = slot
         if too_large >= 0:
             break
-    found = kind_cliques[-1]
+    total = kind_cliques[-1]
     maps = MapLists(starts[: lists + 1], maps.items)
     written = WrittenTrees(
-        kind_cliques, cliques[:, :found], slots[: found + 1], of_slots[0], of_slots[1], maps
+        kind_cliques, cliques[:, :total], slots[: total + 1], of_slots[0], of_slots[1], maps
     )
     return written, too_large
 

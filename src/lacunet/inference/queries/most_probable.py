@@ -124,8 +124,8 @@ class CaseEvidence:
 
     def joint(self, variables: Sequence[int]) -> FloatArray:
         """p(variables | evidence), an axis each; zeros if the evidence is impossible."""
-        found: FloatArray = posterior(self.model, self.codes, [variables])[0][0]
-        return found
+        probability: FloatArray = posterior(self.model, self.codes, [variables])[0][0]
+        return probability
 
     def number(self, variable: int) -> InUnits:
         """Predictive moments of a number, in the unit of the data, (1,) each."""

@@ -220,36 +220,36 @@ def merge_tables(
     """Merge two sorted tables; add the weights of equal vectors."""
     m, n, words = len(keys), len(other_keys), keys.shape[1]
     merged, total = np.empty((m + n, words), dtype=np.int64), np.empty(m + n)
-    i = j = found = 0
+    i = j = count = 0
     while i < m or j < n:
         order = -1 if j == n else 1 if i == m else compare(keys, i, other_keys, j)
         for w in range(words):
-            merged[found, w] = other_keys[j, w] if order > 0 else keys[i, w]
+            merged[count, w] = other_keys[j, w] if order > 0 else keys[i, w]
         if order < 0:
-            total[found] = log_ways[i]
+            total[count] = log_ways[i]
         elif order > 0:
-            total[found] = other_ways[j]
+            total[count] = other_ways[j]
         else:
-            total[found] = log_sum(log_ways[i], other_ways[j])
+            total[count] = log_sum(log_ways[i], other_ways[j])
         i += order <= 0
         j += order >= 0
-        found += 1
-    return merged[:found].copy(), total[:found].copy()
+        count += 1
+    return merged[:count].copy(), total[:count].copy()
 
 
 @kernel
 def merge_neighbours(keys: IntArray, log_ways: FloatArray) -> tuple[IntArray, FloatArray]:
     """Merge equal neighbours of sorted vectors, in place."""
-    found = 0
+    count = 0
     for i in range(len(keys)):
-        if found > 0 and compare(keys, found - 1, keys, i) == 0:
-            log_ways[found - 1] = log_sum(log_ways[found - 1], log_ways[i])
+        if count > 0 and compare(keys, count - 1, keys, i) == 0:
+            log_ways[count - 1] = log_sum(log_ways[count - 1], log_ways[i])
             continue
         for w in range(keys.shape[1]):
-            keys[found, w] = keys[i, w]
-        log_ways[found] = log_ways[i]
-        found += 1
-    return keys[:found].copy(), log_ways[:found].copy()
+            keys[count, w] = keys[i, w]
+        log_ways[count] = log_ways[i]
+        count += 1
+    return keys[:count].copy(), log_ways[:count].copy()
 
 
 @kernel

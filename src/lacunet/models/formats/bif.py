@@ -276,20 +276,20 @@ def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
     rows: dict[tuple[int, ...], FloatArray] = {}
     default: FloatArray | None = None
     for entry in entries:
-        first, here = entry[0], f"line {_line(entry[0])}: {KIND} '{child.name}'"
+        first, where = entry[0], f"line {_line(entry[0])}: {KIND} '{child.name}'"
         if first[0] == "default" and default is None:
-            default = _row(entry[1:], states, here)
+            default = _row(entry[1:], states, where)
         elif first[0] == "(":
             close = next((k for k, t in enumerate(entry) if t[0] == ")"), len(entry))
-            place = _configuration(entry[1:close], parents, here)
+            place = _configuration(entry[1:close], parents, where)
             if place in rows:
                 raise ModelError(
-                    f"{here}: the row ({_name(entry[1:close])}) stands twice. Keep one."
+                    f"{where}: the row ({_name(entry[1:close])}) stands twice. Keep one."
                 )
-            rows[place] = _row(entry[close + 1 :], states, here)
+            rows[place] = _row(entry[close + 1 :], states, where)
         else:
             raise ModelError(
-                f"{here}: '{_text(first)}' is not allowed here. A block holds one table alone, or "
+                f"{where}: '{_text(first)}' is not allowed here. A block holds one table alone, or "
                 "rows as in ( no, yes ) 0.2, 0.8; with at most one default."
             )
     whole = np.empty((*sizes, states))

@@ -21,7 +21,7 @@ from lacunet.report.page.profile_view import hidden_views
 from lacunet.report.page.render import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.candidates import Candidate, Selection
-from lacunet.selection.certainty import TRUTH, How
+from lacunet.selection.certainty import TRUTH, CertaintyBasis
 from lacunet.selection.grids import TITLES, beside_classes, calibration_grid, factor_words
 from lacunet.selection.sentences import answer, cannot_tell, limits, why_not_bic
 from lacunet.tabular import chance
@@ -137,7 +137,7 @@ def _answer_tiles(selection: Selection, separations: Sequence[views.View]) -> li
     else:
         p, error = certainty.probabilities[best.label], certainty.stderr[best.label]
         written = chance(p, error, exact=len(selection.candidates) == 1)
-        numbers = [("probability", written, f"that the answer is right, {certainty.how}")]
+        numbers = [("probability", written, f"that the answer is right, {certainty.basis}")]
     if (second := evidence_view.runner_up(selection)) is not None:
         candidate, factor = second
         numbers.append(("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
@@ -250,7 +250,9 @@ def python_call(selection: Selection) -> str:
 def _measuring(selection: Selection) -> dict[str, object]:
     """Return the arguments about measured evidence that differ from the default."""
     alone = {c.label for c in selection.candidates if c.measured}
-    quick: dict[str, object] = {"quick": True} if selection.certainty.how is How.QUICK else {}
+    quick: dict[str, object] = (
+        {"quick": True} if selection.certainty.basis is CertaintyBasis.QUICK else {}
+    )
     if len(alone) == len(selection.candidates):
         return {"evidence": True}
     # `calibrate` measures some candidates although the answer does not use them.

@@ -123,7 +123,7 @@ def resample_edges(
     table: Table,
     alpha: float | str,
     knowledge: Knowledge,
-    how: GraphSearch,
+    options: GraphSearch,
     resamples: int,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
@@ -132,7 +132,7 @@ def resample_edges(
     An edge that independences and constraints do not orient counts half in each direction.
     """
     check_replicates(table.counts, resamples)
-    learn = partial(_arrows_of_resample, table, alpha, knowledge, how)
+    learn = partial(_arrows_of_resample, table, alpha, knowledge, options)
     drawn = np.array(executor.count(learn, range(resamples), "resample", first=0, total=resamples))
     arrows, edges = drawn.mean(axis=0), (drawn + drawn.swapaxes(1, 2)).mean(axis=0)
     spread = np.sqrt(drawn.var(axis=0) / resamples)

@@ -99,26 +99,26 @@ def sample_edges(
     names: Sequence[str],
     cases: CasesByColumn,
     limits: Limits,
-    how: EdgeSampling,
+    sampling: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
     """Sample graphs from the posterior over all allowed graphs."""
-    steps = how.rounds + 1
+    steps = sampling.rounds + 1
     parts = [executor.part(k / steps, (k + 1) / steps) for k in range(steps)]
-    starts = [(how.seed, c) for c in range(how.chains)]
+    starts = [(sampling.seed, c) for c in range(sampling.chains)]
     start = partial(begin, cases, limits)
-    chains = parts[0].count(start, starts, "cooled chain", 0, how.chains)
+    chains = parts[0].count(start, starts, "cooled chain", 0, sampling.chains)
     # All chains share the parent sets that reversals propose.
     graphs = np.array([chain.walker.graph.parents for chain in chains])
     joined = (graphs | graphs.swapaxes(1, 2)).mean(axis=0)
     choices = propose_sets(joined, chains[0].cache, limits)
-    chains, drawn = _round(chains, choices, how.sweeps, 1, parts[1])
-    sweeps, thin = how.sweeps, 1
-    for k in range(how.rounds):
+    chains, drawn = _round(chains, choices, sampling.sweeps, 1, parts[1])
+    sweeps, thin = sampling.sweeps, 1
+    for k in range(sampling.rounds):
         kept = drawn[:, drawn.shape[1] // 2 :]
         arrows, edges = shares(kept), shares(kept | kept.swapaxes(2, 3))
         worst = max(float(arrows.stderr.max()), float(edges.stderr.max()))
-        if k == how.rounds - 1 or worst <= how.target:
+        if k == sampling.rounds - 1 or worst <= sampling.target:
             break
         if drawn.shape[1] >= DRAWS:
             thin, drawn = 2 * thin, drawn[:, 1::2]
@@ -127,7 +127,7 @@ def sample_edges(
         sweeps *= 2
     # R̂ is reported for edges whose standard error misses the target.
     both = (arrows, edges)
-    apart = max(float(x.r_hat[x.stderr > how.target].max(initial=1.0)) for x in both)
+    apart = max(float(x.r_hat[x.stderr > sampling.target].max(initial=1.0)) for x in both)
     disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart})
     return EdgeCertainty(
         tuple(names),
@@ -136,7 +136,7 @@ def sample_edges(
         edges.stderr,
         EdgesBy.SAMPLED,
         kept.shape[0] * kept.shape[1],
-        how.chains,
+        sampling.chains,
         (disagree,) if apart > AGREED else (),
     )
 
@@ -260,13 +260,13 @@ def find_edges(
     table: Table,
     alpha: float | str,
     knowledge: Knowledge,
-    how: EdgeSampling,
+    sampling: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
     """Compute p(edge | D) over all graphs that satisfy the constraints."""
     names = [column.name for column in table.columns]
     limits = knowledge.limits(names)
-    cases = as_cases(table, alpha, knowledge, how.prior)
+    cases = as_cases(table, alpha, knowledge, sampling.prior)
     for v, required in enumerate(limits.required):
         size = math.prod(int(r) for r in (cases.cards[v], *cases.cards[required]))
         if size > MOST_CELLS:
@@ -278,7 +278,7 @@ def find_edges(
         arrows = edge_probabilities(cases, limits)
         exact = np.zeros_like(arrows)
         return EdgeCertainty(tuple(names), arrows, exact, exact, EdgesBy.EXACT)
-    return sample_edges(names, cases, limits, how, executor)
+    return sample_edges(names, cases, limits, sampling, executor)
 
 
 def check_cases(table: Table) -> None:

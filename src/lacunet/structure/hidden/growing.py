@@ -232,7 +232,7 @@ class Growing:
             data.table(),
             graph.variables,
             self.task.alpha,
-            replace(self.task.how, restarts=0),
+            replace(self.task.options, restarts=0),
             self.limits(graph),
             graph.parents,
             self.task.known,

@@ -190,9 +190,9 @@ def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, 
     `homes[v]` is the hidden parent of column v (−1: none), `links` are edges between hidden ones.
     """
     parents = np.zeros((n + m, n + m), dtype=bool)
-    for v, home in enumerate(homes):
-        if home >= 0:
-            parents[v, home] = True
+    for v, parent in enumerate(homes):
+        if parent >= 0:
+            parents[v, parent] = True
     left = set(range(n, n + m))
     while left:  # edges point away from the first hidden variable of each part
         todo = [min(left)]
@@ -235,8 +235,8 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
     )  # log Bayes factors for dependence of v on u, at [v, u]
     homes = []
     for v in range(n):
-        home = n + int(gains[v, n:].argmax())
-        homes.append(-1 if apart and gains[v, home] <= 0 else home)
+        parent = n + int(gains[v, n:].argmax())
+        homes.append(-1 if apart and gains[v, parent] <= 0 else parent)
     between = gains[n:, n:]
     strength = (between + between.T) / 2
     links = [(n + a, n + b) for a, b in strongest_tree(strength) if not apart or strength[a, b] > 0]
@@ -307,7 +307,7 @@ def split(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
         for a, b in links_of(now.graph):
             other = a + b - h
             links.append((new, other) if h in (a, b) and other in theirs else (a, b))
-        homes = [new if v in theirs else home for v, home in enumerate(homes_of(now.graph))]
+        homes = [new if v in theirs else parent for v, parent in enumerate(homes_of(now.graph))]
         yield data.with_graph(tree_graph(graph.n, len(graph.sizes), homes, links))
 
 
@@ -323,7 +323,7 @@ def merged(now: LocalModels, _apart: bool) -> Iterator[CompletedGraph]:
     for _, a, b, one in sorted(candidates, key=lambda one: -one[0])[:SINGLES]:
         data = now.data.with_states(a, one.states, one.draw(now.rng))
         graph = data.graph
-        homes = [a if home == b else home for home in homes_of(graph)]
+        homes = [a if parent == b else parent for parent in homes_of(graph)]
         links = [
             (a if u == b else u, a if v == b else v) for u, v in links_of(graph) if {u, v} != {a, b}
         ]

@@ -28,6 +28,7 @@ from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
 from lacunet.data.reading import Rows
 from lacunet.data.write import column_names
+from lacunet.deprecation import warn_renamed
 from lacunet.errors import DataError, OptionError
 from lacunet.estimators.inputs import (
     Categories,
@@ -49,7 +50,7 @@ from lacunet.estimators.parameters import worded_estimator
 from lacunet.inference.leaves import kinds_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
-from lacunet.selection.ensembles import Pool
+from lacunet.selection.ensembles import CellStack
 from lacunet.settings import Settings
 from lacunet.tabular import frame_of, library_of
 
@@ -86,11 +87,18 @@ class PooledEstimator(MissingAllowed, BaseEstimator):
         self._known = {c.name: () if c.kind.number else c.states for c in columns}
         self._places = [names_of(X).index(name) for name in self._known]
 
-    def _keep_pool(self, pool: Pool) -> None:
-        self.pool_, self.chosen_ = pool, pool.chosen.value
-        self.weights_ = {kind.value: weight for kind, weight in pool.weights.items()}
-        self.scores_ = {kind.value: score for kind, score in pool.scores.items()}
-        self.scores_["together"] = pool.together
+    def __getattr__(self, name: str) -> Any:
+        """Give the stack by its old name, too."""
+        if name != "pool_":
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+        warn_renamed("`pool_`", "`cell_stack_`")
+        return self.cell_stack_
+
+    def _keep_stack(self, cell_stack: CellStack) -> None:
+        self.cell_stack_, self.chosen_ = cell_stack, cell_stack.chosen.value
+        self.weights_ = {kind.value: weight for kind, weight in cell_stack.weights.items()}
+        self.scores_ = {kind.value: score for kind, score in cell_stack.scores.items()}
+        self.scores_["together"] = cell_stack.together
 
     def _read_rows(self, X: Any) -> Rows:
         """Code checked new rows."""
@@ -99,7 +107,7 @@ class PooledEstimator(MissingAllowed, BaseEstimator):
             known=self._known,
             columns=self._places,
             unseen=self.unseen,
-            kinds=kinds_of(self.pool_.ensemble.network),
+            kinds=kinds_of(self.cell_stack_.ensemble.network),
         )
 
 
@@ -138,7 +146,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     scores_ : dict of str to float
         Mean log p of a held-out cell for each kind alone, and for all 'together', in nats; higher
         is better.
-    pool_ : lacunet.Pool
+    cell_stack_ : lacunet.CellStack
         The models; prints as a report.
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
@@ -176,7 +184,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         self.categories_ = dict(self._known)
         settings = self._settings()
         self._seed = settings.seed
-        self._keep_pool(learn_filling(self._table, self.model, settings))
+        self._keep_stack(learn_filling(self._table, self.model, settings))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -186,7 +194,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         """
         missing, table = self._missing_cells(X)
         if self.strategy == DRAW:
-            return drawn_tables(table, missing, self.pool_, self._table, 1, self._seed)[0]
+            return drawn_tables(table, missing, self.cell_stack_, self._table, 1, self._seed)[0]
         return filled(table, missing.most_probable())
 
     def draw(self, X: Any, n_imputations: int = 20) -> list[Any]:
@@ -198,7 +206,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         check_imputations(n_imputations)
         missing, table = self._missing_cells(X)
         return list(
-            drawn_tables(table, missing, self.pool_, self._table, n_imputations, self._seed)
+            drawn_tables(table, missing, self.cell_stack_, self._table, n_imputations, self._seed)
         )
 
     def predict_cells(self, X: Any) -> Any:
@@ -208,13 +216,13 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         number has one row, without state: mean and sd (lognormal: geometric mean and factor).
         """
         missing, table = self._missing_cells(X)
-        return frame_of(tidy_cells(cells_of(missing), self.pool_.ensemble), library_of(table))
+        return frame_of(tidy_cells(cells_of(missing), self.cell_stack_.ensemble), library_of(table))
 
     def _missing_cells(self, X: Any) -> tuple[MissingCells, Any]:
         """Check and code rows; give the missing cells, and the table to fill in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        predictive_model = self.pool_.ensemble
+        predictive_model = self.cell_stack_.ensemble
         holes = MissingCells(
             self._read_rows(checked), predictive_model, self._places, predictive_model.network
         )
@@ -255,7 +263,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         The classes, in the order of `predict_proba`.
     class_prior_ : ndarray of shape (n_classes,)
         Class frequencies among labelled rows.
-    chosen_, weights_, scores_, pool_
+    chosen_, weights_, scores_, cell_stack_
         As for `Imputer`; scores are mean log p(class | row) of held-out labels.
 
     Examples
@@ -299,7 +307,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         table = self._read(checked, labels, sample_weight).in_canonical_order
         self._place = [column.name for column in table.columns].index(CLASS)
         self._keep_columns(checked, [c for c in table.columns if c.name != CLASS])
-        self._keep_pool(learn_class(table, CLASS, self.model, self._settings()))
+        self._keep_stack(learn_class(table, CLASS, self.model, self._settings()))
         self._shift()  # checks the class prior
         return self
 
@@ -312,7 +320,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         """Compute p(class | observed cells) of each row, (n_samples, n_classes)."""
         check_is_fitted(self)
         checked = check_input(self, self._features(X), reset=False)
-        p = class_probabilities(self.pool_, self._read_rows(checked), self._place)
+        p = class_probabilities(self.cell_stack_, self._read_rows(checked), self._place)
         return with_prior(p, self.class_prior_, self._shift())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
