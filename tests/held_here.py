@@ -1,10 +1,10 @@
 """A holder that keeps parts in this process: what plans ask of any holder, and nothing else."""
 
 from lacunet.runtime.executor import SERIAL
-from lacunet.runtime.rows import Held, Holder, NotPicklableError
+from lacunet.runtime.rows import NotPicklableError, Partitions, RowStorage
 
 
-class HeldHere(Held):
+class HeldHere(Partitions):
     def __init__(self, values):
         self.values = values
 
@@ -18,7 +18,7 @@ class HeldHere(Held):
         raise NotPicklableError
 
 
-class Here(Holder):
+class Here(RowStorage):
     open = True
 
     def wants(self, rows):

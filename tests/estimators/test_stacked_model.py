@@ -70,7 +70,9 @@ def test_bad_input_says_what_to_do(rows):
 
 
 def test_held_out_scores_are_those_of_the_rows_that_were_fitted(rows, fitted):
-    np.testing.assert_array_equal(fitted.held_out_scores_, fitted.stack_.own.log_likelihoods)
+    np.testing.assert_array_equal(
+        fitted.held_out_scores_, fitted.stack_.held_out_rows.log_likelihoods
+    )
     assert fitted.held_out_scores_.shape == (200,)
     assert fitted.held_out_scores_.mean() == pytest.approx(fitted.stack_.together)
     # Models that have seen a row find it more probable.

@@ -29,7 +29,7 @@ def test_one_class_has_the_standard_errors_of_the_books():
     table = lacunet.read_table(frame, kinds=KINDS)
     found = lacunet.intervals(table, lacunet.fit(table, 1, **FAST), level=0.9)
     height, z = frame["height"].to_numpy(), norm.ppf(0.95)
-    told = found.told("height")
+    told = found.summaries("height")
     assert told["mean"].stderr[0] == pytest.approx(height.std() / 20, rel=0.01)
     assert told["mean"].high[0] - told["mean"].low[0] == pytest.approx(
         2 * z * told["mean"].stderr[0], rel=1e-9
@@ -37,13 +37,13 @@ def test_one_class_has_the_standard_errors_of_the_books():
     sd, cases = told["sd"], 400 + 3.0 + 1 + 2  # the prior's degrees of freedom, μ, and dσ²
     assert sd.stderr[0] == pytest.approx(sd.estimate[0] / np.sqrt(2 * cases), rel=1e-6)
     assert np.log(sd.high[0] / sd.estimate[0]) == pytest.approx(z / np.sqrt(2 * cases), rel=1e-6)
-    rate = found.told("visits")["rate"]
+    rate = found.summaries("visits")["rate"]
     assert rate.stderr[0] == pytest.approx(np.sqrt(frame["visits"].mean() / 400), rel=0.01)
-    agree = found.told("agree")["mean"]
+    agree = found.summaries("agree")["mean"]
     p = (frame["agree"].mean() - 1) / 4
     assert agree.stderr[0] == pytest.approx(4 * np.sqrt(p * (1 - p) / 1600), rel=0.01)
     logs = np.log(frame["income"].to_numpy())
-    income = found.told("income")
+    income = found.summaries("income")
     assert income["median"].stderr[0] / income["median"].estimate[0] == pytest.approx(
         logs.std() / 20, rel=0.01
     )
@@ -70,8 +70,8 @@ def test_the_bootstrap_is_about_the_same(table, fit):
     wald = lacunet.intervals(table, fit)
     drawn = lacunet.intervals(table, fit, bootstrap=30, threads=1)
     for name in ("height", "income", "visits", "agree"):
-        for title, one in wald.told(name).items():
-            other = drawn.told(name)[title]
+        for title, one in wald.summaries(name).items():
+            other = drawn.summaries(name)[title]
             np.testing.assert_allclose(other.stderr, one.stderr, rtol=0.5, err_msg=name)
             assert ((other.low < one.estimate) & (one.estimate < other.high)).all()
             assert ((one.low < one.estimate) & (one.estimate < one.high)).all()
@@ -89,7 +89,7 @@ def test_what_is_told_of_them(table, fit):
     network = lacunet.intervals(
         table, lacunet.fit(table, network=_two_parents(table), **FAST), level=0.5
     )
-    assert network.told("height")["mean"].low.shape == (2, 2)
+    assert network.summaries("height")["mean"].low.shape == (2, 2)
     assert any(row[0] == "sex = f, class = 2" for row in _rows(network))
 
 

@@ -190,10 +190,10 @@ def test_intervals_of_numbers_that_vary_together(frame):
     fit = lacunet.fit(table, 2, covariance="breadth+depth+length", **FAST)
     for found in (lacunet.intervals(table, fit), lacunet.intervals(table, fit, bootstrap=8)):
         for name in ("breadth", "depth", "length"):
-            for told in found.told(name).values():
+            for told in found.summaries(name).values():
                 assert (told.low < told.high).all()
                 assert (told.stderr > 0).all()
-    mean = lacunet.intervals(table, fit).told("depth")["mean"]
+    mean = lacunet.intervals(table, fit).summaries("depth")["mean"]
     cases = fit.model.table("class") * 150
     sd = fit.model.network.variables[2].summary(fit.model.network.layout.table(fit.model.theta, 1))[
         "sd"

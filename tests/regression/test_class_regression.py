@@ -130,7 +130,7 @@ def test_numbers_among_items_and_few_numbers_as_covariates(frame):
     assert straight.coefficients.titles == ("(intercept)", "level")
     assert states.coefficients.titles == ("(intercept)", "level = 2", "level = 3")
     assert straight.fit.gradient < 1e-5
-    assert straight.intervals.told("height")["mean"].stderr.max() < 2.0
+    assert straight.intervals.summaries("height")["mean"].stderr.max() < 2.0
 
 
 def test_stepmix_has_the_same_maximum():

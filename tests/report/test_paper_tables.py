@@ -115,7 +115,7 @@ def test_numbers_have_means_and_deviations():
     table = lacunet.read_table(pd.DataFrame(data), kinds={"x": "gaussian"})
     fit = lacunet.fit(table, 2, **QUICK)
     lines = lacunet.paper_tables(fit).items.lines
-    told = lacunet.intervals(table, fit).told("x")
+    told = lacunet.intervals(table, fit).summaries("x")
     assert [line.answer for line in lines if line.item == "x"] == list(told)
     for line in (line for line in lines if line.item == "x"):
         np.testing.assert_allclose(line.estimate, told[line.answer].estimate, rtol=1e-12)

@@ -308,7 +308,7 @@ def test_rows_of_the_table_are_judged_by_models_that_had_not_seen_them():
     frame, strange = planted(160, 1)
     new, other = planted(500, 2)
     found = lacunet.stack(frame, folds=3, threads=1)
-    own, ensemble = found.own, found.ensemble
+    own, ensemble = found.held_out_rows, found.ensemble
     among_new = area(other, lacunet.log_likelihoods(new, ensemble))
     remembered = area(strange, lacunet.log_likelihoods(frame, ensemble))
     assert area(strange, own.log_likelihoods) > among_new - 0.03 > 0.9
@@ -338,14 +338,16 @@ def test_held_out_scores_are_those_of_each_row_whatever_the_order_of_columns_and
     each = [lacunet.log_likelihoods(frame[half], model, plug_in=True) for model in models]
     weights = np.log(found.ensemble.weights)[:, None]
     np.testing.assert_allclose(
-        found.own.log_likelihoods[half], logsumexp(np.array(each) + weights, axis=0), atol=1e-6
+        found.held_out_rows.log_likelihoods[half],
+        logsumexp(np.array(each) + weights, axis=0),
+        atol=1e-6,
     )
     # With weights cases are dealt at random; every row of the data has a score, copies the same.
     weighted = lacunet.stack(frame.assign(w=2), weights="w", **how)
-    assert weighted.own.log_likelihoods.shape == (60,)
-    scores = pd.Series(weighted.own.log_likelihoods).groupby([frame[c] for c in frame])
+    assert weighted.held_out_rows.log_likelihoods.shape == (60,)
+    scores = pd.Series(weighted.held_out_rows.log_likelihoods).groupby([frame[c] for c in frame])
     assert scores.nunique().max() == 1
-    assert np.isfinite(weighted.own.tail_probabilities(draws=20)).all()
+    assert np.isfinite(weighted.held_out_rows.tail_probabilities(draws=20)).all()
     # A table has one score for each of its rows.
     table = lacunet.read_table(frame)
-    assert lacunet.stack(table, **how).own.log_likelihoods.shape == (len(table.codes),)
+    assert lacunet.stack(table, **how).held_out_rows.log_likelihoods.shape == (len(table.codes),)

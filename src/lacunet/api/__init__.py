@@ -78,7 +78,7 @@ from lacunet.api.results import (
     Separations,
 )
 from lacunet.api.selecting import compare, select
-from lacunet.api.stacking import own_rows, rows_in_order, stack
+from lacunet.api.stacking import rows_in_order, rows_to_score, stack
 from lacunet.api.steps import three_step
 from lacunet.api.structure import (
     as_sketch,

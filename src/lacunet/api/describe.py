@@ -222,8 +222,8 @@ def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
     """Give the fit inside a selection or an estimator; else the argument itself."""
     if isinstance(given, Selection):
         return given.best.fit
-    held = getattr(given, "fit_", None)
-    return held if isinstance(held, Fit | ClassRegression) else given
+    fitted = getattr(given, "fit_", None)
+    return fitted if isinstance(fitted, Fit | ClassRegression) else given
 
 
 def estimate_of(given: FitLike) -> Estimate | None:

@@ -86,7 +86,7 @@ def _rows(table: Table) -> SomeRows:
     return SomeRows(table.codes, table.counts)
 
 
-def held_by(table: Table, engine: Engine) -> Table:
+def placed_on(table: Table, engine: Engine) -> Table:
     """Partition the rows of a large table over the workers or the disk."""
     holder = engine.holder or (None if table.memory is None else Disk(table.memory))
     wanted = holder is not None and holder.wants(_rows(table))
@@ -114,7 +114,7 @@ def check_drawn(table: Table, proposals: Sequence[Proposal]) -> None:
             "here. Give all but one their number of states, as in --hidden NAME=STATES."
         )
     check_bounded(proposals[0].network, "Leave --blrt out: the evidence compares them.")
-    if table.design is not None and table.design.told:
+    if table.design is not None and table.design.declared:
         raise OptionError(
             "--blrt draws rows one by one, and these were drawn in strata or clusters. Leave "
             "--blrt out: the evidence knows of weights."

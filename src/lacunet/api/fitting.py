@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from lacunet.api.engine import at_work, held_by, in_cluster
+from lacunet.api.engine import at_work, in_cluster, placed_on
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -263,7 +263,7 @@ def _fit(table: Table, structure: Network, settings: Settings, listener: Listene
     with at_work(settings, listener) as engine:
         prepare(engine.executor, structure)
         alpha = dirichlet(structure, settings.alpha)
-        problem = build_problem(held_by(table, engine), structure, alpha)
+        problem = build_problem(placed_on(table, engine), structure, alpha)
         fitted = learn_posterior(problem, settings.options, engine.executor)
         return replace(fitted, flags=(*fitted.flags, *misfit_flags(fitted)))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.api.engine import described, held_by
+from lacunet.api.engine import described, placed_on
 from lacunet.api.fitting import fit
 from lacunet.api.graphs import learn_structure
 from lacunet.api.imputing import impute
@@ -98,9 +98,11 @@ def _forecast(
     labels, measuring = [p.label for p in proposals], None
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))
-        held = held_by(table, Engine(executor))  # as far as that is on disk
+        placed = placed_on(table, Engine(executor))  # as far as that is on disk
         alpha = base_alpha(settings.alpha)
-        problems = [build_problem(held, p.network, dirichlet(p.network, alpha)) for p in proposals]
+        problems = [
+            build_problem(placed, p.network, dirichlet(p.network, alpha)) for p in proposals
+        ]
         several = len(proposals) > 1  # one alone is fitted
         fits = forecast_fits(problems, labels, settings.options, scored=several)
         engine, workers = described(settings, table, max(fit.step for fit in fits))

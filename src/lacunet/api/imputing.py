@@ -211,10 +211,12 @@ class MissingCells(NamedTuple):
         """Code the imputed numbers of a column, (rows,), NaN = none."""
         values = np.unique(x[~np.isnan(x)])
         shown = np.append(np.asarray(self.rows.columns[j].states, np.float64), np.nan)
-        return Filling(values, _found(x, values), _found(shown[self.rows.codes[:, j]], values))
+        return Filling(
+            values, _indices_in(x, values), _indices_in(shown[self.rows.codes[:, j]], values)
+        )
 
 
-def _found(x: FloatArray, values: FloatArray) -> IntArray:
+def _indices_in(x: FloatArray, values: FloatArray) -> IntArray:
     """Index of each number among the sorted values; −1 if absent."""
     at = np.searchsorted(values, x)
     return np.where(np.append(values, np.nan)[at] == x, at, -1)
@@ -291,8 +293,8 @@ def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
 ) -> CellStack:
     """Learn the ensemble that imputes the missing cells of a table."""
-    held = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
-    return learn_chosen(table, model, partial(imputers, table), held, settings, listener)
+    held_out = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
+    return learn_chosen(table, model, partial(imputers, table), held_out, settings, listener)
 
 
 def drawn_tables(

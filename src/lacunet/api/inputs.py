@@ -48,8 +48,8 @@ E = TypeVar("E", bound=StrEnum)
 
 def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
     """Give a model, or read its file, and declare variables hidden."""
-    held = model_or_path(model)
-    given = held if isinstance(held, Model) else read_network(held)
+    model_or_file = model_or_path(model)
+    given = model_or_file if isinstance(model_or_file, Model) else read_network(model_or_file)
     states = {v.name: len(v.states) for v in given.network.variables}
     for name, size in as_sizes(hidden).items():
         if size is not None and states.get(name) not in (None, size):
@@ -70,8 +70,12 @@ def read_predictive(
     model: PredictiveModelLike, settings: Settings, hidden: Hidden = ()
 ) -> PredictiveModel:
     """Do the same for a model or a stack, whose members already have posterior means."""
-    held = predictive_or_path(model)
-    given = held if isinstance(held, Model | Ensemble) else read_model_or_stack(held)
+    model_or_file = predictive_or_path(model)
+    given = (
+        model_or_file
+        if isinstance(model_or_file, Model | Ensemble)
+        else read_model_or_stack(model_or_file)
+    )
     if isinstance(given, Model):
         return prediction_model(given, settings, hidden)
     if hidden:
@@ -84,8 +88,8 @@ def read_predictive(
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
     """Give a structure, or read its file, and declare variables hidden."""
-    held = network_or_path(network)
-    given = held if isinstance(held, Network) else as_model(held).network
+    model_or_file = network_or_path(network)
+    given = model_or_file if isinstance(model_or_file, Network) else as_model(model_or_file).network
     return in_canonical_order(with_hidden(given, as_sizes(hidden)))
 
 

@@ -71,10 +71,10 @@ def query(
     given, case, _ = at_covariates(prediction_model(model, settings), case)
     given, case = with_numbers_of(given, case, do)
     group = _indices(given.network, variables)
-    number = _number_asked(given.network, group)
+    number = _number_query(given.network, group)
     if one:
-        situation = understand(given.network, case, do).of(given)
-        given, codes = situation.model, situation.codes
+        given_case = understand(given.network, case, do).of(given)
+        given, codes = given_case.model, given_case.codes
     else:
         done = understand(given.network, do=do).done
         predictive_model, codes = rows_for(evidence, given, reading)
@@ -113,7 +113,7 @@ def answer(
     given, known = known_case(prediction_model(model, settings), evidence, do)
     group = _indices(given.network, variables)
     case = _possible_case(given, known, group)
-    if (number := _number_asked(given.network, group)) is not None:
+    if (number := _number_query(given.network, group)) is not None:
         moments, name = case.number(number), given.network.variables[number].name
         mean, spread = float(moments.mean[0]), float(moments.spread[0])
         return NumberAnswer(name, mean, spread, moments.titles, known, case.log_probability)
@@ -221,7 +221,7 @@ def separations(
     return Separations(tuple(given), tuple(do), separated)
 
 
-def _number_asked(network: Network, group: Sequence[int]) -> int | None:
+def _number_query(network: Network, group: Sequence[int]) -> int | None:
     """Give the index of a queried number; refuse a number beside other variables."""
     numbers = [v for v in group if not network.variables[v].family.tabular]
     if numbers and len(group) > 1:

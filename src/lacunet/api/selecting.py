@@ -12,8 +12,8 @@ from lacunet.api.engine import (
     at_work,
     bootstrap_search,
     check_drawn,
-    held_by,
     in_cluster,
+    placed_on,
     with_one_less,
 )
 from lacunet.api.inputs import (
@@ -270,16 +270,16 @@ def _evaluate(
     with at_work(settings, listener) as engine, closing(Checkpoint(resume, about)) as checkpoint:
         executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
-        held, followed = held_by(table, engine), Followed(tuple(proposals))
+        placed, followed = placed_on(table, engine), Followed(tuple(proposals))
         if not (open_ended or given is not None or settings.whole_range):
             followed = follow(
-                held, proposals, settings.options, settings.alpha, executor, checkpoint
+                placed, proposals, settings.options, settings.alpha, executor, checkpoint
             )
 
         def fit(some: Sequence[Proposal]) -> Selection:
             sizes = {p.label: tuple(p.sizes.values()) for p in some}
             tried = evaluate(
-                held,
+                placed,
                 some,
                 scores=settings.chosen_scores,
                 options=settings.options,
@@ -297,7 +297,7 @@ def _evaluate(
             )
 
         selection = (
-            lengthened(held, proposals, fit, measure)
+            lengthened(placed, proposals, fit, measure)
             if open_ended
             else measure(fit(followed.proposals))
         )

@@ -16,6 +16,7 @@ from lacunet.api.options import PARALLEL, READ, ReadSettings, SettingsLike, divi
 from lacunet.data.read import read_rows
 from lacunet.data.reading import Rows
 from lacunet.data.table import Table
+from lacunet.deprecation import warn_renamed
 from lacunet.errors import OptionError
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.leaves import all_with_values
@@ -47,7 +48,7 @@ def stack(
     folds: int = FOLDS,
     only: str | None = None,
     rows: CodeArray | None = None,
-    own: CodeArray | None = None,
+    scored_rows: CodeArray | None = None,
     resume: StrPath | None = None,
     settings: SettingsLike = DEFAULTS,
     listener: Listener = ignore,
@@ -56,8 +57,8 @@ def stack(
     """Stack graphs and latent class models: the weights maximise held-out log-likelihood.
 
     Each model is learned with every block of rows held out in turn. Use a stack for predictions,
-    imputation and anomalies; it does not estimate the graph. `found.own` scores each row of the
-    data by models learned without it.
+    imputation and anomalies; it does not estimate the graph. `found.held_out_rows` scores each row
+    of the data by models learned without it.
 
     Parameters
     ----------
@@ -68,9 +69,9 @@ def stack(
         `Table`, or weighted rows, give random cases.
     only
         'graphs' or 'classes': models of one kind alone.
-    rows, own
-        With a `Table`: codes of the ordered rows, if any; codes of the rows that `found.own`
-        scores.
+    rows, scored_rows
+        With a `Table`: codes of the ordered rows, if any; codes of the rows that
+        `found.held_out_rows` scores.
     resume
         Checkpoint file of the learned models. If it exists, the run resumes from it.
     settings, listener, **options
@@ -83,15 +84,20 @@ def stack(
     >>> max(found.ensemble.members, key=lambda member: member.weight).name
     '4 classes, α = 0.25'
     """
+    if "own" in options:
+        warn_renamed("`own`", "`scored_rows`")
+        scored_rows = options.pop("own")
     settings, reading = divide(settings, options)
     written = as_written(data, reading, numbers=True)
     table = written.in_canonical_order
     kind = None if only is None else one_of(StackKind, "only", only)
     order = by_name([c.name for c in written.columns])
     rows = rows_in_order(data, written, reading) if rows is None else rows
-    if own is None:
-        own = written.codes if isinstance(data, Table) else own_rows(data, written, reading)
-    rows, own = None if rows is None else rows[:, order], own[:, order]
+    if scored_rows is None:
+        scored_rows = (
+            written.codes if isinstance(data, Table) else rows_to_score(data, written, reading)
+        )
+    rows, scored_rows = None if rows is None else rows[:, order], scored_rows[:, order]
     kwargs: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
     about: dict[str, Any] = {**kwargs, "only": only, "version": __version__}
     if resume:
@@ -99,17 +105,19 @@ def stack(
     checkpoint = Checkpoint(resume, about)
     with on_processes(settings.threads, listener) as executor, closing(checkpoint):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(table, rows, own=own, executor=executor, checkpoint=checkpoint, **kwargs)
+        return learn_stack(
+            table, rows, scored_rows=scored_rows, executor=executor, checkpoint=checkpoint, **kwargs
+        )
 
 
 def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArray | None:
     """Give the codes of the rows in their order; None if the order is meaningless."""
     if isinstance(data, Table) or table.weights is not None:
         return None
-    return own_rows(data, table, reading)
+    return rows_to_score(data, table, reading)
 
 
-def own_rows(data: object, table: Table, reading: ReadSettings) -> CodeArray:
+def rows_to_score(data: object, table: Table, reading: ReadSettings) -> CodeArray:
     """Code the rows that a table was read from, in their order."""
     states = {column.name: column.states for column in table.columns}
     return read_rows(data, states, missing=reading.missing, kinds=table.kinds).codes
@@ -132,7 +140,7 @@ def learn_chosen(
     table: Table,
     model: str,
     recipes_of: Callable[[ImputerKind | None], Mapping[ImputerKind, Sequence[Recipe]]],
-    held: Sequence[HeldOut],
+    held_out: Sequence[HeldOut],
     settings: Settings,
     listener: Listener,
     what: str = HIDDEN_CELLS,
@@ -146,7 +154,7 @@ def learn_chosen(
     with on_processes(workers, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_cell_stack(
-            table, recipes, held, seed=settings.seed, executor=executor, what=what
+            table, recipes, held_out, seed=settings.seed, executor=executor, what=what
         )
 
 
@@ -158,9 +166,9 @@ def learn_class(
 ) -> CellStack:
     """Learn an ensemble that predicts a column from the others."""
     place = [column.name for column in table.columns].index(target)
-    held = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
+    held_out = hide_column(table, place, COLUMN_FOLDS, np.random.default_rng(settings.seed))
     recipes_of = partial(classifiers, table, target)
-    return learn_chosen(table, model, recipes_of, held, settings, listener, "held-out labels")
+    return learn_chosen(table, model, recipes_of, held_out, settings, listener, "held-out labels")
 
 
 def class_probabilities(cell_stack: CellStack, rows: Rows, place: int) -> FloatArray:

@@ -302,7 +302,7 @@ def _check(
 def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> Described:
     """Compute the requested intervals and statistics, with their documents, by name."""
     further: Described = {}
-    drawn = table.design is not None and table.design.told  # a design affects only intervals
+    drawn = table.design is not None and table.design.declared  # a design affects only intervals
     if wanted.intervals or request.settings.bootstrap or drawn:
         with request.work() as kwargs:
             precise = api.intervals(table, fit, **kwargs)
@@ -373,7 +373,7 @@ def fit_groups(
     save_network(fitted.model, wanted.save)
     described: Described = {}
     precise: Intervals | None = None
-    if wanted.intervals or (table.design is not None and table.design.told):
+    if wanted.intervals or (table.design is not None and table.design.declared):
         with request.work() as kwargs:
             precise = api.intervals(fitted.selection.table, fitted.fit, **kwargs)
         described["intervals"] = precise, intervals_document(precise)

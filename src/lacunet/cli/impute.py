@@ -124,10 +124,16 @@ def stack(
     """
     table = read(data, request)
     rows = api.rows_in_order(data, table, request.reading)
-    own = rows if rows is not None else api.own_rows(data, table, request.reading)
+    scored_rows = rows if rows is not None else api.rows_to_score(data, table, request.reading)
     with request.work() as kwargs:
         result = api.stack(
-            table, folds=folds, only=only, rows=rows, own=own, resume=resume, **kwargs
+            table,
+            folds=folds,
+            only=only,
+            rows=rows,
+            scored_rows=scored_rows,
+            resume=resume,
+            **kwargs,
         )
     if save is not None:
         write_stack(result.ensemble, save)
@@ -148,8 +154,8 @@ def stack(
             "log_likelihood": likelihoods.total,
         }
     if output is not None:
-        tails = result.own.tail_probabilities(seed=request.settings.seed)
-        judged = Unusual(result.own.log_likelihoods, tails)
+        tails = result.held_out_rows.tail_probabilities(seed=request.settings.seed)
+        judged = Unusual(result.held_out_rows.log_likelihoods, tails)
         append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
         shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}

@@ -146,7 +146,7 @@ def learn(
     outputs = save, report
     if hidden is not None:
         _check_hidden(hidden, shape, edges)
-        request = _own_prior(context, request, api.find_hidden)
+        request = _with_default_prior(context, request, api.find_hidden)
         table = read(data, request)
         with request.work() as kwargs:
             looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **kwargs)
@@ -157,7 +157,7 @@ def learn(
         raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
     if shape is not None:
         _check_shape(shape, known, edges, resume)
-        request = _own_prior(context, request, api.learn_latent_tree)
+        request = _with_default_prior(context, request, api.learn_latent_tree)
         table = read(data, request)
         with request.work() as kwargs:
             tree = api.learn_latent_tree(table, shape, **kwargs)
@@ -226,7 +226,7 @@ def _refuse_edges(what: str, edges: bool) -> None:
         )
 
 
-def _own_prior(
+def _with_default_prior(
     context: typer.Context, request: o.Request, function: Callable[..., object]
 ) -> o.Request:
     """Without --alpha, use the default prior of a function."""

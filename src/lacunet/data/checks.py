@@ -61,8 +61,8 @@ def check_inferred(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
 def check_not_identifier(raw: RawValues, coding: Coding, *, weighted: bool) -> None:
     """Refuse texts that are distinct in every row, and row numbers."""
     name, states, observed = raw.name, coding.states, int(raw.counts[coding.codes >= 0].sum())
-    each_its_own = len(states) == observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
-    if not each_its_own or (isinstance(states[0], int) and not _numbers_rows(name, states)):
+    all_distinct = len(states) == observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
+    if not all_distinct or (isinstance(states[0], int) and not _numbers_rows(name, states)):
         return
     kind = "categorical" if isinstance(states[0], str) else "gaussian"
     refused = unusable(

@@ -58,14 +58,14 @@ class SamplingDesign:
         return self.units - self.number_of_strata
 
     @property
-    def told(self) -> bool:
+    def declared(self) -> bool:
         """Whether strata or clusters are named, and not weights alone."""
         return self.strata is not None or bool(self.clusters)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """Warn that evidence and tests ignore the design; nothing for a simple random sample."""
-        if not self.told:
+        if not self.declared:
             return ()
         what = "units in strata" if self.strata is not None else "units"
         detail: dict[str, str | float] = {"units": self.units, "people": self.people, "what": what}

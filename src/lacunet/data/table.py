@@ -18,7 +18,7 @@ from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.errors import DataError
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
-from lacunet.runtime.rows import Holder, in_passing
+from lacunet.runtime.rows import RowStorage, in_passing
 from lacunet.runtime.states import (
     NOWHERE,
     Bins,
@@ -83,7 +83,7 @@ class Table(Printable):
     survey: SurveyWeights | None = None  # sums of survey weights
     design: SamplingDesign | None = None  # sampling design, if there is one
     memory: int | None = None  # memory limit of the process in bytes
-    holder: Holder | None = None  # of the rows, if they are not in memory
+    holder: RowStorage | None = None  # of the rows, if they are not in memory
     seconds: float | None = None  # of reading
 
     @property
@@ -158,7 +158,7 @@ class Table(Printable):
         notes = [*notes, *words_of_empty(empty)]
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
-        if design is not None and design.told:
+        if design is not None and design.declared:
             notes = [*notes, f"the sample has {design}."]
         codes, counts = collapse(codes, weight, copies)
         _check_total(counts, weights, source)

@@ -165,7 +165,7 @@ def read_fit(X: Any, sample_weight: Any, reading: FitInput) -> Table:
     design = None
     if reading.drawn.names or (coded.survey is not None and len(rows.codes) > 1):
         design = _design(X, reading.drawn, coded)
-    notes = () if design is None or not design.told else (f"the sample has {design}.",)
+    notes = () if design is None or not design.declared else (f"the sample has {design}.",)
     notes = (*rows.notes, *notes)
     return replace(table, survey=coded.survey, notes=notes, design=design)
 
@@ -211,7 +211,7 @@ def code_fit(X: Any, sample_weight: Any, reading: FitInput) -> CodedFit:
     )
     # Training rows that contradict declared states are an error.
     strict = REFUSE if reading.unseen == WARN else reading.unseen
-    _judge(rows.unseen, strict, "the states that it was given")
+    _check_codes(rows.unseen, strict, "the states that it was given")
     for note in rows.notes:
         warn(note)
     # Weights beside a design are survey weights, even if they are whole numbers.
@@ -250,7 +250,7 @@ def read_codes(
     """Code rows with the states of a model, by the positions of the columns."""
     states = list(known.values())
     rows = code_rows(X, states, columns, names=list(known), kinds=kinds, queried=True)
-    _judge(rows.unseen, unseen, "the states that the model knows")
+    _check_codes(rows.unseen, unseen, "the states that the model knows")
     if as_state:
         put_missing_states(rows.codes, rows.columns)
     return rows
@@ -340,7 +340,7 @@ def _plain(states: Sequence[State]) -> list[State]:
     return [state.item() if isinstance(state, np.generic) else state for state in states]
 
 
-def _judge(unseen: Sequence[Unseen], policy: str, what: str) -> None:
+def _check_codes(unseen: Sequence[Unseen], policy: str, what: str) -> None:
     """Refuse values that are not states, warn of them, or pass them as missing."""
     if policy not in UNSEEN:
         raise OptionError(f"unseen {policy!r} is not known. Choose from {', '.join(UNSEEN)}.")

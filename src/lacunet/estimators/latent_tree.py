@@ -115,7 +115,7 @@ class StackedModel(HiddenStateEstimator):
     held_out_scores_ : ndarray of shape (n_samples,)
         Log p of each training row, by models learned without it. `score_samples` of these rows is
         too high, because a stack overfits them. For tail probabilities see
-        `stack_.own.tail_probabilities()`.
+        `stack_.held_out_rows.tail_probabilities()`.
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
     flags_ : tuple of lacunet.flags.Flag
@@ -156,12 +156,12 @@ class StackedModel(HiddenStateEstimator):
             table,
             folds=self.folds,
             rows=codes if sample_weight is None else None,
-            own=codes,
+            held_out_rows=codes,
             settings=self._settings(),
             listener=listener,
         )
         self.stack_, self.ensemble_, self.flags_ = stack, stack.ensemble, stack.flags
-        self.held_out_scores_ = stack.own.log_likelihoods
+        self.held_out_scores_ = stack.held_out_rows.log_likelihoods
         self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:

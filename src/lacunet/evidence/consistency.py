@@ -104,8 +104,8 @@ def within_bounds(
         sure, notes = False, (*notes, Flag(Kind.OVER_UPPER_BOUND, detail={"value": upper}))
         value = lower
     one = measured.one_labelling + (value - measured.value)
-    held = replace(measured, value=value, one_labelling=one, notes=notes)
-    return held if sure else replace(held, verdict=Verdict.LOWER_BOUND, stderr=None)
+    corrected = replace(measured, value=value, one_labelling=one, notes=notes)
+    return corrected if sure else replace(corrected, verdict=Verdict.LOWER_BOUND, stderr=None)
 
 
 def widened_error(estimate: LogMean, other: LogMean) -> LogMean:

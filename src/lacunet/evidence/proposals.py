@@ -40,7 +40,7 @@ FULL = 2  # parameters per sample: with more, a copula is mostly noise
 TOGETHER = 64  # draws of a copula in one task
 EACH = 4  # parameters drawn for a sample of hidden values
 UP, DOWN = 1, 2  # streams of random numbers
-LEAST_OWN = 0.05  # least part of a share's variance that hidden values do not explain
+LEAST_UNEXPLAINED = 0.05  # least part of a share's variance that hidden values do not explain
 FARTHEST = 8.0  # standard deviations that floats resolve
 
 
@@ -97,7 +97,7 @@ class BetaCopula:
         whole = cls(sticks, centre * cases, (1.0 - centre) * cases, np.empty((0, 0)))
         means = np.clip(whole.coordinates(mean, 1.0 - mean), -FARTHEST, FARTHEST)
         moved = np.atleast_2d(np.cov(means, rowvar=False))
-        np.fill_diagonal(moved, np.maximum(1.0, np.diag(moved) + LEAST_OWN))
+        np.fill_diagonal(moved, np.maximum(1.0, np.diag(moved) + LEAST_UNEXPLAINED))
         factor: FloatArray = np.linalg.cholesky(moved).astype(np.float64)
         return cls(sticks, whole.a, whole.b, factor)
 

@@ -91,7 +91,7 @@ def ascend(
     gradient = objective.gradient(point)
     slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
     shape = int(np.clip(MEMORY_NUMBERS // len(slope), *MEMORY)), len(slope)
-    moves, changes, held = (
+    moves, changes, stored = (
         np.zeros(shape),
         np.zeros(shape),
         0,
@@ -104,7 +104,7 @@ def ascend(
         known = point.N + objective.pseudo
         metric = conjugacy.metric(point.theta, known, layout, edge=edge)
         move = slope.copy()
-        kernels.two_loop(moves, changes, held, metric, move)
+        kernels.two_loop(moves, changes, stored, metric, move)
         promise = float(move @ slope)
         if rival - point.g > max(gap, factor * promise):
             return Climb(point, steps, Convergence.ABANDONED)
@@ -115,7 +115,7 @@ def ascend(
             moved = objective.at(conjugacy.moved(point.theta, shorter * move, layout, edge=edge))
             steps += 1
         if moved is None or not moved.g >= enough:
-            held = 0
+            stored = 0
             moved = objective.em_step(point)
             steps += 1
         gradient = objective.gradient(moved)
@@ -123,8 +123,8 @@ def ascend(
         step = conjugacy.log_map(point.theta, moved.theta, layout, edge=edge)
         change = slope - new_slope
         if step @ change > 0:  # only pairs with positive curvature
-            moves[held % len(moves)], changes[held % len(moves)] = step, change
-            held += 1
+            moves[stored % len(moves)], changes[stored % len(moves)] = step, change
+            stored += 1
         point, slope = moved, new_slope
     return Climb(point, steps, Convergence.CONVERGED)
 

@@ -110,10 +110,10 @@ def _few_cases(
 ) -> Iterator[Flag]:
     """Flag classes with too few cases for the covariance of a block."""
     root, v = classes.variable, problem.network.variables[i]
-    held = [("all classes", sizes.sum(), float(d + classes.number))]  # a mean in each class
+    groups = [("all classes", sizes.sum(), float(d + classes.number))]  # a mean in each class
     if v.family.apart:
-        held = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
-    for holder, number, fewest in held:
+        groups = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
+    for holder, number, fewest in groups:
         if EMPTY <= number < fewest:
             detail: dict[str, str | float] = {
                 "holder": holder,

@@ -123,7 +123,7 @@ class DesignEffect:
 
 
 def precision(
-    problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray
+    problem: Problem, theta: FloatArray, counts: FloatArray, on_boundary: BoolArray
 ) -> StandardErrors:
     """Compute standard errors at a maximum.
 
@@ -138,7 +138,7 @@ def precision(
     held
         (size,) probabilities on the boundary, which are held fixed without a standard error.
     """
-    layout, inverse = problem.layout, informed(problem, theta, counts, held)
+    layout, inverse = problem.layout, informed(problem, theta, counts, on_boundary)
     unknown = np.full(layout.size, np.nan)
     if not inverse.maximum:
         return StandardErrors(
@@ -158,8 +158,10 @@ def precision(
     complete = np.sqrt(_complete(counts, theta, layout))
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
     error = _errors(root, inverse.free, theta, layout)
-    error[unidentified | held] = np.nan
-    return StandardErrors(slope * error, error, unidentified & ~held, maximum=True, design=design)
+    error[unidentified | on_boundary] = np.nan
+    return StandardErrors(
+        slope * error, error, unidentified & ~on_boundary, maximum=True, design=design
+    )
 
 
 class Informed(NamedTuple):
@@ -171,10 +173,12 @@ class Informed(NamedTuple):
     maximum: bool  # whether A has no negative curvature
 
 
-def informed(problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray) -> Informed:
+def informed(
+    problem: Problem, theta: FloatArray, counts: FloatArray, on_boundary: BoolArray
+) -> Informed:
     """Invert the information of the parameters that are not held; arguments as in `precision`."""
     layout = problem.layout
-    coordinates = _without(free_coordinates(layout, theta), held)
+    coordinates = _without(free_coordinates(layout, theta), on_boundary)
     # softmax_hessian adds α, for the density of φ; the maximised objective has no such term.
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
     scale = np.sqrt(_complete(counts, theta, layout))[coordinates.free]
@@ -192,8 +196,8 @@ def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArr
     return np.where(layout.in_simplex, cases * theta * (1.0 - theta), other)
 
 
-def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
-    kept = ~held[coordinates.free]
+def _without(coordinates: FreeCoordinates, on_boundary: BoolArray) -> FreeCoordinates:
+    kept = ~on_boundary[coordinates.free]
     return FreeCoordinates(coordinates.free[kept], coordinates.reference[kept])
 
 

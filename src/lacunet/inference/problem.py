@@ -21,7 +21,7 @@ from lacunet.models.network import Network
 from lacunet.models.surgery import members
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
-from lacunet.runtime.rows import Holder, SomeRows, forget, in_passing, rows_at
+from lacunet.runtime.rows import RowStorage, SomeRows, forget, in_passing, rows_at
 from lacunet.runtime.states import Numbers, State, label
 
 
@@ -297,7 +297,7 @@ def problem_of_codes(
     counts: FloatArray,
     network: Network,
     alpha: FloatArray,
-    holder: Holder | None = None,
+    holder: RowStorage | None = None,
 ) -> Problem:
     """Join coded rows, (m, observed variables), and a network."""
     check_possible(network, codes)

@@ -110,7 +110,7 @@ def sample_rows(
 # Access to models, networks and ensembles in results and estimators
 
 
-class HoldsModel(Protocol):
+class WithModel(Protocol):
     """A fit, a selection, a latent tree."""
 
     @property
@@ -142,11 +142,11 @@ class HoldsFittedEnsemble(Protocol):
         """The ensemble that was learned."""
 
 
-HeldModel: TypeAlias = Model | HoldsModel | HoldsFitted
-HeldEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
+HasModel: TypeAlias = Model | WithModel | HoldsFitted
+HasEnsemble: TypeAlias = Ensemble | HoldsEnsemble | HoldsFittedEnsemble
 PredictiveModel: TypeAlias = Model | Ensemble  # a predictive model
-ModelLike: TypeAlias = HeldModel | StrPath
-PredictiveModelLike: TypeAlias = HeldModel | HeldEnsemble | StrPath
+ModelLike: TypeAlias = HasModel | StrPath
+PredictiveModelLike: TypeAlias = HasModel | HasEnsemble | StrPath
 NetworkLike: TypeAlias = Network | ModelLike
 
 HOLDERS = {
@@ -158,21 +158,21 @@ A_MODEL = "a model, a fit, a selection, a fitted estimator"
 T = TypeVar("T")
 
 
-def model_in(given: HeldModel) -> Model:
+def model_in(given: HasModel) -> Model:
     """The model that an object is or holds."""
-    return cast("Model", _held(given, f"no model. Give {A_MODEL}.", Model))
+    return cast("Model", _model_in(given, f"no model. Give {A_MODEL}.", Model))
 
 
-def ensemble_in(given: HeldEnsemble) -> Ensemble:
+def ensemble_in(given: HasEnsemble) -> Ensemble:
     """The ensemble that an object is or holds."""
     refusal = "no stack. Give what stack() returned, or its ensemble."
-    return cast("Ensemble", _held(given, refusal, Ensemble))
+    return cast("Ensemble", _model_in(given, refusal, Ensemble))
 
 
 def model_or_path(given: ModelLike) -> Model | StrPath:
     """The model of an object, or the path to read it from."""
     refusal = f"no model. Give {A_MODEL}, or the path of a file."
-    return given if _is_path(given) else cast("Model", _held(given, refusal, Model))
+    return given if _is_path(given) else cast("Model", _model_in(given, refusal, Model))
 
 
 def predictive_or_path(given: PredictiveModelLike) -> PredictiveModel | StrPath:
@@ -181,7 +181,7 @@ def predictive_or_path(given: PredictiveModelLike) -> PredictiveModel | StrPath:
     return (
         given
         if _is_path(given)
-        else cast("PredictiveModel", _held(given, refusal, Model, Ensemble))
+        else cast("PredictiveModel", _model_in(given, refusal, Model, Ensemble))
     )
 
 
@@ -190,7 +190,7 @@ def network_or_path(given: NetworkLike) -> Network | Model | StrPath:
     refusal = "no network. Give a network, a model or what has one, or the path of a file."
     if _is_path(given):
         return given
-    return cast("Network | Model", _held(given, refusal, Model, Network))
+    return cast("Network | Model", _model_in(given, refusal, Model, Network))
 
 
 def check_kind(given: object, kind: type[T], what: str, source: str) -> T:
@@ -204,7 +204,7 @@ def _is_path(given: object) -> TypeGuard[StrPath]:
     return isinstance(given, str | os.PathLike)
 
 
-def _held(given: object, refusal: str, *wanted: type) -> object:
+def _model_in(given: object, refusal: str, *wanted: type) -> object:
     """The object itself, or the attribute of it, that has a wanted type."""
     names = (name for kind in wanted for name in HOLDERS[kind])
     for value in (given, *(getattr(given, name, None) for name in names)):

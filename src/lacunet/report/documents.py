@@ -96,7 +96,7 @@ def table_document(table: Table) -> dict[str, Any]:
             if table.survey
             else {}
         ),
-        **({"design": _design(table.design)} if table.design and table.design.told else {}),
+        **({"design": _design(table.design)} if table.design and table.design.declared else {}),
     }
 
 

@@ -50,7 +50,7 @@ def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
     """Return the intervals of a variable's categories, or of a number's summaries by title."""
     if v.family.tabular:
         return {"states": list(v.labels), **_lists(intervals.table(v.name))}
-    return {title: _lists(summary) for title, summary in intervals.told(v.name).items()}
+    return {title: _lists(summary) for title, summary in intervals.summaries(v.name).items()}
 
 
 def _lists(interval: Interval) -> dict[str, Any]:

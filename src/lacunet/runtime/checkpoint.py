@@ -46,7 +46,9 @@ class Sort:
     format: str  # name in its first line
     made_by: str  # "a results file of `lacunet paper`"
     elsewhere: str  # how the user chooses another name
-    own_name: bool = True  # False: the user names the file, which may be of another format
+    program_chose_name: bool = (
+        True  # False: the user names the file, which may be of another format
+    )
 
 
 class Ledger(Generic[T]):
@@ -114,7 +116,7 @@ class Ledger(Generic[T]):
         """
         header = (json.dumps(self.header, allow_nan=False) + "\n").encode()
         if not header.startswith(text):
-            if not self.sort.own_name:
+            if not self.sort.program_chose_name:
                 raise self._refused(f"it is not {self.sort.made_by}")
             beside = self.path.with_name(f"{self.path.name}.damaged")
             beside.write_bytes(text)
@@ -148,7 +150,7 @@ STOPPED = Sort(
     "lacunet-checkpoint/2",
     "a checkpoint of an unfinished run",
     "give --resume another name",
-    own_name=False,
+    program_chose_name=False,
 )
 
 

@@ -17,7 +17,13 @@ import numpy as np
 from lacunet.errors import LacunetError, WorkerError
 from lacunet.runtime.executor import SERIAL, Executor, Serial, Threads, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.runtime.rows import Held, Holder, MadeHere, NotPicklableError, SomeRows
+from lacunet.runtime.rows import (
+    ComputedPartitions,
+    NotPicklableError,
+    Partitions,
+    RowStorage,
+    SomeRows,
+)
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -210,7 +216,7 @@ def lost_too_often() -> WorkerError:
     )
 
 
-class HeldByWorkers(Held[A]):
+class PartitionsOnWorkers(Partitions[A]):
     """A value for each part, in bundles of one worker each; lost bundles are recomputed.
 
     A message to a worker takes longer than an E step over few rows, so each bundle gets one. After
@@ -218,19 +224,23 @@ class HeldByWorkers(Held[A]):
     """
 
     def __init__(
-        self, shared: Shared, bundles: int, remote: Callable[[int], Future], local: MadeHere[A]
+        self,
+        shared: Shared,
+        bundles: int,
+        remote: Callable[[int], Future],
+        local: ComputedPartitions[A],
     ) -> None:
         self._shared, self._bundles, self._remote, self._local = shared, bundles, remote, local
         self._futures: dict[int, Future] = {}
         self._latest: list[Future] = []  # of the last call
         self._lock = threading.Lock()
-        shared.held.add(self)
+        shared.partitions.add(self)
 
-    def then(self, function: Callable[[A], B]) -> HeldByWorkers[B]:
+    def then(self, function: Callable[[A], B]) -> PartitionsOnWorkers[B]:
         def remote(bundle: int) -> Future:
             return self._submitted(function, [bundle])[0]
 
-        return HeldByWorkers(self._shared, self._bundles, remote, self._local.then(function))
+        return PartitionsOnWorkers(self._shared, self._bundles, remote, self._local.then(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
         """Apply to every value on its worker; submit lost results again."""
@@ -266,11 +276,11 @@ class HeldByWorkers(Held[A]):
         self._futures.clear()
         self._latest = []
 
-    def __reduce__(self) -> tuple[type[MadeHere[A]], tuple[int, Callable[[int], A]]]:
+    def __reduce__(self) -> tuple[type[ComputedPartitions[A]], tuple[int, Callable[[int], A]]]:
         """Refuse to be pickled while workers hold the values."""
         if self._shared.open:
             raise NotPicklableError
-        return MadeHere, (self._local.count, self._local.make)
+        return ComputedPartitions, (self._local.count, self._local.make)
 
 
 def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
@@ -278,7 +288,7 @@ def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
     return [function(value) for value in values]
 
 
-class Shared(Holder):
+class Shared(RowStorage):
     """Dask workers that hold the rows of a large table."""
 
     open = True  # whether workers hold anything
@@ -286,14 +296,14 @@ class Shared(Holder):
     def __init__(self, client: Client) -> None:
         super().__init__()
         self.client = client
-        self.held: weakref.WeakSet[HeldByWorkers[Any]] = weakref.WeakSet()
+        self.partitions: weakref.WeakSet[PartitionsOnWorkers[Any]] = weakref.WeakSet()
 
     @staticmethod
     def wants(rows: SomeRows) -> bool:
         """Whether rows are too many for each worker to hold all of them."""
         return rows.codes.nbytes + rows.counts.nbytes >= MANY
 
-    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
+    def put(self, parts: Sequence[SomeRows]) -> Partitions[SomeRows]:
         """Distribute parts: a bundle of neighbours to each worker thread."""
         number = min(len(parts), sum(self.client.nthreads().values()))
         bundles = np.array_split(np.arange(len(parts)), number)
@@ -302,11 +312,13 @@ class Shared(Holder):
             with translated_errors(self.client):
                 return self.client.scatter([[parts[i] for i in bundles[bundle]]], hash=False)[0]
 
-        return HeldByWorkers(self, number, remote, MadeHere(len(parts), parts.__getitem__))
+        return PartitionsOnWorkers(
+            self, number, remote, ComputedPartitions(len(parts), parts.__getitem__)
+        )
 
     def close(self) -> None:
         """Release all values on the workers; later ones are computed in this process."""
         self.open = False
         self._rows.clear()
-        for held in list(self.held):
-            held.release()
+        for partitions in list(self.partitions):
+            partitions.release()

@@ -16,7 +16,7 @@ from lacunet.optional import require
 from lacunet.runtime.cluster import Shared, Workers, translated_errors
 from lacunet.runtime.executor import Executor, one_blas_thread
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.runtime.rows import Holder
+from lacunet.runtime.rows import RowStorage
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,7 +33,7 @@ class Engine:
     """An executor, and a holder of rows."""
 
     executor: Executor
-    holder: Holder | None = None
+    holder: RowStorage | None = None
     count: int = 1  # worker threads of a cluster
 
 

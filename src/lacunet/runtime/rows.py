@@ -40,11 +40,11 @@ class NotPicklableError(Exception):
     """A value held elsewhere cannot be pickled; tasks that use it run in this process."""
 
 
-class Held(ABC, Generic[A]):
+class Partitions(ABC, Generic[A]):
     """Values in order, held in memory, on disk or by workers."""
 
     @abstractmethod
-    def then(self, function: Callable[[A], B]) -> Held[B]:
+    def then(self, function: Callable[[A], B]) -> Partitions[B]:
         """Apply to every value in place; the results stay in the same place."""
 
     @abstractmethod
@@ -56,14 +56,14 @@ class Held(ABC, Generic[A]):
         return iter(self.each(function))
 
 
-class MadeHere(Held[A]):
+class ComputedPartitions(Partitions[A]):
     """Values that are computed on demand, one after the other."""
 
     def __init__(self, count: int, make: Callable[[int], A]) -> None:
         self.count, self.make = count, make
 
-    def then(self, function: Callable[[A], B]) -> MadeHere[B]:
-        return MadeHere(self.count, partial(_after, function, self.make))
+    def then(self, function: Callable[[A], B]) -> ComputedPartitions[B]:
+        return ComputedPartitions(self.count, partial(_after, function, self.make))
 
     def each(
         self,
@@ -80,29 +80,31 @@ def _after(function: Callable[[A], B], make: Callable[[int], A], place: int) -> 
     return function(make(place))
 
 
-class Holder(ABC):
+class RowStorage(ABC):
     """A storage for the rows of a table."""
 
     open: bool  # whether it still holds anything
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Any, Held[SomeRows]]] = []  # by their array of codes
+        self._rows: list[tuple[Any, Partitions[SomeRows]]] = []  # by their array of codes
 
     @abstractmethod
     def wants(self, rows: SomeRows) -> bool:
         """Whether there are enough rows for this storage."""
 
     @abstractmethod
-    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
+    def put(self, parts: Sequence[SomeRows]) -> Partitions[SomeRows]:
         """Store parts of rows."""
 
-    def hold(self, rows: SomeRows) -> Held[SomeRows]:
+    def hold(self, rows: SomeRows) -> Partitions[SomeRows]:
         """Store rows in parts; each array of codes is stored once."""
-        held = next((held for codes, held in self._rows if codes is rows.codes), None)
-        if held is None:
-            held = self.put(cut(rows))
-            self._rows.append((rows.codes, held))
-        return held
+        partitions = next(
+            (partitions for codes, partitions in self._rows if codes is rows.codes), None
+        )
+        if partitions is None:
+            partitions = self.put(cut(rows))
+            self._rows.append((rows.codes, partitions))
+        return partitions
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         """Refuse to be pickled while it is open; afterwards pickle as None."""
@@ -217,7 +219,7 @@ def rows_at(array: NDArray[Any], places: IntArray) -> NDArray[Any]:
     return selected
 
 
-class Disk(Holder):
+class Disk(RowStorage):
     """The local disk, for rows that exceed the memory."""
 
     open = False  # its files are deleted automatically
@@ -230,16 +232,16 @@ class Disk(Holder):
         needed = NEEDED * rows.codes.nbytes + BESIDES * len(rows.counts)
         return needed > room_in(self.limit)
 
-    def put(self, parts: Sequence[SomeRows]) -> Held[SomeRows]:
+    def put(self, parts: Sequence[SomeRows]) -> Partitions[SomeRows]:
         """Leave rows in place; values computed from them are written to disk."""
-        return RowsHere(len(parts), parts.__getitem__)
+        return RowPartitions(len(parts), parts.__getitem__)
 
 
-class RowsHere(MadeHere[SomeRows]):
+class RowPartitions(ComputedPartitions[SomeRows]):
     """Rows in parts, in memory or mapped from a file; computed values go to a file."""
 
-    def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
-        return HeldOnDisk.written(self.in_turn(function))
+    def then(self, function: Callable[[SomeRows], B]) -> Partitions[B]:  # type: ignore[override]
+        return PartitionsOnDisk.written(self.in_turn(function))
 
     def in_turn(self, function: Callable[[SomeRows], B]) -> Iterator[B]:
         for number in range(self.count):
@@ -288,20 +290,20 @@ class Parcel(NamedTuple):
         return pickle.loads(self.packed, buffers=buffers)
 
 
-class HeldOnDisk(Held[A]):
+class PartitionsOnDisk(Partitions[A]):
     """Values in a file, read on demand, also by several threads."""
 
     def __init__(self, scratch: Scratch, parcels: list[Parcel]) -> None:
         self._scratch, self._parcels = scratch, parcels
 
     @classmethod
-    def written(cls, values: Iterable[A]) -> HeldOnDisk[A]:
+    def written(cls, values: Iterable[A]) -> PartitionsOnDisk[A]:
         """Write values one after the other."""
         scratch = Scratch()
         return cls(scratch, [Parcel.written(scratch, value) for value in values])
 
-    def then(self, function: Callable[[A], B]) -> Held[B]:
-        return HeldOnDisk.written(self.in_turn(function))
+    def then(self, function: Callable[[A], B]) -> Partitions[B]:
+        return PartitionsOnDisk.written(self.in_turn(function))
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
         return executor.map(partial(self._applied, function), self._parcels)
@@ -314,4 +316,4 @@ class HeldOnDisk(Held[A]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the values, which are written to a new file."""
-        return HeldOnDisk.written, ([parcel.read(self._scratch) for parcel in self._parcels],)
+        return PartitionsOnDisk.written, ([parcel.read(self._scratch) for parcel in self._parcels],)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.data.table import Table
+from lacunet.deprecation import renamed
 from lacunet.evidence.roundings import nearest_whole
 from lacunet.flags import Flag
 from lacunet.inference.problem import build_problem
@@ -112,11 +113,11 @@ def _learn_all(
 
 
 def _held_out(
-    folds: Sequence[Sequence[LearnedRecipe]], held: Sequence[HeldOut]
+    folds: Sequence[Sequence[LearnedRecipe]], held_out: Sequence[HeldOut]
 ) -> tuple[FloatArray, FloatArray]:
     """Log p of each held-out case by each model, (models, cases), and the weights of cases."""
     log_p = [np.vstack([one.log_p for one in fold]) for fold in folds]
-    return np.hstack(log_p), np.concatenate([one.counts for one in held])
+    return np.hstack(log_p), np.concatenate([one.counts for one in held_out])
 
 
 def _log_mixture(log_p: FloatArray, weights: FloatArray) -> FloatArray:
@@ -137,8 +138,10 @@ class Stack(Printable):
     together: float  # the same of their mixture
     folds: int
     in_order: bool  # whether folds were blocks of rows; else random cases
-    own: HeldOutRows  # rows of the data, by models that were learned without them
+    held_out_rows: HeldOutRows  # rows of the data, by models that were learned without them
     flags: tuple[Flag, ...] = ()
+
+    own = renamed("own", "held_out_rows")
 
     def tidy(self) -> Columns:
         """Return a row for each model."""
@@ -152,10 +155,10 @@ class Stack(Printable):
             for member, value in ranked
             if member.weight >= WEIGHING.shown
         )
-        held = "rows that follow each other" if self.in_order else "cases at random"
+        held_out = "rows that follow each other" if self.in_order else "cases at random"
         best = number(float(self.held_out.max()))
         notes = (
-            f"Held out: {self.folds} times {held}. The best single model: {best}.",
+            f"Held out: {self.folds} times {held_out}. The best single model: {best}.",
             "cases / 4: searched as if there were a quarter of the rows; tables: their prior.",
             f"{len(self.ensemble.members)} models in all; those with little weight are not shown.",
         )
@@ -167,7 +170,7 @@ def learn_stack(
     table: Table,
     rows: CodeArray | None = None,
     *,
-    own: CodeArray | None = None,
+    scored_rows: CodeArray | None = None,
     folds: int = FOLDS,
     only: StackKind | None = None,
     seed: int = 0,
@@ -176,15 +179,15 @@ def learn_stack(
 ) -> Stack:
     """Learn a stack; `rows` are those of the table in their order, if they have one.
 
-    `own` are the rows to score by models that were learned without them, if rows have no order. By
-    default these are the distinct rows of the table.
+    `scored_rows` are scored by models that were learned without them, if rows have no order; by
+    default they are the distinct rows of the table.
     """
     check_seen(table)
-    held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
+    held_out, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
     recipes = stacked(table, only)
     names = [name for recipe in recipes for name in recipe.names]
-    each = _learn_all(recipes, [*held, table], seed, executor, checkpoint)
-    log_p, counts = _held_out(each[:-1], held)
+    each = _learn_all(recipes, [*held_out, table], seed, executor, checkpoint)
+    log_p, counts = _held_out(each[:-1], held_out)
     weights = stack_weights(log_p, counts)
     *inside, whole = (
         Ensemble(tuple(map(Member, names, weights.tolist(), [m for r in part for m in r.models])))
@@ -192,25 +195,25 @@ def learn_stack(
     )
     if in_order and rows is not None:
         place = np.arange(len(rows))
-    elif (scored := own if rows is None else rows) is None:
+    elif (scored := scored_rows if rows is None else rows) is None:
         place = np.arange(len(table.codes))
     else:
         place = places(table.codes, scored)
-    by_fold = np.split(log_p, np.cumsum([len(one.counts) for one in held])[:-1], axis=1)
+    by_fold = np.split(log_p, np.cumsum([len(one.counts) for one in held_out])[:-1], axis=1)
     share = counts / counts.sum()
     columns = [c.name for c in table.columns], [c.states for c in table.columns]
     return Stack(
         replace(whole, seen=rows_digest(*columns, table.codes)),
         log_p @ share,
         float(share @ _log_mixture(log_p, weights)),
-        len(held),
+        len(held_out),
         in_order,
-        HeldOutRows(tuple(inside), tuple(held), tuple(by_fold), place),
+        HeldOutRows(tuple(inside), tuple(held_out), tuple(by_fold), place),
         tuple(few_rows(table)),
     )
 
 
-# Pools: cells are hidden
+# Cell stacks: cells are hidden
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -266,7 +269,7 @@ class CellStack(Printable):
 def learn_cell_stack(
     table: Table,
     recipes: Mapping[ImputerKind, Sequence[Recipe]],
-    held: Sequence[HeldOut],
+    held_out: Sequence[HeldOut],
     *,
     seed: int = 0,
     executor: Executor = SERIAL,
@@ -275,11 +278,11 @@ def learn_cell_stack(
     """Learn every recipe with cells hidden, and those of enough weight from the whole table."""
     every = [(kind, recipe) for kind, group in recipes.items() for recipe in group]
     models = [(r, n) for r, (_, recipe) in enumerate(every) for n in range(len(recipe.names))]
-    folds = _learn_all([recipe for _, recipe in every], held, seed, executor)
-    hidden = sum(one.hidden for one in held)
+    folds = _learn_all([recipe for _, recipe in every], held_out, seed, executor)
+    hidden = sum(one.hidden for one in held_out)
     log_p, counts = np.zeros((len(models), 0)), np.zeros(0)
-    if held:
-        log_p, counts = _held_out(folds, held)
+    if held_out:
+        log_p, counts = _held_out(folds, held_out)
 
     def mean(which: Sequence[int], weights: FloatArray) -> float:
         total = float(counts @ _log_mixture(log_p[which], weights))

@@ -76,9 +76,11 @@ class SingleCases:
         """Hold out the cases of each number in `which`, (cases,), but never those below 0."""
         folds = []
         for fold in np.unique(which[which >= 0]).tolist():
-            held, rest = which == fold, which != fold
+            held_out, rest = which == fold, which != fold
             table = Table.from_codes(self.codes[rest], columns, self.counts[rest])
-            folds.append(HeldOut(table, self.codes[held], self.counts[held], self.where[held]))
+            folds.append(
+                HeldOut(table, self.codes[held_out], self.counts[held_out], self.where[held_out])
+            )
         return folds
 
 
@@ -133,8 +135,8 @@ def hide_cells(table: Table, rng: np.random.Generator) -> list[HeldOut]:
         shown = np.where(hide, -1, cases.codes).astype(cases.codes.dtype)
         some = hide.any(axis=1)
         left = Table.from_codes(shown, table.columns, cases.counts)
-        held = cases.codes[some], cases.counts[some], cases.where[some], shown[some]
-        folds += [HeldOut(left, *held)] if some.any() else []
+        held_out = cases.codes[some], cases.counts[some], cases.where[some], shown[some]
+        folds += [HeldOut(left, *held_out)] if some.any() else []
     return folds
 
 
@@ -154,10 +156,10 @@ def hide_column(table: Table, target: int, folds: int, rng: np.random.Generator)
         if not (cases.codes[which != fold] >= 0).any(axis=0).all():
             which[which == fold] = -1
     hidden = []
-    for held in cases.folds(table.columns, which):
-        shown = held.whole.copy()
+    for held_out in cases.folds(table.columns, which):
+        shown = held_out.whole.copy()
         shown[:, target] = -1
-        hidden.append(replace(held, shown=shown))
+        hidden.append(replace(held_out, shown=shown))
     return hidden
 
 

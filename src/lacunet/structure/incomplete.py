@@ -137,8 +137,8 @@ def fit(task: GraphTask, parents: BoolArray) -> GraphFit:
     start = at_theta(problem, conjugacy.mean(problem.prior, problem.layout))
     q = vary(start, tolerance=TOLERANCE)
     if is_averaged(task.alpha):
-        own = replace(problem, alpha=likeliest_exponents(network, task.alpha, q.N))
-        q = vary(at_hyperparameters(own, own.alpha + q.N), tolerance=TOLERANCE)
+        independences = replace(problem, alpha=likeliest_exponents(network, task.alpha, q.N))
+        q = vary(at_hyperparameters(independences, independences.alpha + q.N), tolerance=TOLERANCE)
     return GraphFit(parents, q, float(task.log_priors(parents).sum()), task.alpha)
 
 
@@ -277,8 +277,8 @@ def _by_bound(
     """
     met = {search.now.independences}
     for parents in _proposals(task, search, executor):
-        if (own := independences_of(parents)) not in met:
-            met.add(own)
+        if (independences := independences_of(parents)) not in met:
+            met.add(independences)
             other = fit(task, parents)
             if other.value > search.now.value + RISE:
                 return search.accepted(other)

@@ -200,8 +200,8 @@ class Learned(Printable):
             by = f"{self.measured.method}, {self.measured.verdict}"
             yield f"log p(D|S) = {self.measured.value:.2f}{self.measured.error}, measured ({by})."
         if self.finalists > 1:
-            judge = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
-            yield f"Best by {judge} of {self.finalists} graphs whose bounds are close."
+            criterion = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
+            yield f"Best by {criterion} of {self.finalists} graphs whose bounds are close."
 
 
 @dataclass(frozen=True, repr=False)

@@ -123,14 +123,16 @@ def bootstrap_intervals(
     check_number(replicates, FEWEST)
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
-    held = on_boundary(point.N, objective.pseudo, problem.layout)
+    at_boundary = on_boundary(point.N, objective.pseudo, problem.layout)
     executor = executor.if_worth(problem.components.nanoseconds)
     refit = partial(_refit, problem, model, options, executor.silent())
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas = np.array([theta for theta, _ in refits])
     stopped = sum(not finished for _, finished in refits)
     estimate, seed = objective.estimate, options.seed
-    return replicated(problem, model, estimate, level, thetas, held, stopped=stopped, seed=seed)
+    return replicated(
+        problem, model, estimate, level, thetas, at_boundary, stopped=stopped, seed=seed
+    )
 
 
 def replicated(
@@ -139,22 +141,22 @@ def replicated(
     estimate: Estimate,
     level: float,
     thetas: FloatArray,
-    held: BoolArray,
+    at_boundary: BoolArray,
     *,
     stopped: int,
     seed: int,
 ) -> Intervals:
     """Compute percentile intervals from the parameters of refits, (replicates, size).
 
-    Parameters on the boundary, `held`, have none; `stopped` refits did not reach a maximum.
+    Parameters on the boundary, `at_boundary`, have none; `stopped` refits did not reach a maximum.
     """
     replicates, tail = len(thetas), (1.0 - level) / 2.0
     ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    vague = uninformative(problem.layout, *ends) & ~held
-    without = held | vague
+    vague = uninformative(problem.layout, *ends) & ~at_boundary
+    without = at_boundary | vague
     stderr, low, high = (np.where(without, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
     flags = [
-        *counted(Kind.HELD_AT_BOUNDARY, held),
+        *counted(Kind.HELD_AT_BOUNDARY, at_boundary),
         *counted(Kind.ANYWHERE, vague, least=LEAST, most=MOST),
     ]
     if stopped:

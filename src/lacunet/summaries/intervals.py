@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from lacunet.data.design import SamplingDesign
+from lacunet.deprecation import renamed
 from lacunet.errors import ModelError, OptionError
 from lacunet.fitting.diagnose import EMPTY
 from lacunet.fitting.fit import Fit
@@ -66,7 +67,7 @@ class Intervals(Printable):
     def table(self, name: str) -> Interval:
         """Return p(variable | parents) with standard errors and intervals.
 
-        For a number these are the parameters of its family; `told` has its mean and spread.
+        For a number these are the parameters of its family; `summaries` has its mean and spread.
         """
         every = [self.model.theta, self.stderr, self.low, self.high]
         if self.design is not None:
@@ -77,7 +78,9 @@ class Intervals(Printable):
         """Return the part of a parameter vector that belongs to a variable, as its table."""
         return table_of(self.model.network, x, self.model.network.index(name))
 
-    def told(self, name: str) -> dict[str, Interval]:
+    told = renamed("told", "summaries")
+
+    def summaries(self, name: str) -> dict[str, Interval]:
         """Return the summaries of a number by title, such as mean and sd, in the unit of the data.
 
         Arrays have an axis for each parent.
@@ -114,7 +117,7 @@ class Intervals(Printable):
             _flat(interval)
             for v in self.model.network.variables
             for interval in (
-                [self.table(v.name)] if v.family.tabular else self.told(v.name).values()
+                [self.table(v.name)] if v.family.tabular else self.summaries(v.name).values()
             )
         ]
         columns = {name: [x for one in each for x in one[k]] for k, name in enumerate(names)}
@@ -160,7 +163,7 @@ class Intervals(Printable):
         """Write the intervals of a variable, by the configurations of its parents."""
         v = self.model.network.variables[i]
         if not v.family.tabular:
-            for title, interval in self.told(v.name).items():
+            for title, interval in self.summaries(v.name).items():
                 for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
                     numbers = (*map(measured, row[:4]), *map(number, row[4:]))
                     yield (words, f"{v.name}: {title}", *numbers)
@@ -212,8 +215,8 @@ def hessian_intervals(
     """
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
-    held = on_boundary(point.N, objective.pseudo, problem.layout)
-    errors = precision(problem, point.theta, point.N + objective.pseudo, held)
+    at_boundary = on_boundary(point.N, objective.pseudo, problem.layout)
+    errors = precision(problem, point.theta, point.N + objective.pseudo, at_boundary)
     layout, design = problem.layout, problem.design
     tail = (1.0 + level) / 2.0
     reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * errors.scaled
@@ -223,7 +226,7 @@ def hessian_intervals(
     # Known probabilities are not parameters; with a single state they are 1.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
-        *counted(Kind.HELD_AT_BOUNDARY, held),
+        *counted(Kind.HELD_AT_BOUNDARY, at_boundary),
         *(() if errors.maximum else (Flag(Kind.SADDLE),)),
         *counted(Kind.NOT_IDENTIFIED, errors.unidentified),
         *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
@@ -277,11 +280,11 @@ def check_flat(steepest: float, estimate: Estimate) -> None:
 
 def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     """Find probabilities at 0 or 1: with few expected counts `N` and few prior counts `pseudo`."""
-    held = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
-    held &= layout.learned & layout.in_tables
+    at_boundary = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
+    at_boundary &= layout.learned & layout.in_tables
     # The remaining probability is 1 if all other states are at 0.
-    alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
-    boundary = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
+    alive = conjugacy.cases(np.where(at_boundary, 0.0, 1.0 * layout.learned), layout)
+    boundary = (at_boundary | (alive == 1)) & layout.learned & (_states(layout) > 1)
     return np.asarray(boundary & layout.in_tables)
 
 

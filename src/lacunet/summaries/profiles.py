@@ -348,5 +348,5 @@ def _lines(intervals: Intervals, classes: LatentClasses) -> Iterator[ItemLine]:
                 estimate, stderr = table.estimate[:, k], table.stderr[:, k]
                 yield ItemLine(v.heading, v.labels[k], estimate, stderr, share=True)
         else:
-            for title, summary in intervals.told(v.name).items():
+            for title, summary in intervals.summaries(v.name).items():
                 yield ItemLine(v.heading, title, summary.estimate, summary.stderr, share=False)

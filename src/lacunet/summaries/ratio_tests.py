@@ -112,8 +112,10 @@ def vuong_test(small: Fit, large: Fit) -> VuongTest | None:
         return None
     known = []
     for fit in (small, large):
-        held = on_boundary(fit.point.N, np.zeros(fit.problem.layout.size), fit.problem.layout)
-        known.append(informed(fit.problem, fit.point.theta, fit.point.N, held))
+        at_boundary = on_boundary(
+            fit.point.N, np.zeros(fit.problem.layout.size), fit.problem.layout
+        )
+        known.append(informed(fit.problem, fit.point.theta, fit.point.N, at_boundary))
     if not all(one.maximum for one in known):
         return None
     more = large.model.network.dimension - small.model.network.dimension

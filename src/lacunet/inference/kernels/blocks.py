@@ -186,26 +186,26 @@ def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float)
 
 @where_given(otherwise=None)
 def weigh_with_numbers(
-    leaves: NumberLeaves, row: int, at: Partition, number: int, own: int
+    leaves: NumberLeaves, row: int, at: Partition, number: int, current: int
 ) -> None:
     """Multiply weights of blocks by predictive densities of numbers, up to a common factor.
 
-    A case in block `own` has two weights there: with itself, which may dwarf all others, and
+    A case in block `current` has two weights there: with itself, which may dwarf all others, and
     without. Only the latter sets the common factor.
     """
-    x, less, logs, held = at.x, at.less, at.below, at.blocks.numbers
-    weigh_numbers(leaves, row, held, number, x, logs)
+    x, less, logs, stats = at.x, at.less, at.below, at.blocks.numbers
+    weigh_numbers(leaves, row, stats, number, x, logs)
     top, without = -math.inf, -math.inf
-    if own >= 0:
-        without = math.log(less[own]) + log_row(leaves, row, held, own, True)
+    if current >= 0:
+        without = math.log(less[current]) + log_row(leaves, row, stats, current, True)
         top = without
     for b in range(number):
-        if b != own:
+        if b != current:
             top = max(top, logs[b])
     for b in range(number):
         x[b] = math.exp(min(logs[b] - top, LONGEST))
-    if own >= 0:
-        less[own] = math.exp(without - top)
+    if current >= 0:
+        less[current] = math.exp(without - top)
 
 
 @kernel
@@ -254,15 +254,15 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
 @inlined
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
     """Move a case to another block, possibly a new one; close its block if it becomes empty."""
-    row, own, used = leaves.row[case], at.block[case], at.used[0]
-    put(leaves, row, at.blocks, own, -1.0)
+    row, current, used = leaves.row[case], at.block[case], at.used[0]
+    put(leaves, row, at.blocks, current, -1.0)
     put(leaves, row, at.blocks, b, 1.0)
     at.block[case] = b
     if b == used:
         at.used[0] = used + 1
         clear_block(leaves, at.blocks, used + 1)
-    if at.blocks.size[own] == 0.0:
-        close_block(leaves, at, own)
+    if at.blocks.size[current] == 0.0:
+        close_block(leaves, at, current)
 
 
 @kernel
@@ -278,24 +278,24 @@ def sweep_cases(
     below, row_of, rows, a = at.below, leaves.row, leaves.rows, leaves.a
     weighed = -1
     for case in range(len(block)):
-        own, used = block[case], at.used[0]
+        current, used = block[case], at.used[0]
         if row_of[case] != weighed:
             weighed = row_of[case]
             for b in range(used + 1):
                 x[b], less[b] = a + sizes[b], 0.0
             weigh(rows, weighed, table, used + 1, x, below)
             if leaves.numbers is not None:
-                less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
-                weigh_with_numbers(leaves.numbers, weighed, at, used + 1, own)
-        if less[own] == 0.0:
-            less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
-            less[own] *= numbers_taken_out(leaves.numbers, weighed, at.blocks.numbers, own)
+                less[current] = x[current] * taken_out(rows, weighed, at.blocks, current, a)
+                weigh_with_numbers(leaves.numbers, weighed, at, used + 1, current)
+        if less[current] == 0.0:
+            less[current] = x[current] * taken_out(rows, weighed, at.blocks, current, a)
+            less[current] *= numbers_taken_out(leaves.numbers, weighed, at.blocks.numbers, current)
         # Without its only case a block is empty, like the one after the last.
-        alone = sizes[own] == 1.0
+        alone = sizes[current] == 1.0
         others = used - 1 if alone else used
-        old = 0.0 if alone else less[own]
+        old = 0.0 if alone else less[current]
         for b in range(used):
-            if b != own:
+            if b != current:
                 old += x[b]
         noted = x[used] * levels.reference[others]
         note[used, TRIES] += 1.0
@@ -304,14 +304,14 @@ def sweep_cases(
         else:
             note[used, UP] += noted / (old + noted)
         u = rng.random() * (old + x[used] * levels.rise[others])
-        new, b = own, 0
-        if alone or u >= less[own]:
-            u -= 0.0 if alone else less[own]
-            while b < used and (b == own or u >= x[b]):
-                u -= 0.0 if b == own else x[b]
+        new, b = current, 0
+        if alone or u >= less[current]:
+            u -= 0.0 if alone else less[current]
+            while b < used and (b == current or u >= x[b]):
+                u -= 0.0 if b == current else x[b]
                 b += 1
             # Rounding must not open a block at the largest number.
-            new = b if b < used or levels.rise[others] > 0.0 else own
-        if new != own and not (alone and new == used):
+            new = b if b < used or levels.rise[others] > 0.0 else current
+        if new != current and not (alone and new == used):
             move_to(leaves, at, case, new)
             weighed = -1

@@ -190,8 +190,8 @@ def _collect_code(count: int) -> Callable[..., Any]:
         size = builder.mul(columns, width)
         targets = []
         for k in range(count):
-            own = builder.add(column, ir.Constant(column.type, k))
-            at = builder.add(cell, builder.mul(own, width))
+            column_index = builder.add(column, ir.Constant(column.type, k))
+            at = builder.add(cell, builder.mul(column_index, width))
             for power in (1, 2):
                 place = builder.add(at, builder.mul(size, ir.Constant(size.type, power)))
                 targets.append(_pointer(context, builder, kinds[0], out, place))

@@ -77,10 +77,10 @@ def worth_of_sums(measured: MeasuredClusters, i: int, more: int | np.intp) -> fl
 def add_gains_of_sums(measured: MeasuredClusters, gains: FloatArray) -> None:
     """Add the gains in score of merging two clusters by their measurements, (m, m)."""
     m = gains.shape[0]
-    own = np.array([worth_of_sums(measured, i, np.intp(-1)) for i in range(m)])
+    single = np.array([worth_of_sums(measured, i, np.intp(-1)) for i in range(m)])
     for i in range(m):
         for j in range(i):
-            gain = worth_of_sums(measured, i, j) - own[i] - own[j]
+            gain = worth_of_sums(measured, i, j) - single[i] - single[j]
             gains[i, j] += gain
             gains[j, i] += gain
 
@@ -99,11 +99,11 @@ def gains_of_counts(counted: Counted, gains: FloatArray) -> None:
     """Write the gains in score of merging two clusters by their counts, (m, m)."""
     counts, first, table = counted
     m = counts.shape[0]
-    own = np.array([worth(first, counts[i], table) for i in range(m)])
+    single = np.array([worth(first, counts[i], table) for i in range(m)])
     for i in range(m):
         positions = first + counts[i]
         for j in range(i):
-            gains[i, j] = gains[j, i] = worth(positions, counts[j], table) - own[i] - own[j]
+            gains[i, j] = gains[j, i] = worth(positions, counts[j], table) - single[i] - single[j]
 
 
 @kernel
@@ -128,10 +128,10 @@ def merge_greedily(
     m = counts.shape[0]
     alive = np.ones(m, dtype=np.bool_)
     partner = np.empty(m, dtype=np.int64)
-    own = np.empty(m)
+    single = np.empty(m)
     for i in range(m):
         label[i] = i
-        own[i] = worth(first, counts[i], table) + worth_of_sums(measured, i, np.intp(-1))
+        single[i] = worth(first, counts[i], table) + worth_of_sums(measured, i, np.intp(-1))
         find_partner(i, gains, alive, partner)
     for _ in range(m - keep):
         a = -1
@@ -147,14 +147,14 @@ def merge_greedily(
             measured.cases[a, d] += measured.cases[b, d]
             measured.sums[a, d] += measured.sums[b, d]
             measured.squares[a, d] += measured.squares[b, d]
-        own[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, np.intp(-1))
+        single[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, np.intp(-1))
         positions = first + counts[a]
         for i in range(m):
             if label[i] == b:
                 label[i] = a
             if alive[i] and i != a:
                 both = worth(positions, counts[i], table) + worth_of_sums(measured, i, a)
-                gains[i, a] = gains[a, i] = both - own[i] - own[a]
+                gains[i, a] = gains[a, i] = both - single[i] - single[a]
                 if partner[i] == a or partner[i] == b:
                     find_partner(i, gains, alive, partner)
                 elif gains[i, a] > gains[i, partner[i]]:
@@ -179,15 +179,15 @@ def slots_for(number: int) -> int:
 def renumber(keys: IntArray) -> int:
     """Replace keys by 0, 1, … in order of first occurrence; return the number of distinct keys."""
     slots = slots_for(keys.shape[0])
-    held = np.full(slots, EMPTY)
+    slot_items = np.full(slots, EMPTY)
     number = np.empty(slots, dtype=np.int64)
     count = 0
     for row in range(keys.shape[0]):
         at = ((keys[row] * MIX) >> np.int64(20)) & (slots - 1)
-        while held[at] >= 0 and held[at] != keys[row]:
+        while slot_items[at] >= 0 and slot_items[at] != keys[row]:
             at = (at + 1) & (slots - 1)
-        if held[at] < 0:
-            held[at] = keys[row]
+        if slot_items[at] < 0:
+            slot_items[at] = keys[row]
             number[at] = count
             count += 1
         keys[row] = number[at]
@@ -217,7 +217,7 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
     """Number distinct ragged lists in order of first occurrence; also return the first of each."""
     lists = starts.shape[0] - 1
     slots = slots_for(lists)
-    held = np.full(slots, EMPTY)  # the first list in each slot
+    slot_items = np.full(slots, EMPTY)  # the first list in each slot
     number, first = np.empty(lists, dtype=np.int64), np.empty(lists, dtype=np.int64)
     count = 0
     for d in range(lists):
@@ -227,18 +227,18 @@ def number_lists(starts: IntArray, items: IntArray) -> tuple[IntArray, IntArray]
             key = (key ^ x) * MIX
             key ^= key >> np.int64(29)
         at = key & (slots - 1)
-        while held[at] >= 0:
-            other = items[starts[held[at]] : starts[held[at] + 1]]
+        while slot_items[at] >= 0:
+            other = items[starts[slot_items[at]] : starts[slot_items[at] + 1]]
             if other.shape[0] == mine.shape[0] and (other == mine).all():
                 break
             at = (at + 1) & (slots - 1)
-        if held[at] < 0:
-            held[at] = d
+        if slot_items[at] < 0:
+            slot_items[at] = d
             first[count] = d
             number[d] = count
             count += 1
         else:
-            number[d] = number[held[at]]
+            number[d] = number[slot_items[at]]
     return number, first[:count]
 
 

@@ -79,72 +79,74 @@ def log_integral(
 
 
 @kernel
-def work_out(leaves: NumberLeaves, held: FloatArray, b: int, g: int) -> None:
+def work_out(leaves: NumberLeaves, stats: FloatArray, b: int, g: int) -> None:
     """Update the derived numbers of a leaf in a block."""
-    first, second = held[b, g, 0], held[b, g, 1]
+    first, second = stats[b, g, 0], stats[b, g, 1]
     if leaves.kind[g] == STUDENT:
-        mean, n = first / second, held[b, g, 3] - leaves.prior[g, 3]
-        steep = second / ((second + 1.0) * (held[b, g, 2] - first * mean))  # κ/2(κ + 1)b
-        held[b, g, 4], held[b, g, 5] = mean, steep
-        held[b, g, 6] = held[b, g, 3] / 2.0  # a + ½
+        mean, n = first / second, stats[b, g, 3] - leaves.prior[g, 3]
+        steep = second / ((second + 1.0) * (stats[b, g, 2] - first * mean))  # κ/2(κ + 1)b
+        stats[b, g, 4], stats[b, g, 5] = mean, steep
+        stats[b, g, 6] = stats[b, g, 3] / 2.0  # a + ½
         one_more = log_gamma(leaves, g, 0, n + 1.0) - log_gamma(leaves, g, 0, n)
-        held[b, g, 7] = one_more + 0.5 * math.log(2.0 * steep)
+        stats[b, g, 7] = one_more + 0.5 * math.log(2.0 * steep)
     elif leaves.kind[g] == NEGATIVE_BINOMIAL:
-        held[b, g, 4] = math.log(second + 1.0)
-        held[b, g, 5] = log_gamma(leaves, g, 0, first - leaves.prior[g, 0])
-        held[b, g, 5] -= first * (math.log(second) - held[b, g, 4])
+        stats[b, g, 4] = math.log(second + 1.0)
+        stats[b, g, 5] = log_gamma(leaves, g, 0, first - leaves.prior[g, 0])
+        stats[b, g, 5] -= first * (math.log(second) - stats[b, g, 4])
     else:
-        held[b, g, 4] = log_integral(leaves, g, first, second, 0.0, 0.0)
+        stats[b, g, 4] = log_integral(leaves, g, first, second, 0.0, 0.0)
 
 
 @inlined
-def log_predictive(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
+def log_predictive(leaves: NumberLeaves, e: int, stats: FloatArray, b: int) -> float:
     """Log predictive probability of a cell given a block without it, up to a constant."""
     g, x = leaves.leaf[e], leaves.T[e, 0]
     if leaves.kind[g] == STUDENT:
-        away = x - held[b, g, 4]
-        value: float = held[b, g, 7] - held[b, g, 6] * math.log1p(held[b, g, 5] * away * away)
+        away = x - stats[b, g, 4]
+        value: float = stats[b, g, 7] - stats[b, g, 6] * math.log1p(stats[b, g, 5] * away * away)
     elif leaves.kind[g] == NEGATIVE_BINOMIAL:
-        value = log_gamma(leaves, g, 0, held[b, g, 0] - leaves.prior[g, 0] + x)
-        value -= held[b, g, 5] + x * held[b, g, 4]
+        value = log_gamma(leaves, g, 0, stats[b, g, 0] - leaves.prior[g, 0] + x)
+        value -= stats[b, g, 5] + x * stats[b, g, 4]
     else:
-        value = log_integral(leaves, g, held[b, g, 0] + x, held[b, g, 1] + leaves.T[e, 1], 0.0, 0.0)
-        value -= held[b, g, 4]
+        value = log_integral(
+            leaves, g, stats[b, g, 0] + x, stats[b, g, 1] + leaves.T[e, 1], 0.0, 0.0
+        )
+        value -= stats[b, g, 4]
     return value
 
 
 @inlined
-def log_predictive_without(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
+def log_predictive_without(leaves: NumberLeaves, e: int, stats: FloatArray, b: int) -> float:
     """Log predictive probability of a cell given the rest of its block."""
     g, T, value = leaves.leaf[e], leaves.T, 0.0
     for less in range(2):  # one call site, because each is inlined and compiled
         value += (1.0 - 2.0 * less) * log_integral(
             leaves,
             g,
-            held[b, g, 0] - less * T[e, 0],
-            held[b, g, 1] - less * T[e, 1],
-            held[b, g, 2] - less * T[e, 2],
-            held[b, g, 3] - less * T[e, 3],
+            stats[b, g, 0] - less * T[e, 0],
+            stats[b, g, 1] - less * T[e, 1],
+            stats[b, g, 2] - less * T[e, 2],
+            stats[b, g, 3] - less * T[e, 3],
         )
     return value
 
 
 @where_given(otherwise=None)
-def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: float) -> None:
+def put_numbers(leaves: NumberLeaves, row: int, stats: FloatArray, b: int, sign: float) -> None:
     """Add a case to a block (sign 1), or remove it (−1)."""
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
         g = leaves.leaf[e]
         for place in range(PLACES):
-            held[b, g, place] += sign * leaves.T[e, place]
-        work_out(leaves, held, b, g)
+            stats[b, g, place] += sign * leaves.T[e, place]
+        work_out(leaves, stats, b, g)
 
 
 @where_given(otherwise=None)
-def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int | np.intp) -> None:
+def clear_numbers(leaves: NumberLeaves, stats: FloatArray, b: int | np.intp) -> None:
     """Reset a block to the prior."""
-    for g in range(held.shape[1]):
+    for g in range(stats.shape[1]):
         for place in range(PLACES + KNOWN):
-            held[b, g, place] = leaves.prior[g, place]
+            stats[b, g, place] = leaves.prior[g, place]
 
 
 @where_given(otherwise=None)
@@ -158,17 +160,19 @@ def copy_numbers(
 
 
 @where_given(otherwise=None)
-def change_prior_of_numbers(old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int) -> None:
+def change_prior_of_numbers(
+    old: NumberLeaves, new: NumberLeaves, stats: FloatArray, b: int
+) -> None:
     """Replace the prior of a block."""
-    for g in range(held.shape[1]):
+    for g in range(stats.shape[1]):
         for place in range(PLACES):
-            held[b, g, place] += new.prior[g, place] - old.prior[g, place]
-        work_out(new, held, b, g)
+            stats[b, g, place] += new.prior[g, place] - old.prior[g, place]
+        work_out(new, stats, b, g)
 
 
 @where_given(otherwise=0.0)
 def log_number_blocks(
-    old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int, c: int
+    old: NumberLeaves, new: NumberLeaves, stats: FloatArray, b: int, c: int
 ) -> float:
     """Log integrals of all leaves of a block, or of two merged blocks (b ≠ c).
 
@@ -180,51 +184,51 @@ def log_number_blocks(
         total += log_integral(
             new,
             g,
-            held[b, g, 0] + (q[0] - p[0]) + both * (held[c, g, 0] - p[0]),
-            held[b, g, 1] + (q[1] - p[1]) + both * (held[c, g, 1] - p[1]),
-            held[b, g, 2] + (q[2] - p[2]) + both * (held[c, g, 2] - p[2]),
-            held[b, g, 3] + (q[3] - p[3]) + both * (held[c, g, 3] - p[3]),
+            stats[b, g, 0] + (q[0] - p[0]) + both * (stats[c, g, 0] - p[0]),
+            stats[b, g, 1] + (q[1] - p[1]) + both * (stats[c, g, 1] - p[1]),
+            stats[b, g, 2] + (q[2] - p[2]) + both * (stats[c, g, 2] - p[2]),
+            stats[b, g, 3] + (q[3] - p[3]) + both * (stats[c, g, 3] - p[3]),
         )
     return total
 
 
 @kernel
-def log_row(leaves: NumberLeaves, row: int, held: FloatArray, b: int, inside: bool) -> float:
+def log_row(leaves: NumberLeaves, row: int, stats: FloatArray, b: int, inside: bool) -> float:
     """Log predictive probability of a row's numbers given a block, without itself if inside."""
     total = 0.0
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
         if inside:
-            total += log_predictive_without(leaves, e, held, b)
+            total += log_predictive_without(leaves, e, stats, b)
         else:
-            total += log_predictive(leaves, e, held, b)
+            total += log_predictive(leaves, e, stats, b)
     return total
 
 
 @kernel
 def weigh_numbers(
-    leaves: NumberLeaves, row: int, held: FloatArray, number: int, x: FloatArray, logs: FloatArray
+    leaves: NumberLeaves, row: int, stats: FloatArray, number: int, x: FloatArray, logs: FloatArray
 ) -> None:
     """Log of weights x of blocks times the predictive probability of a row's numbers."""
     for b in range(number):
         logs[b] = math.log(x[b])
     for e in range(leaves.starts[row], leaves.starts[row + 1]):
         for b in range(number):
-            logs[b] += log_predictive(leaves, e, held, b)
+            logs[b] += log_predictive(leaves, e, stats, b)
 
 
 @where_given(otherwise=1.0)
-def number_odds(leaves: NumberLeaves, row: int, held: FloatArray, side: int) -> float:
+def number_odds(leaves: NumberLeaves, row: int, stats: FloatArray, side: int) -> float:
     """Odds of half 1 to half 0 by the numbers of a case, now in half `side` (−1: in none)."""
     apart = 0.0
     for b in range(2):
-        apart += (2.0 * b - 1.0) * log_row(leaves, row, held, b, side == b)
+        apart += (2.0 * b - 1.0) * log_row(leaves, row, stats, b, side == b)
     return math.exp(min(max(apart, -LONGEST), LONGEST))
 
 
 @where_given(otherwise=1.0)
-def numbers_taken_out(leaves: NumberLeaves, row: int, held: FloatArray, b: int) -> float:
+def numbers_taken_out(leaves: NumberLeaves, row: int, stats: FloatArray, b: int) -> float:
     """Factor of a case's weight in its block, by its numbers, if the case is removed."""
     apart = 0.0
     for less in range(2):
-        apart += (2.0 * less - 1.0) * log_row(leaves, row, held, b, less == 1)
+        apart += (2.0 * less - 1.0) * log_row(leaves, row, stats, b, less == 1)
     return math.exp(min(max(apart, -LONGEST), LONGEST))

@@ -329,7 +329,7 @@ def mark_blocks(
 
 @kernel
 def two_loop(
-    moves: FloatArray, changes: FloatArray, held: int, curvature: FloatArray, q: FloatArray
+    moves: FloatArray, changes: FloatArray, stored: int, curvature: FloatArray, q: FloatArray
 ) -> None:
     """L-BFGS two-loop recursion: multiply q by the inverse curvature of steps and changes.
 
@@ -337,14 +337,14 @@ def two_loop(
     probability 0) do not move.
     """
     places = moves.shape[0]
-    oldest = max(0, held - places)
+    oldest = max(0, stored - places)
     weights = np.empty(places)
-    for n in range(held - 1, oldest - 1, -1):
+    for n in range(stored - 1, oldest - 1, -1):
         move, change = moves[n % places], changes[n % places]
         weights[n % places] = np.dot(move, q) / np.dot(move, change)
         q -= weights[n % places] * change
     for i in range(q.shape[0]):
         q[i] = q[i] / curvature[i] if curvature[i] > 0.0 else 0.0
-    for n in range(oldest, held):
+    for n in range(oldest, stored):
         move, change = moves[n % places], changes[n % places]
         q += (weights[n % places] - np.dot(change, q) / np.dot(move, change)) * move

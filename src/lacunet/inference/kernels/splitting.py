@@ -55,14 +55,14 @@ def log_block(leaves: Leaves, blocks: BlockCounts, b: int) -> float:
 
 
 @kernel
-def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> float:
+def log_block_under(side_prior: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> float:
     """Log weight of a block under a prior other than the stored one."""
     total = log_rising_scalar(other.a, blocks.size[b]) - other.log_empty
     cells = other.first[-1]
     for s in range(len(other.prior)):
-        part = log_gamma_above(other.prior[s], blocks.table[s, b] - own.prior[s])
+        part = log_gamma_above(other.prior[s], blocks.table[s, b] - side_prior.prior[s])
         total += part if s < cells else -part
-    return total + log_number_blocks(own.numbers, other.numbers, blocks.numbers, b, b)
+    return total + log_number_blocks(side_prior.numbers, other.numbers, blocks.numbers, b, b)
 
 
 @kernel
@@ -79,9 +79,9 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
         j = int(rng.random() * (k + 1))
         chosen[k], chosen[j] = chosen[j], chosen[k]
     if b != c:  # the first of each block in random order is uniform
-        for place, own in ((0, b), (1, c)):
+        for place, side_prior in ((0, b), (1, c)):
             k = place
-            while at.block[chosen[k]] != own:
+            while at.block[chosen[k]] != side_prior:
                 k += 1
             chosen[place], chosen[k] = chosen[k], chosen[place]
     return chosen
@@ -296,12 +296,12 @@ def weigh_priors(
 ) -> float:
     """Write p(s|z) of every prior, (S,); return the log normaliser."""
     used, top = at.used[0], -math.inf
-    own = under(leaves, priors, at.prior[0])
+    side_prior = under(leaves, priors, at.prior[0])
     for s in range(len(p)):
         other = under(leaves, priors, s)
         p[s] = log_weights[s, used]
         for b in range(used):
-            p[s] += log_block_under(own, other, at.blocks, b)
+            p[s] += log_block_under(side_prior, other, at.blocks, b)
         top = max(top, p[s])
     total = 0.0
     for s in range(len(p)):
@@ -342,17 +342,17 @@ def walk(
     numbers, p = len(levels.rise), np.empty(len(log_weights))
     steeper_levels = LevelWeights(np.empty(numbers), np.empty(numbers))
     for _ in range(sweeps):
-        own = at.prior[0]
+        side_prior = at.prior[0]
         for m in range(numbers):
             more = 0.0
             if m + 1 < numbers:
-                more = log_weights[own, m + 1] - log_weights[own, m]
+                more = log_weights[side_prior, m + 1] - log_weights[side_prior, m]
             steeper_levels.rise[m] = steeper(levels.rise[m], more)
             steeper_levels.reference[m] = steeper(levels.reference[m], more)
-        own_leaves = under(leaves, priors, own)
-        sweep_cases(own_leaves, at, steeper_levels, notes.rates[CASES], rng)
+        leaves_of_prior = under(leaves, priors, side_prior)
+        sweep_cases(leaves_of_prior, at, steeper_levels, notes.rates[CASES], rng)
         for _ in range(TRIED):
-            split_or_merge(own_leaves, at, steeper_levels, notes.rates[SPLITS], rng)
+            split_or_merge(leaves_of_prior, at, steeper_levels, notes.rates[SPLITS], rng)
         energy, used = weigh_priors(leaves, priors, at, log_weights, p), at.used[0]
         notes.energy[used, 0] += 1.0
         notes.energy[used, 1] += energy

@@ -24,7 +24,7 @@ from lacunet.models.layout import Cells
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.runtime.rows import Held, Holder, SomeRows
+from lacunet.runtime.rows import Partitions, RowStorage, SomeRows
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Placement:
     """Storage of the rows, and the device of their E steps."""
 
-    holder: Holder | None = None  # a disk or workers; None: the memory of this process
+    holder: RowStorage | None = None  # a disk or workers; None: the memory of this process
     device: Device | None = None  # None: the processor
 
     def components(
@@ -46,8 +46,10 @@ class Placement:
         """Decompose rows, after a change, where they are held; parts return only summaries."""
         if self.holder is None:
             return _build(network, cells, change(rows) if change else rows).on(self.device)
-        held = self.holder.hold(rows)
-        parts = (held.then(change) if change else held).then(partial(_build, network, cells))
+        partitions = self.holder.hold(rows)
+        parts = (partitions.then(change) if change else partitions).then(
+            partial(_build, network, cells)
+        )
         seen, members, nanoseconds = zip(
             *parts.each(attrgetter("seen", "members", "nanoseconds")), strict=True
         )
@@ -67,7 +69,7 @@ IN_MEMORY = Placement()
 class PartitionedEStep(EStep):
     """All components of a table, in parts held on disk or on workers."""
 
-    held: Held[Components]
+    partitions: Partitions[Components]
     hidden: tuple[int, ...]  # variables hidden in some part
     cost: float  # nanoseconds of an E step, one part after the other
     rows: ComponentRows | None = None
@@ -106,27 +108,29 @@ class PartitionedEStep(EStep):
 
     def by_part(self, function: Callable[[EStep], T]) -> list[T]:
         """Apply a function to the plans of each part, where they are held."""
-        return [one for part in self.held.each(partial(_by_plan, function)) for one in part]
+        return [one for part in self.partitions.each(partial(_by_plan, function)) for one in part]
 
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
         """Run the E step of each part where it is held."""
-        results = self.held.each(partial(_expect, log_weights), executor)
+        results = self.partitions.each(partial(_expect, log_weights), executor)
         out += _added([N for N, _ in results])
         return math.fsum(log_lik for _, log_lik in results)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """Tangent map; each direction is sent to all parts."""
         return lambda direction: _added(
-            self.held.each(partial(_tangent, log_weights, direction), executor)
+            self.partitions.each(partial(_tangent, log_weights, direction), executor)
         )
 
     def subtract_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
         """Subtract the covariances of all parts."""
-        for part in self.held.in_turn(partial(_subtract_covariance, theta, coordinates, A.shape)):
+        for part in self.partitions.in_turn(
+            partial(_subtract_covariance, theta, coordinates, A.shape)
+        ):
             A += part
         return A
 

@@ -131,7 +131,7 @@ def subtract_pattern_covariance(
             mark_blocks(plan.starts, plan.entries, plan.of_row[rows], marked)
             return marked
 
-        own = np.ascontiguousarray(posterior[:, :K])
-        covariance = covariance_of_features(features, own, counts, chain)
+        cell_weights = np.ascontiguousarray(posterior[:, :K])
+        covariance = covariance_of_features(features, cell_weights, counts, chain)
     A[np.ix_(columns, columns)] -= np.tril(covariance)
     return A

@@ -108,27 +108,27 @@ def write_trees(
     too_large = -1
     for t in range(number):
         steps = steps_of(kinds, t, collectors)
-        own = collectors.cards[members_of(kinds, t)]
-        cut = cut_into_cliques(steps > 0, own.astype(np.float64), enumerated)
+        sizes = collectors.cards[members_of(kinds, t)]
+        cut = cut_into_cliques(steps > 0, sizes.astype(np.float64), enumerated)
         home, base = homes(steps > 0, cut.within), kind_cliques[t]
         kind_cliques[t + 1] = base + cut.parent.shape[0]
         first, separator_first = 0, 0
         for q in range(base, kind_cliques[t + 1]):
             mine, above = np.flatnonzero(cut.within[q - base]), cut.parent[q - base]
-            if own[mine].astype(np.float64).prod() > largest:
+            if sizes[mine].astype(np.float64).prod() > largest:
                 too_large = t
                 break
             over = np.flatnonzero(cut.within[above]) if above >= 0 else mine[:0]
-            step, size = separator_steps(mine, over, own)
-            maps = put_map(maps, lists, own[mine], step[mine])
-            maps = put_map(maps, lists + 1, own[over], step[over])
-            cliques[0, q], cliques[1, q] = own[mine].prod(), first
+            step, size = separator_steps(mine, over, sizes)
+            maps = put_map(maps, lists, sizes[mine], step[mine])
+            maps = put_map(maps, lists + 1, sizes[over], step[over])
+            cliques[0, q], cliques[1, q] = sizes[mine].prod(), first
             cliques[2, q] = base + above if above >= 0 else -1
             cliques[3, q], cliques[4, q] = size, separator_first
             cliques[5, q], cliques[6, q] = lists, lists + 1
             first, separator_first, lists = first + cliques[0, q], separator_first + size, lists + 2
             for f in np.flatnonzero(home == q - base):
-                maps = put_map(maps, lists, own[mine], steps[f][mine])
+                maps = put_map(maps, lists, sizes[mine], steps[f][mine])
                 of_slots[0, slot], of_slots[1, slot] = f, lists
                 slot, lists = slot + 1, lists + 1
             slots[q + 1] = slot

@@ -37,8 +37,8 @@ class ByRow:
     @cached_property
     def once(self) -> list[bool]:
         """For each plan, whether no row has two of its components."""
-        held = [plan.rows.rows for plan in self.plans if plan.rows is not None]
-        return [len(np.unique(rows)) == len(rows) for rows in held]
+        rows_of = [plan.rows.rows for plan in self.plans if plan.rows is not None]
+        return [len(np.unique(rows)) == len(rows) for rows in rows_of]
 
     def log_lik(self, cells: FloatArray) -> FloatArray:
         """Log p(row), (rows,), given log weights of cells; −inf where a row is impossible."""

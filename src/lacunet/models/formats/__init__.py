@@ -15,8 +15,8 @@ from pathlib import Path
 from lacunet.errors import DataError, ModelError
 from lacunet.models.ensemble import (
     Ensemble,
-    HeldEnsemble,
-    HeldModel,
+    HasEnsemble,
+    HasModel,
     ensemble_in,
     model_as_shown,
     model_in,
@@ -61,7 +61,7 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def write_network(model: HeldModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
+def write_network(model: HasModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
     """Write a network with its parameters, atomically.
 
     `say` receives a message about what the format cannot hold; by default it warns.
@@ -103,7 +103,7 @@ def read_model_or_stack(path: StrPath) -> Model | Ensemble:
         raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def write_stack(ensemble: HeldEnsemble, path: StrPath) -> None:
+def write_stack(ensemble: HasEnsemble, path: StrPath) -> None:
     """Write a stack, atomically."""
     write_text(path, json_model.write_stack(ensemble_in(ensemble)))
 
@@ -119,7 +119,7 @@ def check_stack_file(path: StrPath) -> None:
         )
 
 
-def write_model(model: HeldModel, path: StrPath) -> None:
+def write_model(model: HasModel, path: StrPath) -> None:
     """Write a model file, atomically."""
     write_text(path, JSON_MODEL.write(model_as_shown(model_in(model))))
 

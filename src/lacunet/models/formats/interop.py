@@ -8,7 +8,7 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.models.display import table_lines
-from lacunet.models.ensemble import HeldModel, model_as_shown, model_in
+from lacunet.models.ensemble import HasModel, model_as_shown, model_in
 from lacunet.models.formats import assembly
 from lacunet.models.formats.assembly import (
     Family,
@@ -39,7 +39,7 @@ def predictors_lost(name: str, predictors: Predictors) -> str:
     )
 
 
-def _exported(model: HeldModel, name: str) -> Model:
+def _exported(model: HasModel, name: str) -> Model:
     """The model in display order for another package; warn that it loses covariates."""
     exported = model_as_shown(model_in(model))
     if exported.predictors is not None:
@@ -47,7 +47,7 @@ def _exported(model: HeldModel, name: str) -> Model:
     return exported
 
 
-def to_networkx(model: HeldModel) -> Any:
+def to_networkx(model: HasModel) -> Any:
     """Convert the model to a networkx.DiGraph."""
     model = _exported(model, "networkx")
     graph = require("networkx", error=ModelError).DiGraph()
@@ -124,7 +124,7 @@ def _alpha(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
     return assembly.check_exponents(_array(whole, "alpha", shape, where), where)
 
 
-def to_pgmpy(model: HeldModel) -> Any:
+def to_pgmpy(model: HasModel) -> Any:
     """Convert the model to a pgmpy DiscreteBayesianNetwork."""
     model = _exported(model, "pgmpy")
     network = model.network
@@ -187,7 +187,7 @@ def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
     return np.moveaxis(table, 0, -1)
 
 
-def to_pyagrum(model: HeldModel) -> Any:
+def to_pyagrum(model: HasModel) -> Any:
     """Convert the model to a pyagrum.BayesNet."""
     model = _exported(model, "pyAgrum")
     gum = require("pyagrum", error=ModelError)

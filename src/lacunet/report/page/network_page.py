@@ -54,7 +54,7 @@ Tile = tuple[str, str, str]  # a number beside the answer: name, value, remark
 class NetworkAnswer:
     """A network as the answer to a question about data: the content of a page."""
 
-    question: str
+    heading: str
     answer: str
     model: Model
     table: Table
@@ -134,16 +134,16 @@ def fitted_answer(
     """Report a fit and other results about it, by title."""
     network = fit.model.network
     hidden = [f"{v.name} ({len(v.states)})" for v in network.variables if v.hidden]
-    question, argument = "What does the fitted network look like?", "network=..."
+    heading, argument = "What does the fitted network look like?", "network=..."
     grids = fit.grids()
     what = f"hidden: {listed(hidden)}" if hidden else "nothing hidden"
     what = f"{count(len(network.variables), 'variable')}, {what}"
     if (classes := find_classes(network)) is not None:
         k = len(classes.variable.states)
-        question, what, argument = "What do the classes look like?", counted(k, network), str(k)
+        heading, what, argument = "What do the classes look like?", counted(k, network), str(k)
         grids = grids[:1]  # the page shows the profiles
     return NetworkAnswer(
-        question,
+        heading,
         f"{what}; log likelihood {nats(fit.log_lik)}",
         fit.model,
         table,
@@ -222,7 +222,7 @@ def _content(page: NetworkAnswer) -> dict[str, Any]:
     hidden = hidden_views(model)[0] if classes or not network.layout.tabular else []
     tables, left_out = table_grids(model)
     return {
-        "question": page.question,
+        "question": page.heading,
         "answer": page.answer,
         "leads": page.leads,
         "start": "profiles" if classes else "groups" if page.groups else "network",

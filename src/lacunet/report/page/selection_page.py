@@ -56,7 +56,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         "answer": answer(selection),
         "leads": list(filter(None, [*limits(selection), evidence_view.agreement(selection)])),
         "start": "evidence",
-        "question": _question(selection),
+        "question": _heading(selection),
         "why": why_not_bic(selection),
         "source": selection.table.source,
         "views": evidence_view.views(selection, curves),
@@ -93,7 +93,7 @@ def _content(selection: Selection) -> dict[str, Any]:
     return content
 
 
-def _question(selection: Selection) -> str:
+def _heading(selection: Selection) -> str:
     if not all(c.proposal.sizes for c in selection.candidates):
         return "Which network?"
     return f"How many {selection.unit if by_number(selection) else 'hidden states'}?"
