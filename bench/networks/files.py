@@ -11,11 +11,11 @@ import numpy as np
 from bench.peer import Peers
 from bench.report import Line, faster, skipped, within
 from bench.timing import clock
-from lacunet.charts.network import draw
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.formats import read_network, write_network
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.plots.graph_layout import draw
 
 WANTED = 1.0  # times as fast as pyAgrum,
 SMALL = 50_000  # bytes: below, both take a few milliseconds, most of it for what is no reading

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.style import Look
 from lacunet.paper.tables import Record, save_figure
-from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, curve, load, paper_style
+from lacunet.plots.figures import GREY, SMALL, SMALLER, THIN, axes, curve, load, paper_style
 from lacunet.plots.score_curves import ERROR_BAR
+from lacunet.plots.style import Look
 from studies.calibration.reliability import EVIDENCE, SELECT
 
 SHOWN = (SELECT, EVIDENCE, "csl-occupied", "csl", "vb-occupied", "cs", "bic")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lacunet.charts.style import Look
 from lacunet.paper.experiments import PAPER_SCORES, Panel
 from lacunet.paper.tables import Experiment, Record, by_dataset, curve, experiment
+from lacunet.plots.style import Look
 
 TRUTH = "evidence (± standard error)"
 NAMES = (*PAPER_SCORES, "csl")  # the paper's first, so that they look as on its own page

@@ -65,7 +65,7 @@
   const away = document.getElementById("tip").hidden;
   const nodes = Array.from(document.querySelectorAll(".node")).map(function (node) {
     const inner = Array.from(node.querySelectorAll("text")).map((t) => t.getBBox());
-    const outer = node.querySelector("rect").getBBox();
+    const outer = node.querySelector("path").getBBox();
     return inner.every((b) => b.x >= outer.x && b.x + b.width <= outer.x + outer.width);
   });
 

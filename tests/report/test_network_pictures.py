@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_cases import EVIL
 
-from lacunet.charts.network import draw
-from lacunet.charts.network.drawing import BESIDE, LINES, box_size, name_lines, text_width
-from lacunet.charts.network.layout import ROOM
-from lacunet.charts.style import edge_style
 from lacunet.errors import OptionError
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model, Network, Variable
+from lacunet.plots.graph_layout import draw
+from lacunet.plots.graph_layout.drawing import BESIDE, LINES, box_size, name_lines, text_width
+from lacunet.plots.graph_layout.layout import ROOM
+from lacunet.plots.style import edge_style
 from lacunet.report.page.network_page import LARGEST, picture
 
 ODD = [
@@ -158,6 +158,11 @@ def parsed(shown):
     return ET.fromstring(shown.svg)  # well-formed, or an error
 
 
+def style(element):
+    """The properties of a shape."""
+    return dict(each.split(": ") for each in element.get("style").split("; "))
+
+
 def by_class(root, name):
     return [e for e in root.iter() if name in e.get("class", "").split()]
 
@@ -173,7 +178,7 @@ def test_every_variable_and_edge_is_in_the_svg(network):
         assert node.get("data-tip").startswith(f"p({v.name}")
     names = [v.name for v in network.variables]
     edges = {f"{names[p]} → {names[i]}" for i, pa in enumerate(network.parents) for p in pa}
-    assert {e.find("title").text for e in by_class(root, "edge")} == edges
+    assert {e.get("data-tip") for e in by_class(root, "edge")} == edges
 
 
 def test_names_are_escaped():
@@ -207,8 +212,9 @@ def test_certain_edges_are_broader_and_darker():
     shown = picture(model_of(network), chances)
     assert shown.certain
     edges = by_class(parsed(shown), "edge")
-    widths = [float(e.findall("path")[-1].get("stroke-width")) for e in edges]
-    opacities = [float(e.get("opacity")) for e in edges]
+    lines = [style(e.find("path")) for e in edges]
+    widths = [float(line["stroke-width"]) for line in lines]
+    opacities = [float(line["opacity"]) for line in lines]
     assert widths == sorted(widths)
     assert len(set(widths)) > 40
     assert opacities == sorted(opacities)
@@ -219,8 +225,8 @@ def test_certain_edges_are_broader_and_darker():
 def test_edges_that_may_point_the_other_way_have_open_heads():
     network = Network.build([Variable(n, ("x", "y")) for n in "abc"], [(), (0,), (0, 1)])
     shown = picture(model_of(network), compelled=[("a", "c")])
-    heads = [e.find("polygon").get("class") for e in by_class(parsed(shown), "edge")]
-    assert heads == ["open", None, "open"]
+    heads = [style(e.find("g/path"))["fill"] for e in by_class(parsed(shown), "edge")]
+    assert heads == ["var(--card)", "var(--soft)", "var(--card)"]
     assert shown.turning
     assert not picture(model_of(network)).turning
 

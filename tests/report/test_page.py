@@ -15,8 +15,8 @@ import pytest
 from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
 
 from lacunet import OptionError, OutputError, Table, api, write_report
-from lacunet.charts.style import Look, Series
 from lacunet.flags import Flag, Kind, Sizes
+from lacunet.plots.style import Look, Series
 from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning
 from lacunet.report.page.chart import near, whole

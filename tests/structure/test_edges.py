@@ -11,7 +11,6 @@ import lacunet
 import oracle
 from all_graphs import all_graphs, has_cycle
 from examples import examples
-from lacunet.charts.network import draw
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
@@ -19,6 +18,7 @@ from lacunet.flags import Kind
 from lacunet.inference.problem import build_problem
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet
+from lacunet.plots.graph_layout import draw
 from lacunet.structure.counting import Columns, prior_of
 from lacunet.structure.edges import completion, mcmc
 from lacunet.structure.edges.certainty import EdgesBy

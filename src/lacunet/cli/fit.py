@@ -33,7 +33,7 @@ from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots import plot_group_profiles, plot_profile_lines
-from lacunet.plots.door import check_picture
+from lacunet.plots.figures import check_picture
 from lacunet.report.documents import fit_document
 from lacunet.report.fit_documents import (
     effects_document,

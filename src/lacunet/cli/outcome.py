@@ -19,7 +19,7 @@ from lacunet.models.ensemble import PredictiveModel
 from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style
-from lacunet.plots.door import write_picture
+from lacunet.plots.figures import write_picture
 from lacunet.report.documents import described, selection_document, table_document, to_json
 from lacunet.report.fit_documents import criteria_document, forecast_document
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report

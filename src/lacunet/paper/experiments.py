@@ -21,7 +21,7 @@ from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes
-from lacunet.plots.door import load
+from lacunet.plots.figures import load
 from lacunet.runtime.checkpoint import Ledger, Sort
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import check_folder

@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.style import style_sheet
 from lacunet.optional import require
 from lacunet.paper import tables
 from lacunet.paper.experiments import (
@@ -26,6 +25,7 @@ from lacunet.paper.experiments import (
     work_of,
 )
 from lacunet.paper.tables import OTHERS, Record, write_figure
+from lacunet.plots.style import style_sheet
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.style import Look, Series
 from lacunet.paper.experiments import EPSILON, PAPER, PAPER_SCORES, Design, Panel
-from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
+from lacunet.plots.figures import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
 from lacunet.plots.score_curves import draw_curves
+from lacunet.plots.style import Look, Series
 from lacunet.runtime.files import atomic_path, write_text
 from lacunet.selection.grids import TITLES
 from lacunet.tabular.export import csv_table

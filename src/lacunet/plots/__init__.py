@@ -5,10 +5,11 @@ them as PDF or SVG. `with lacunet.plots.paper_style():` sets fonts for all texts
 with `plot_evidence` for a selection and `plot_profile_lines` for a fit.
 """
 
-from lacunet.plots.door import paper_style, plot_trace
+from lacunet.plots.figures import paper_style, plot_trace
 from lacunet.plots.group_lines import plot_group_profiles
 from lacunet.plots.lines import plot_profile_lines
-from lacunet.plots.network_picture import network, plot_densities, plot_pair, plot_profiles
+from lacunet.plots.network_picture import network
+from lacunet.plots.profile_figures import plot_densities, plot_pair, plot_profiles
 from lacunet.plots.score_curves import plot_evidence, plot_posterior
 
 __all__ = [

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.charts.style import PRINT, Look
 from lacunet.errors import OptionError
 from lacunet.models.ensemble import check_kind
 from lacunet.models.network import Variable
-from lacunet.plots.door import curve
+from lacunet.plots.figures import curve
 from lacunet.plots.lines import (
     LEGEND,
     NAME,
@@ -25,6 +24,7 @@ from lacunet.plots.lines import (
     panels_of,
     tidy_panels,
 )
+from lacunet.plots.style import PRINT, Look
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import GroupAnswer, Level, group_answers
 from lacunet.summaries.intervals import Intervals, intervals_to_draw

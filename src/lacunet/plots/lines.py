@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.charts.style import ERROR_LINE, Look
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.network import Model, Variable
-from lacunet.plots.door import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
+from lacunet.plots.figures import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
+from lacunet.plots.style import ERROR_LINE, Look
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.intervals import Intervals, drawn_answers, drawn_name, intervals_to_draw
 from lacunet.summaries.profiles import check_items

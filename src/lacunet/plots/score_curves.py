@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacunet.charts.style import (
+from lacunet.data.discover import shorten
+from lacunet.errors import OptionError
+from lacunet.plots.figures import POINTS, SMALL, SMALLER, axes, curve, level_lines
+from lacunet.plots.style import (
     AXIS,
     CAP,
     ERROR_LINE,
@@ -20,9 +23,6 @@ from lacunet.charts.style import (
     posteriors,
     score_series,
 )
-from lacunet.data.discover import shorten
-from lacunet.errors import OptionError
-from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines
 from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import TITLES
 

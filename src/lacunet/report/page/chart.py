@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lacunet.charts.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series, tick_labels, ticks
 from lacunet.data.discover import shorten
+from lacunet.plots.style import AXIS, CAP, MAIN_MARK, MARK, RING, Look, Series, tick_labels, ticks
 from lacunet.report.page.render import label, mark, tag
 
 # The near view reaches 10 nats below the best value, or down to the fourth-best candidate if lower.

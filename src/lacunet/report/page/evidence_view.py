@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lacunet.charts.style import PLAIN, Series, by_number, posteriors, ranked, score_series
+from lacunet.plots.style import PLAIN, Series, by_number, posteriors, ranked, score_series
 from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
 from lacunet.report.page.render import Cell, LabelledRow, chance_cell, count, listed, nats
 from lacunet.scores import Evidence

@@ -5,30 +5,28 @@ import os
 import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
-from lacunet.charts.network.drawing import CORNER, LEADING, Curve
-from lacunet.charts.style import TEXT, edge_style
 from lacunet.data import Table
 from lacunet.data.audit import missing_summary, sizes
 from lacunet.fitting.fit import Fit
 from lacunet.models.display import table_grids, table_lines
 from lacunet.models.latent_class import counted, find_classes
-from lacunet.models.network import Model
+from lacunet.models.network import Model, Network
+from lacunet.plots.graph_layout import Arrow, Certainty, draw
+from lacunet.plots.inline import Attributes, inline_svg
+from lacunet.plots.network_picture import draw_network, natural_size, whole_axes
+from lacunet.plots.style import TEXT
 from lacunet.report.page.profile_view import hidden_views
 from lacunet.report.page.render import (
     check_report,
     count,
     kind,
-    label,
     listed,
     nats,
     percent,
     prior_words,
-    tag,
     version,
     write_page,
 )
@@ -270,7 +268,6 @@ def data_tiles(table: Table) -> list[Tile]:
 
 LARGEST, MOST_EDGES = 250, 600  # most variables and edges of a legible drawing
 SMALLEST = 10.2 / TEXT  # smallest scale of a drawing with legible text
-EDGE = 3  # margin in pixels
 
 
 @dataclass(frozen=True)
@@ -298,78 +295,46 @@ def picture(
     if variables > LARGEST or edges > MOST_EDGES:
         return Picture(f"{about}: too many for a picture that can be read.")
     drawing = draw(model.network, certainty, compelled)
-    width = drawing.width + 2 * EDGE
+    svg = inline_svg(
+        lambda figure: draw_network(whole_axes(figure), drawing),
+        "network",
+        natural_size(drawing),
+        {"class": "network", "role": "group", "aria-label": f"Network: {about}"},
+        {
+            **{f"edge{k}": _edge(arrow, model.network) for k, arrow in enumerate(drawing.arrows)},
+            **{f"variable{box.variable}": _node(model, box.variable) for box in drawing.boxes},
+        },
+    )
     return Picture(
         about,
-        _svg(model, drawing, about),
-        math.ceil(width),
-        math.ceil(SMALLEST * width),
+        svg,
+        math.ceil(drawing.width),
+        math.ceil(SMALLEST * drawing.width),
         any(box.hidden for box in drawing.boxes),
         bool(certainty),
         any(arrow.turns for arrow in drawing.arrows),
     )
 
 
-def _svg(model: Model, drawing: Drawing, about: str) -> str:
-    names = [v.name for v in model.network.variables]
-    # A margin, because half the width of a line at the border lies outside the box.
-    box = f"{-EDGE} {-EDGE} {drawing.width + 2 * EDGE:.0f} {drawing.height + 2 * EDGE:.0f}"
-    return tag(
-        "svg",
-        *(tag("path", d=_path(trunk), class_="trunk") for trunk in drawing.trunks),
-        *(_arrow(arrow, names) for arrow in drawing.arrows),
-        *(_box(model, box) for box in drawing.boxes),
-        class_="network",
-        viewBox=box,
-        role="group",
-        aria_label=f"Network: {about}",
-    )
-
-
-def _arrow(arrow: Arrow, names: Sequence[str]) -> str:
-    """Draw an edge; an invisible broad line makes it easy to point at."""
-    curve = _path(arrow.curve)
-    head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.head)
-    width, opacity = edge_style(arrow.certainty)
-    words = f"{names[arrow.parent]} → {names[arrow.child]}"
-    tip, before = None, tag("title", escape(words))
+def _edge(arrow: Arrow, network: Network) -> Attributes:
+    """Return the tooltip of an edge."""
+    words = f"{network.variables[arrow.parent].name} → {network.variables[arrow.child].name}"
     if arrow.certainty is not None:
-        tip = f"{words}\nprobability\t{probability(arrow.certainty)}"
-        before = tag("path", d=curve, class_="near")
-    return tag(
-        "g",
-        before,
-        tag("path", d=curve, stroke_width=width),
-        tag("polygon", points=head, class_="open" if arrow.turns else None),
-        class_="edge",
-        opacity=opacity if opacity < 1.0 else None,
-        data_tip=tip,
-    )
+        words += f"\nprobability\t{probability(arrow.certainty)}"
+    return {"class": "edge", "data-tip": words}
 
 
-def _box(model: Model, box: Box) -> str:
-    v = model.network.variables[box.variable]
-    step = LEADING * TEXT
-    first = box.y - step * (len(box.lines) - 1) / 2 + 0.35 * TEXT
-    parents = [model.network.variables[p].name for p in model.network.parents[box.variable]]
+def _node(model: Model, i: int) -> Attributes:
+    """Return the description of a variable, and its table as the tooltip."""
+    v, parents = model.network.variables[i], model.network.parents[i]
     values = count(len(v.states), "state") if v.family.tabular else kind(v)
     about = f"{v.name}: {'hidden, ' if v.hidden else ''}{values}"
-    corner = box.height / 2 if box.hidden else CORNER
-    size = {"width": box.width, "height": box.height, "rx": corner}
-    return tag(
-        "g",
-        tag("rect", x=box.left, y=box.top, **size),
-        *(label(line, box.x, first + k * step) for k, line in enumerate(box.lines)),
-        class_="node hidden" if box.hidden else "node",
-        tabindex=0,
-        role="img",
-        aria_label=f"{about}, depends on {listed(parents)}" if parents else about,
-        data_tip="\n".join("\t".join(cells) for cells in table_lines(model, box.variable)),
-    )
-
-
-def _path(curve: Curve) -> str:
-    """Write an SVG path: the start, then three points for each Bézier piece."""
-    points = [f"{x:.1f} {y:.1f}" for x, y in curve]
-    pieces = (f"C{' '.join(points[k : k + 3])}" for k in range(1, len(points), 3))
-    return f"M{points[0]}{''.join(pieces)}"
+    if parents:
+        about += f", depends on {listed([model.network.variables[p].name for p in parents])}"
+    return {
+        "class": "node hidden" if v.hidden else "node",
+        "tabindex": "0",
+        "role": "img",
+        "aria-label": about,
+        "data-tip": "\n".join("\t".join(cells) for cells in table_lines(model, i)),
+    }

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.charts.style import Look, factor_ticks, shading, ticks
 from lacunet.errors import LacunetError
 from lacunet.models.latent_class import is_latent_class
 from lacunet.models.network import Model
+from lacunet.plots.style import Look, factor_ticks, shading, ticks
 from lacunet.report.page.chart import dash, key
 from lacunet.report.page.render import count, label, tag
 from lacunet.report.page.views import View

@@ -11,11 +11,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from lacunet.charts.style import Corners, style_sheet
 from lacunet.errors import OutputError
 from lacunet.models.network import Variable
 from lacunet.models.prior import Alpha
 from lacunet.optional import require
+from lacunet.plots.figures import load
+from lacunet.plots.style import Corners, style_sheet
 from lacunet.runtime.files import StrPath, check_ending, check_file, harmless, write_text
 from lacunet.tabular import chance, measured, number, probability
 
@@ -166,6 +167,7 @@ def check_report(target: StrPath) -> None:
     """Raise an error before the computation if a report cannot be written."""
     check_file(target)
     _jinja()
+    load("figure", extra="report", what="the report")
 
 
 def check_page(target: StrPath) -> None:

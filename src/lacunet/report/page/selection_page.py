@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lacunet import api
-from lacunet.charts.style import by_number
 from lacunet.data.audit import missing_summary, sizes
 from lacunet.data.transform import has_missing_state
 from lacunet.models.display import hidden_grids
 from lacunet.models.latent_class import is_latent_class
+from lacunet.plots.style import by_number
 from lacunet.report.page import evidence_view, render, views
 from lacunet.report.page.advice import warnings
 from lacunet.report.page.chart import key

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.charts.style import MARKS, Look
 from lacunet.data import Table
 from lacunet.inference.plans.decompose import missing_patterns
 from lacunet.models.latent_class import is_latent_class
+from lacunet.plots.style import MARKS, Look
 from lacunet.report.page.chart import key
 from lacunet.report.page.render import Cell, LabelledRow, count, listed, percent, share_cell
 from lacunet.selection.candidates import Selection

@@ -46,10 +46,13 @@ class Palette:
     page: Mapping[str, str]  # by purpose
     curves: tuple[str, ...]
 
+    def variables(self) -> dict[str, str]:
+        """Return the colours by name."""
+        return {**self.page, **{f"s{i}": colour for i, colour in enumerate(self.curves)}}
+
     def css(self) -> str:
         """Return the CSS variables."""
-        curves = {f"s{i}": colour for i, colour in enumerate(self.curves)}
-        return " ".join(f"--{name}: {value};" for name, value in {**self.page, **curves}.items())
+        return " ".join(f"--{name}: {value};" for name, value in self.variables().items())
 
 
 # The hues of Okabe & Ito, distinguishable with every colour vision, without the faint yellow.

@@ -4,7 +4,7 @@
 the leaves of a parent in columns if they do not fit side by side.
 """
 
-from lacunet.charts.network.drawing import Arrow, Box, Drawing
-from lacunet.charts.network.layout import Certainty, draw
+from lacunet.plots.graph_layout.drawing import Arrow, Box, Drawing
+from lacunet.plots.graph_layout.layout import Certainty, draw
 
 __all__ = ["Arrow", "Box", "Certainty", "Drawing", "draw"]

@@ -1,4 +1,4 @@
-"""Access to matplotlib: Axes and curves in the style of `lacunet.charts`, figure files, traces."""
+"""Access to matplotlib: Axes and curves in the style of `style`, figure files, traces."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.charts import style
-from lacunet.charts.style import PRINT
 from lacunet.errors import OptionError
 from lacunet.optional import require
+from lacunet.plots import style
+from lacunet.plots.style import PRINT
 from lacunet.runtime.files import StrPath, atomic_path, check_file
 from lacunet.summaries.em_traces import Traces
 

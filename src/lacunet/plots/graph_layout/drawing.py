@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self, TypeAlias
 
-from lacunet.charts.style import TEXT
 from lacunet.data.discover import shorten
+from lacunet.plots.style import TEXT
 
 Point: TypeAlias = tuple[float, float]
 Curve: TypeAlias = tuple[Point, ...]  # a start, and three points for each cubic Bézier piece

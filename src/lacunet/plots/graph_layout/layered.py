@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from lacunet.charts.network.drawing import HEAD, Curve, Point, line
+from lacunet.plots.graph_layout.drawing import HEAD, Curve, Point, line
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 WIDEST, FINEST = 128.0, 0.5  # pixels: first and last ε

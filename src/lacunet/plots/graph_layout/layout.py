@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from lacunet.charts.network.drawing import (
+from lacunet.errors import OptionError
+from lacunet.models.network import Network
+from lacunet.plots.graph_layout.drawing import (
     HEAD,
     Arrow,
     Box,
@@ -20,7 +22,7 @@ from lacunet.charts.network.drawing import (
     line,
     name_lines,
 )
-from lacunet.charts.network.layered import (
+from lacunet.plots.graph_layout.layered import (
     ACROSS,
     DOWN,
     DOWN_CLOSE,
@@ -29,8 +31,6 @@ from lacunet.charts.network.layered import (
     Size,
     place,
 )
-from lacunet.errors import OptionError
-from lacunet.models.network import Network
 
 FEWEST = 4  # least leaves of a fan
 DROP = 26.0  # pixels from the trunk beside a column to its boxes

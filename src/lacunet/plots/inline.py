@@ -1,0 +1,126 @@
+"""Figures inside an HTML page: SVG with the fonts and the colours of the page.
+
+A chart is described once, by a function that draws on matplotlib axes. In a page its colours are
+the CSS variables of `style`, so that it is also right in dark mode, and its text remains text.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from lacunet.plots.figures import LACKING, SETTINGS, load
+from lacunet.plots.style import PRINT
+from lacunet.runtime.files import harmless
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 3.2  # inches of a chart; on a phone 330 pixels, where the smallest letters have 10
+ANCHORS = {"left": "start", "center": "middle", "right": "end"}
+VARIABLES = {"#000000": "var(--soft)"} | {
+    value: f"var(--{name})" for name, value in PRINT.variables().items()
+}
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+IN_PAGES = {"text.parse_math": False, "savefig.bbox": "standard"}
+
+COORDINATES = ("d", "height", "transform", "viewBox", "width", "x", "y")
+
+Attributes = Mapping[str, str]
+
+
+def inline_svg(
+    draw: Callable[[Figure], object],
+    name: str,
+    size: tuple[float, float],
+    attributes: Attributes,
+    parts: Mapping[str, Attributes] | None = None,
+) -> str:
+    """Draw a figure of a size in inches as an SVG element.
+
+    Parameters
+    ----------
+    draw
+        Draws on the empty figure.
+    name
+        A name that no other figure of the page has.
+    size
+        Width and height in inches.
+    attributes
+        Attributes of the element.
+    parts
+        Attributes of groups, by the `gid` of their artists; artists with one `gid` form a group.
+    """
+    rc = ["default", {**SETTINGS, **IN_PAGES, "svg.hashsalt": name}]
+    with load("style").context(rc), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=LACKING)
+        figure = load("figure").Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        _name_paragraphs(figure)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata=NO_METADATA)
+    text = harmless(buffer.getvalue().encode("utf-8", "replace").decode())
+    root = ET.fromstring(text)
+    _group(root, parts or {})
+    used = set(re.findall(r'#([\w-]+)[")]', text))
+    for element in root.iter():
+        _suit(element, used)
+    del root.attrib["width"], root.attrib["height"], root.attrib["version"]
+    root.attrib.update(attributes)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _name_paragraphs(figure: Figure) -> None:
+    """Note alignment and position of texts of several lines, which SVG files lack."""
+    for text in figure.findobj(load("text").Text):
+        if "\n" in text.get_text():
+            x, _ = text.get_transform().transform(text.get_unitless_position())
+            text.set_gid(f"{ANCHORS[text.get_ha()]} {72.0 * x / figure.dpi:.2f}")
+
+
+def _group(root: ET.Element, parts: Mapping[str, Attributes]) -> None:
+    """Drop metadata, join the parts, and align the lines of paragraphs."""
+    first: dict[str, ET.Element] = {}
+    for parent in list(root.iter()):
+        for child in list(parent):
+            gid, style = child.get("id", ""), parent is root and child.tag.endswith("}defs")
+            if style or child.tag.endswith("}metadata") or gid in first:
+                parent.remove(child)
+            if gid in first:
+                first[gid].append(child)
+            elif gid in parts:
+                first[gid] = child
+                child.attrib.update(parts[gid])
+            elif gid.startswith(tuple(ANCHORS.values())):
+                _align(child, *gid.split())
+
+
+def _align(paragraph: ET.Element, anchor: str, x: str) -> None:
+    for line in paragraph:
+        moved = re.sub(r"translate\([\d.]+", f"translate({x}", line.get("transform", ""))
+        line.attrib.update(transform=moved, style=f"{line.get('style')}; text-anchor: {anchor}")
+
+
+def _suit(element: ET.Element, used: set[str]) -> None:
+    """Drop namespaces, unused identifiers, fonts and needless digits; name the colours."""
+    element.tag = element.tag.rpartition("}")[2]
+    if element.tail is not None:
+        element.tail = None
+    if element.tag != "text":
+        element.text = None
+    for key in list(element.attrib):
+        name, value = key.rpartition("}")[2], element.attrib.pop(key)
+        if name == "style":
+            plain = re.sub(r"font-family: [^;]*;? ?", "", value)
+            element.set(name, re.sub(r"#[0-9a-f]{6}", lambda c: VARIABLES.get(c[0], c[0]), plain))
+        elif name in COORDINATES:
+            rounded = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
+            element.set(name, re.sub(r" ?rotate\(-0[ \d.]*\)", "", rounded))
+        elif name != "id" or value in used:
+            element.set(name, value)
