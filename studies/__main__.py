@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lacunet.cli.console import Format, progress, say, show
+from lacunet.cli.console import Format, echo, progress, show
 from lacunet.errors import LacunetError
 from lacunet.paper.reproduce import FULL_MODELS
 from lacunet.settings import Settings
@@ -45,11 +45,11 @@ def main(words: list[str] | None = None) -> int:
         with progress() as listener:
             found = STUDIES[name](out, **given, settings=settings, command=line, listener=listener)
     except LacunetError as error:
-        say(f"error: {error}")
+        echo(f"error: {error}")
         return 2
     known = {"out": str(out), **given, "seed": settings.seed}
     show(found, {**known, **found.document()}, Format.JSON if as_json else Format.TEXT)
-    say(f"written: {found.page}")
+    echo(f"written: {found.page}")
     return 0
 
 

@@ -156,11 +156,11 @@ def test_no_threads_are_refused(threads):
 def test_parts_and_titles(count):
     events = []
     with on_threads(count, events.append) as executor:
-        executor.say("all", 0.0)
+        executor.report("all", 0.0)
         second = executor.part(0.5, 1.0, "second")
-        second.say("half", 0.5)
-        second.part(0.5, 1.0).say("end", 1.0)
-        executor.silent().say("nothing", 0.3)
+        second.report("half", 0.5)
+        second.part(0.5, 1.0).report("end", 1.0)
+        executor.silent().report("nothing", 0.3)
     assert [(e.task, e.done) for e in events] == [
         ("all", 0.0),
         ("second: half", 0.75),
@@ -171,7 +171,7 @@ def test_parts_and_titles(count):
 def steps(share_and_number):
     share, number = share_and_number
     for step in range(number + 1):
-        share.say("a step", step / number)
+        share.report("a step", step / number)
 
 
 @pytest.mark.parametrize("count", COUNTS)

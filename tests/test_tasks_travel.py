@@ -54,7 +54,7 @@ class Travelling(Executor):
             there, given = pickle.loads(pickle.dumps((function, item)))
             yield place, pickle.loads(pickle.dumps(there(given)))
 
-    def say(self, task, done):
+    def report(self, task, done):
         pass
 
     def part(self, first, last, title=""):

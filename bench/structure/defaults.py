@@ -28,7 +28,7 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.models.surgery import sample_codes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
-from lacunet.structure.counting import AIR, Child, Columns, child_of, cut_rows
+from lacunet.structure.counting import AIR, Child, Columns, child_of, split_rows
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.families import (
@@ -110,7 +110,7 @@ def score_changes(columns: Columns, v: int, parents: BoolArray, sizes: FloatArra
         among, cells = np.flatnonzero(chosen), float(columns.cards[v])
         for p in among:
             cells *= columns.cards[p]
-        q = cut_rows(columns, among, -1, j)
+        q = split_rows(columns, among, -1, j)
         score_family(child_of(columns, v), j, q, cells, sizes, out[u])
         chosen[u] ^= u != v
     return out

@@ -92,11 +92,11 @@ def _measure_all(
         left = [task for task in tasks if task not in ledger]
         records = measurer.run(left)
         for task in tasks:
-            executor.say(f"n={task.n} c={task.c} N={task.N}, {task.states} states", done / total)
+            executor.report(f"n={task.n} c={task.c} N={task.N}, {task.states} states", done / total)
             if task in left:
                 ledger.add(next(records))
             done += weight(task)
-    executor.say("evidence measured", 1.0)
+    executor.report("evidence measured", 1.0)
 
 
 def _write(

@@ -15,7 +15,7 @@ from lacunet.api.options import ReadSettings
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.models.formats import read_network, write_network
-from lacunet.runtime.states import Bins, bin_labels, cut_into_bins, quantiles, understand_bins
+from lacunet.runtime.states import Bins, bin_labels, bin_numbers, quantiles, understand_bins
 
 few = st.lists(st.integers(-4, 4).map(lambda x: x / 2), min_size=2, max_size=30)
 
@@ -32,7 +32,7 @@ def test_quantiles_are_those_of_numpy(numbers, bins):
 @given(few, st.integers(2, 7))
 def test_bins_have_every_number_and_none_is_empty(numbers, bins):
     values, cases = np.unique(numbers, return_counts=True)
-    cut = cut_into_bins(values, cases.astype(float), bins)
+    cut = bin_numbers(values, cases.astype(float), bins)
     if len(values) == 1:
         assert cut is None
         return
@@ -45,9 +45,9 @@ def test_bins_have_every_number_and_none_is_empty(numbers, bins):
 
 
 def test_many_equal_numbers_leave_fewer_bins():
-    zeros = cut_into_bins(np.arange(4.0), np.array([90.0, 4.0, 3.0, 3.0]), 5)
+    zeros = bin_numbers(np.arange(4.0), np.array([90.0, 4.0, 3.0, 3.0]), 5)
     assert zeros.edges == (0.0, 1.0, 3.0)
-    top = cut_into_bins(np.array([0.0, 1.0]), np.array([1.0, 9.0]), 5)
+    top = bin_numbers(np.array([0.0, 1.0]), np.array([1.0, 9.0]), 5)
     assert bin_labels(top.edges, exact=False) == ("0 – 1", "1")
 
 

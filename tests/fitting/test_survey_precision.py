@@ -234,7 +234,7 @@ def test_strata_of_one_unit_are_joined_and_that_is_said():
 def test_weights_alone_have_robust_errors_and_counts_have_none_of_it():
     frame = clustered(8).drop(columns=["stratum", "unit"])
     table, _, found = fitted(frame, 2, weights="w")
-    assert table.design.told is False
+    assert table.design.declared is False
     assert found.method.startswith("Linearised (sandwich) standard errors: scores of rows")
     _, _, counts = fitted(frame.assign(w=1), 2, weights="w")
     assert counts.design is None

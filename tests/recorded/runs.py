@@ -299,7 +299,7 @@ def functions_select() -> Any:
 def functions_model() -> Any:
     model = lacunet.fit("chain.csv", network="A -> B; B -> C; A C -> D").model
     lacunet.write_model(model, "m.json")
-    lacunet.write_network(model, "m.xdsl", say=lambda _: None)
+    lacunet.write_network(model, "m.xdsl", report=lambda _: None)
     probable = lacunet.most_probable(model, evidence={"A": "yes"})
     return {
         "query": lacunet.query(model, ["A", "D"], {"B": "yes"}),

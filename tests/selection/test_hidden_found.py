@@ -260,7 +260,7 @@ def test_tables_that_are_known_are_kept(known, monkeypatch):
     for other in found.selection.candidates:
         model = other.fit.model
         names = [v.name for v in model.network.variables]
-        for child, own in known.settled.items():
+        for child, own in known.ordered_parents.items():
             i = names.index(child)
             assert [names[p] for p in model.network.parents[i]] == own
         for entry in known.fixed:

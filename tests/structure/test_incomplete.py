@@ -280,7 +280,7 @@ def test_surrogates_may_decide_alone(score):
     assert found.score == score
     assert f"Decided by {score} c" in str(found)
     task = task_of(table)  # whatever decided, the bound is that of the answer
-    task = graph_task(table, AVERAGED, task.how, Knowledge())
+    task = graph_task(table, AVERAGED, task.options, Knowledge())
     parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
     assert found.log_evidence == pytest.approx(fit(task, parents).bound, abs=0.1)
     assert found.log_joint <= ours.log_joint + 1e-6

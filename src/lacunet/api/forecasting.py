@@ -161,12 +161,12 @@ def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
             known = ", ".join(map(repr, tasks))
             raise OptionError(f"there is no work '{name}' to warm up. Give some of {known}.")
     wanted = [name for name in tasks if not work or name in work]
-    say = Serial(listener).say
+    report = Serial(listener).report
     for done, name in enumerate(wanted):
-        say(f"compiling kernels of {name}", done / len(wanted))
+        report(f"compiling kernels of {name}", done / len(wanted))
         for task in tasks[name]:
             task()
-    say("kernels are compiled", 1.0)
+    report("kernels are compiled", 1.0)
 
 
 def _answers() -> dict[str, list[str | None]]:

@@ -9,7 +9,7 @@ import typer
 from lacunet import __version__, api
 from lacunet.cli import options as o
 from lacunet.cli.compare import compare, compare_missing, evidence, lrt, select
-from lacunet.cli.console import SWITCHES, command, progress, say, show
+from lacunet.cli.console import SWITCHES, command, echo, progress, show
 from lacunet.cli.fit import fit
 from lacunet.cli.impute import impute, stack, three_step
 from lacunet.cli.learn import learn
@@ -45,14 +45,14 @@ def demo(
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
-    say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
+    echo(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
     with request.work() as kwargs:
         result = api.select(table, range(1, 7), **kwargs)
     save_selection(result, save)
     show(result, {**selection_document(result), "written": str(save)}, request.form)
-    say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
+    echo(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
 
 
 Full: TypeAlias = Annotated[
@@ -83,7 +83,7 @@ def paper(
         line = f"lacunet paper --out {out}{words}"
         result = reproduce(out, models=count, datasets=datasets, command=line, **kwargs)
     show(result, {"out": str(out), **scale, **result.document()}, request.form)
-    say(f"written: {result.page}")
+    echo(f"written: {result.page}")
 
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ import typer
 from lacunet import api
 from lacunet.api.measuring import UNIFORM
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say, show
+from lacunet.cli.console import command, echo, show
 from lacunet.cli.outcome import (
     check_one_model,
     classes_or_network,
@@ -86,7 +86,7 @@ def select(
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]
     chances = _prior(prior, numbers, len(varied))
     if len(varied) > 1:
-        say(
+        echo(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
             f"{len(numbers) ** len(varied):,} networks."
         )
@@ -96,7 +96,7 @@ def select(
     structure = None if given is None else given.network
     if dry_run:
         if states is None and len(varied) == 1:
-            say(f"note: more than {FIRST} are tried too if they are probable then.")
+            echo(f"note: more than {FIRST} are tried too if they are probable then.")
         show_forecast(request, table, numbers, structure, **models)
         return
     wanted, models["network"] = None if states is None else numbers, structure
@@ -318,7 +318,7 @@ def evidence(
     known = network if given is None else given.network
     table, structured = read_structure(data, known, {} if given else sizes, request, states)
     classes, structure = classes_or_network(structured, states)
-    _say_prior(settings)
+    _echo_prior(settings)
     if dry_run:
         show_forecast(request, table, classes, structure, knowledge=knowledge)
         return
@@ -341,11 +341,11 @@ def evidence(
     show_and_save(result, document, request, save)
 
 
-def _say_prior(settings: Settings) -> None:
+def _echo_prior(settings: Settings) -> None:
     """Note the prior if it differs from that of other commands."""
     plain, others = UNIFORM.alpha, DEFAULTS.alpha
     if settings.alpha == plain:
-        say(
+        echo(
             f"note: alpha is {plain:g}, as in most published evidence; fit, select and compare "
             f"use {others:g}. To compare with them, give --alpha {others:g}."
         )

@@ -100,16 +100,16 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def say(text: str) -> None:
+def echo(text: str) -> None:
     """Write a remark on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(escape(harmless(text)))
 
 
-def say_written(*paths: Path | None) -> None:
+def echo_written(*paths: Path | None) -> None:
     """List the written files or folders; None is skipped."""
     for path in paths:
         if path is not None:
-            say(f"written: {path}")
+            echo(f"written: {path}")
 
 
 def command(function: Callable[P, R]) -> Callable[P, R]:
@@ -140,7 +140,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         except OSError as error:
             raise _refused(f"the result cannot be printed: {error.strerror or error}.") from None
         except KeyboardInterrupt as error:
-            say("interrupted; nothing half-written is left behind")
+            echo("interrupted; nothing half-written is left behind")
             sys.stderr.flush()
             forget_shared()
             # A plain exit would first wait for every thread to finish.

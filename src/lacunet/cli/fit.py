@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say
+from lacunet.cli.console import command, echo
 from lacunet.cli.options import Request
 from lacunet.cli.outcome import (
     TITLES,
@@ -326,7 +326,7 @@ def fit_covariates(
     with request.work() as kwargs:
         fitted = api.class_regression(table, states, covariates, **kwargs)
     for note in fitted.table.notes[len(table.notes) :]:
-        say(f"note: {note}")
+        echo(f"note: {note}")
     save_network(fitted.model, wanted.save)
     described: Described = {}
     if wanted.intervals or request.settings.bootstrap:

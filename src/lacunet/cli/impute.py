@@ -9,8 +9,8 @@ from lacunet import api
 from lacunet.api.results import RowLikelihoods, Unusual
 from lacunet.api.stacking import ModelChoice
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say_written, show
-from lacunet.cli.outcome import read, say_not_shown, show_and_save
+from lacunet.cli.console import command, echo_written, show
+from lacunet.cli.outcome import echo_not_shown, read, show_and_save
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data.write import append_columns, check_table_file, column_names, write_frames
@@ -71,7 +71,7 @@ def impute(
     if probabilities is not None:
         write_frames([result.to_frame()], probabilities)
     show(result, {**imputation_document(result), "output": str(output)}, request.form)
-    say_written(output, probabilities)
+    echo_written(output, probabilities)
 
 
 Folds: TypeAlias = Annotated[
@@ -144,7 +144,7 @@ def stack(
     }
     shown: list[Printable] = [result]
     if test is not None:
-        say_not_shown(test, result.ensemble)
+        echo_not_shown(test, result.ensemble)
         each = api.log_likelihoods(test, result.ensemble, missing=request.reading.missing)
         likelihoods = RowLikelihoods(str(test), each)
         shown.append(likelihoods)
@@ -162,7 +162,7 @@ def stack(
         document["own_rows"] = {**written, **unusual_document(judged)}
     document["stack"] = None if save is None else str(save)
     show(Together(*shown), document, request.form)
-    say_written(output, save)
+    echo_written(output, save)
 
 
 @command

@@ -7,8 +7,8 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, print_line, say, say_written, show
-from lacunet.cli.outcome import audit, note_missing_state, say_not_shown
+from lacunet.cli.console import command, echo, echo_written, print_line, show
+from lacunet.cli.outcome import audit, echo_not_shown, note_missing_state
 from lacunet.cli.parsing import parse_given, parse_hidden, parse_names, parse_soft, split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data.write import append_columns, column_names, write_codes
@@ -183,10 +183,10 @@ def simulate(
     given = api.read_predictive(model, request.settings)
     if known := api.covariates_of(given).names:
         listed = ", ".join(f"'{name}'" for name in known)
-        say(
+        echo(
             f"note: {listed} predict the classes of the model, and have no distribution themselves."
         )
-        say("note: classes are drawn by their sizes over the rows that it was fitted to.")
+        echo("note: classes are drawn by their sizes over the rows that it was fitted to.")
     seed = request.settings.seed
     columns, codes = api.draw(given, rows, seed, missing_rate)
     write_codes(columns, codes, output)
@@ -222,9 +222,9 @@ def assign(
     """
     given = api.read_predictive(model, request.settings, parse_hidden(hidden))
     note_missing_state(given.network, request.settings)
-    say_not_shown(data, given)
+    echo_not_shown(data, given)
     kwargs: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
     result = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **kwargs)
     append_columns(data, api.fresh_names(result.tidy(), column_names(data)), output)
     show(result, {**assignment_document(result), "output": str(output)}, request.form)
-    say_written(output)
+    echo_written(output)

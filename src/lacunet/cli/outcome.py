@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from lacunet import api
 from lacunet.api.structure import Structured
-from lacunet.cli.console import Format, say, say_written, show
+from lacunet.cli.console import Format, echo, echo_written, show
 from lacunet.cli.options import Request
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, WARNING, kinds_grid, missing_summary, sizes
@@ -90,15 +90,15 @@ def print_summary(table: Table, request: Request, states: int | None = None) -> 
 def warn_of_states(states: Sequence[int], table: Table) -> None:
     """Warn of too many states for the table."""
     for warning in check_states(states, table):
-        say(f"warning: {warning}")
+        echo(f"warning: {warning}")
 
 
 def _note_missing_as_state(table: Table) -> None:
     """Note the effect of --missing-as-state on this table."""
     if table.complete:
-        say("note: no cell is missing, so --missing-as-state changes nothing.")
+        echo("note: no cell is missing, so --missing-as-state changes nothing.")
         return
-    say(
+    echo(
         f"note: a missing cell counts as an answer, in {int((table.missing > 0).sum())} columns. "
         "Log-likelihood and evidence are then about other data, and cannot be compared with those "
         "of a run without --missing-as-state. To compare the two: lacunet compare-missing."
@@ -109,29 +109,29 @@ def note_missing_state(network: Network, settings: Settings) -> None:
     """Note a model fitted with --missing-as-state, if rows are read without it."""
     has = any(has_missing_state(column) for column in api.observed_columns(network))
     if has and not settings.missing_as_state:
-        say(
+        echo(
             "note: the model has states '(missing)', but missing cells are left open. To read them "
             "as that state, give --missing-as-state."
         )
 
 
-def say_not_shown(data: Path, predictive_model: PredictiveModel) -> None:
+def echo_not_shown(data: Path, predictive_model: PredictiveModel) -> None:
     """Note absent variables of a model, and unused columns."""
     for note in api.notes_on_columns(data, predictive_model):
-        say(f"note: {note}")
+        echo(f"note: {note}")
 
 
 def audit(table: Table) -> None:
     """Print a summary of a table before the computation."""
-    say(f"{table.source}: {sizes(table)}; {missing_summary(table)}")
+    echo(f"{table.source}: {sizes(table)}; {missing_summary(table)}")
     if any(column.why for column in table.columns):
-        say(kinds_grid(table).text())
+        echo(kinds_grid(table).text())
     for note in table.notes:
-        say(note if note.startswith(WARNING) else f"note: {note}")
+        echo(note if note.startswith(WARNING) else f"note: {note}")
     for column in table.columns:
         numbers = len(column.states) and not isinstance(column.states[0], str)
         if table.weights is None and numbers and column.name.lower() in COUNTS:
-            say(
+            echo(
                 f"note: column '{column.name}' is used as a variable. If it says how often a row "
                 f"occurs, or what it weighs, give --weights {shlex.quote(column.name)}."
             )
@@ -211,7 +211,7 @@ def save_network(model: Model, save: Path | None) -> None:
 
 
 def _note(words: str) -> None:
-    say(f"note: {words}")
+    echo(f"note: {words}")
 
 
 def finish_fit(
@@ -234,7 +234,7 @@ def finish_fit(
         report_network(answer(), wanted.report)
     whole = {**document, **{name: further for name, (_, further) in described.items()}}
     show(Together(result, *(other for other, _ in described.values())), whole, request.form)
-    say_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
+    echo_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:
@@ -250,7 +250,7 @@ def show_and_save(
     if save is not None:
         write_text(save, to_json(document) + "\n")
     show(result, document, request.form)
-    say_written(save)
+    echo_written(save)
 
 
 def show_network(
@@ -272,7 +272,7 @@ def show_network(
         "model": None if save is None else str(save),
     }
     show(result, whole, request.form)
-    say_written(save, report)
+    echo_written(save, report)
 
 
 def finish(
@@ -304,4 +304,4 @@ def finish(
         shown.append(distances)
         document["distances"] = described(distances, "hamming f1")
     show(Together(*shown) if len(shown) > 1 else result, document, form)
-    say_written(save, report, tables)
+    echo_written(save, report, tables)

@@ -118,9 +118,9 @@ def _divided(text: str, sign: str, names: Sequence[str], where: str, like: str) 
     """Split a text at the sign after a known name, or at the first sign."""
     if sign not in text:
         raise OptionError(f"{where} is not understood. Give {like}.")
-    cuts = [i for i, letter in enumerate(text) if letter == sign]
-    cut = next((i for i in cuts if text[:i].strip() in names), cuts[0])
-    return text[:cut].strip(), text[cut + 1 :].strip()
+    positions = [i for i, letter in enumerate(text) if letter == sign]
+    at = next((i for i in positions if text[:i].strip() in names), positions[0])
+    return text[:at].strip(), text[at + 1 :].strip()
 
 
 def parse_names(values: list[str] | None, names: Sequence[str]) -> list[str]:

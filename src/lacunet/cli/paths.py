@@ -104,7 +104,7 @@ def check_paths(
     for place in places:
         if isinstance(place.role, Reads):
             for output in written:
-                _check_kept(output, place, overwrite)
+                _check_checkpoint(output, place, overwrite)
 
 
 def _check_apart(place: PathGiven, others: Iterable[PathGiven]) -> None:
@@ -122,7 +122,7 @@ def _check_apart(place: PathGiven, others: Iterable[PathGiven]) -> None:
                 )
 
 
-def _check_kept(output: PathGiven, place: PathGiven, overwrite: bool) -> None:
+def _check_checkpoint(output: PathGiven, place: PathGiven, overwrite: bool) -> None:
     """Refuse an output that would replace an input, unless `overwrite` allows it."""
     files = _files(place.path)
     for file in files:

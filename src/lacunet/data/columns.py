@@ -23,7 +23,7 @@ from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds
 from lacunet.data.source import Source
 from lacunet.data.table import Column
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.states import Bins, Cut, Numbers, State, bin_labels, cut_into_bins, label
+from lacunet.runtime.states import Bins, BinSpec, Numbers, State, bin_labels, bin_numbers, label
 
 MOST = 12  # labels that a remark lists with their numbers
 
@@ -64,8 +64,8 @@ class ColumnTyper:
         rows = None if self.weighted else weighed(coding.codes, raw.counts, len(coding.states))
         decided = kinds.decide(name, coding.states, mean_of(coding, cases), rows)
         coding = replace(coding, kind=decided.kind, why=decided.why)
-        if decided.cut is not None:
-            return self._in_bins(raw, cases, coding, decided.cut)
+        if decided.bin_spec is not None:
+            return self._in_bins(raw, cases, coding, decided.bin_spec)
         if decided.kind.number:
             self._check_numbers(raw, coding)
             if isinstance(coding.states, Numbers):
@@ -89,19 +89,21 @@ class ColumnTyper:
             coding.codes[i] = UNKNOWN if code < 0 else code
         return replace(coding, bins=bins)
 
-    def _in_bins(self, raw: RawValues, cases: FloatArray, coding: Coding, cut: Cut) -> Coding:
+    def _in_bins(
+        self, raw: RawValues, cases: FloatArray, coding: Coding, bin_spec: BinSpec
+    ) -> Coding:
         """Cut the numbers of a column into bins."""
-        if isinstance(cut, Bins):
-            return self._by_bins(raw, bin_labels(cut.edges, exact=False), cut)
+        if isinstance(bin_spec, Bins):
+            return self._by_bins(raw, bin_labels(bin_spec.edges, exact=False), bin_spec)
         self._check_numbers(raw, coding)
         numbers = np.array(coding.states, dtype=np.float64)
         weight = weighed(coding.codes, cases, len(coding.states))
-        bins = cut_into_bins(numbers, weight, cut)
+        bins = bin_numbers(numbers, weight, bin_spec)
         if bins is None:
             why = f"has only one value, {label(coding.states[0])}, to cut"
             raise checks.unusable(raw.name, why)
         codes = np.where(coding.codes >= 0, bins.codes(numbers)[coding.codes], coding.codes)
-        states = bin_labels(bins.edges, exact=isinstance(cut, tuple))
+        states = bin_labels(bins.edges, exact=isinstance(bin_spec, tuple))
         return replace(coding, states=states, codes=codes, bins=bins)
 
     def _check_numbers(self, raw: RawValues, coding: Coding) -> None:

@@ -83,13 +83,13 @@ class SamplingDesign:
         row, unit, weight, stratum, copies = _arranged(places[self.row], cluster, *entries)
         return replace(self, row=row, unit=unit, weight=weight, stratum=stratum, copies=copies)
 
-    def only(self, kept: BoolArray, share: float) -> Self:
-        """Give the design of the `kept` distinct rows, which have this share of the cases.
+    def only(self, selected: BoolArray, share: float) -> Self:
+        """Give the design of the `selected` distinct rows, which have this share of the cases.
 
         All units stay, because the number of kept rows in a unit is random.
         """
-        entries = kept[self.row]
-        row = (np.cumsum(kept) - 1)[self.row[entries]]
+        entries = selected[self.row]
+        row = (np.cumsum(selected) - 1)[self.row[entries]]
         unit, weight = self.unit[entries], self.weight[entries]
         return replace(self, row=row, unit=unit, weight=weight, people=self.people * share)
 
@@ -140,9 +140,9 @@ def _arranged(
         order = np.lexsort((weight, stratum, row))
         first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, stratum, weight))))
         alike: IntArray = np.add.reduceat(copies[order], first)
-        kept = order[first]
-        units: IntArray = np.arange(len(kept), dtype=np.int64)
-        return row[kept], units, weight[kept], stratum[kept], alike
+        selected = order[first]
+        units: IntArray = np.arange(len(selected), dtype=np.int64)
+        return row[selected], units, weight[selected], stratum[selected], alike
     order = np.lexsort((weight, cluster, row))
     first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, cluster))))
     cases: FloatArray = np.add.reduceat((weight * copies)[order], first)

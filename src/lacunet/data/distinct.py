@@ -95,8 +95,8 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     order = np.lexsort(keys[::-1])
     first = firsts(len(codes), (key[order] for key in keys))
     copies = np.add.reduceat(copies[order], np.flatnonzero(first))
-    kept = order[first]
-    return _taken(codes, kept), weight[kept], copies
+    unique = order[first]
+    return _taken(codes, unique), weight[unique], copies
 
 
 def _merged_words(
@@ -153,11 +153,11 @@ def firsts(rows: int, columns: Iterable[NDArray[Any]]) -> BoolArray:
     return first
 
 
-def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
+def _taken(codes: CodeArray, unique: IntArray) -> CodeArray:
     """Give codes[kept] in the memory of `codes`, column by column."""
     for j in range(codes.shape[1]):
-        codes[: len(kept), j] = codes[kept, j]
-    return _first_rows(codes, len(kept))
+        codes[: len(unique), j] = codes[unique, j]
+    return _first_rows(codes, len(unique))
 
 
 def _first_rows(codes: CodeArray, rows: int) -> CodeArray:
@@ -332,8 +332,8 @@ def _ranges(runs: Sequence[_Run], room: int) -> Iterator[tuple[CodeArray, IntArr
     step = max(1, room // (SHARE * (columns * kind.itemsize + 16) * SAMPLED))
     ends = np.unique(sampled[step::step])
     bounds = [[0, *(run.first_from(end) for end in ends), run.rows] for run in runs]
-    for cut in zip(*map(pairwise, bounds), strict=True):
-        parts = [(run, *ends) for run, ends in zip(runs, cut, strict=True)]
+    for bounds_of_run in zip(*map(pairwise, bounds), strict=True):
+        parts = [(run, *ends) for run, ends in zip(runs, bounds_of_run, strict=True)]
         codes, copies = (
             np.concatenate([run.read(which, *ends) for run, *ends in parts]) for which in (0, 1)
         )

@@ -99,17 +99,17 @@ def _with_labels(
         each = tuple((meta.named(v), counts[v]) for v in missing)
         notes.append(Remark(name, "declared missing in the file", each, summed=True))
         series = pl.Series(name, [None if v in set(missing) else v for v in series], series.dtype)
-    kept = sorted((v for v in counts if v not in missing), key=lambda v: (isinstance(v, str), v))
-    known = [v for v in kept if v in meta.labels]
-    if len(known) < len(kept) or not kept or not meta.labels:
+    shown = sorted((v for v in counts if v not in missing), key=lambda v: (isinstance(v, str), v))
+    known = [v for v in shown if v in meta.labels]
+    if len(known) < len(shown) or not shown or not meta.labels:
         if known:
-            some = f"{len(known)} of its {len(kept)} values have labels, so it shows the values."
+            some = f"{len(known)} of its {len(shown)} values have labels, so it shows the values."
             notes.append(Remark(name, some))
         return series, notes, {}
-    texts = [meta.labels[v].strip() or label(v) for v in kept]
+    texts = [meta.labels[v].strip() or label(v) for v in shown]
     often = Counter(texts)  # the code distinguishes equal labels
-    texts = [t if often[t] == 1 else f"{t} ({label(v)})" for t, v in zip(texts, kept, strict=True)]
-    by_value = dict(zip(kept, texts, strict=True))
+    texts = [t if often[t] == 1 else f"{t} ({label(v)})" for t, v in zip(texts, shown, strict=True)]
+    by_value = dict(zip(shown, texts, strict=True))
     labels = [None if v is None else by_value.get(v) for v in series.to_list()]
     scale = {t: float(v) for v, t in by_value.items() if isinstance(v, int | float)}
     return pl.Series(name, labels, pl.Enum(texts)), notes, scale

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.states import USUAL_BINS, Binning, Cut, State
+from lacunet.runtime.states import USUAL_BINS, Binning, BinSpec, State
 
 MOST_NUMBERS = 20  # different whole numbers that are categories; more are measurements
 DENSE = 0.3  # least share of a wide range that measurements fill
@@ -56,7 +56,7 @@ class Decision:
 
     kind: ColumnKind
     why: str
-    cut: Cut | None = None  # bins of its numbers, if any
+    bin_spec: BinSpec | None = None  # bins of its numbers, if any
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Kinds:
 
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
     other: ColumnKind | None = None  # of columns that are not declared; None: by the rule
-    bins: Mapping[str, Cut] = field(default_factory=dict)  # columns that are put into bins
+    bins: Mapping[str, BinSpec] = field(default_factory=dict)  # columns that are put into bins
     every: int = 0  # bins of columns that are numbers by the rule; 0: they stay numbers
     ends: Mapping[str, tuple[float, float]] = field(
         default_factory=dict

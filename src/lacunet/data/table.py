@@ -27,8 +27,8 @@ from lacunet.runtime.states import (
     alike,
     as_shown,
     by_name,
-    kept,
     label,
+    places_or_range,
 )
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
@@ -134,8 +134,10 @@ class Table(Printable):
         _check_columns(columns, top, source)
         weight = _checked_counts(counts, len(given), source)
         kind = smallest(max(len(column.states) for column in columns))
-        kept: CodeArray = np.maximum(given, -1).astype(kind)
-        return cls.from_merged(columns, *merge(kept, weight, np.ones(len(kept), np.int64)), source)
+        recoded: CodeArray = np.maximum(given, -1).astype(kind)
+        return cls.from_merged(
+            columns, *merge(recoded, weight, np.ones(len(recoded), np.int64)), source
+        )
 
     @classmethod
     def from_merged(
@@ -220,7 +222,7 @@ class Table(Printable):
         order = by_name([column.name for column in self.columns])
         if order == sorted(order):
             return self
-        places = kept([column.place for column in self.columns])
+        places = places_or_range([column.place for column in self.columns])
         columns = tuple(replace(self.columns[j], place=places[j]) for j in order)
         codes: CodeArray = np.ascontiguousarray(self.codes[:, order])
         rows = np.lexsort(pack(codes)[::-1])

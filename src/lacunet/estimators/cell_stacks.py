@@ -342,7 +342,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
         """Make the training table: the features, and a column of classes."""
         coded = code_fit(X, sample_weight, self._reading(X, sample_weight))
-        classified, columns = labels[coded.kept], coded.rows.columns
+        classified, columns = labels[coded.selected], coded.rows.columns
         cases = np.bincount(
             classified[classified >= 0], coded.cases[classified >= 0], len(self.classes_)
         )

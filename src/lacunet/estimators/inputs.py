@@ -142,7 +142,7 @@ class CodedFit(NamedTuple):
 
     rows: Rows
     cases: FloatArray  # (rows,) weights
-    kept: BoolArray  # mask of these rows among all rows
+    selected: BoolArray  # mask of these rows among all rows
     survey: Any  # scaling of survey weights, or None
 
 
@@ -180,9 +180,9 @@ def _design(X: Any, drawn: DesignColumns, coded: CodedFit) -> SamplingDesign:
         kinds = Kinds(dict.fromkeys(drawn.names, ColumnKind.CATEGORICAL))
         rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, queried=True)
         for name, column, cells in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
-            mine = cells[coded.kept].astype(np.int64)
+            mine = cells[coded.selected].astype(np.int64)
             if (mine < 0).any():
-                row = int(np.flatnonzero(coded.kept)[np.argmax(mine < 0)]) + 1
+                row = int(np.flatnonzero(coded.selected)[np.argmax(mine < 0)]) + 1
                 raise DataError(missing_words(name, f"row {row}"))
             codes[name], texts[name] = mine, column.labels
     cases, ones = coded.cases, np.ones(len(coded.cases), np.int64)

@@ -67,7 +67,7 @@ class ModeEstimate:
         self.steps, self.groups, self.seconds = steps, 0, 0.0
         self.log_weights: FloatArray = np.empty(0)
         self.ends: FloatArray = np.empty((0, self.path.problem.layout.size))
-        self.home: BoolArray = np.empty(0, dtype=np.bool_)  # labelled as the reference
+        self.inside: BoolArray = np.empty(0, dtype=np.bool_)  # labelled as the reference
 
     @property
     def wide(self) -> bool:
@@ -76,8 +76,8 @@ class ModeEstimate:
 
     @property
     def _spread(self) -> float:
-        home = self.log_weights[self.home & (self.log_weights > -np.inf)]
-        return float(home.std(ddof=1)) if len(home) > 1 else 0.0
+        inside = self.log_weights[self.inside & (self.log_weights > -np.inf)]
+        return float(inside.std(ddof=1)) if len(inside) > 1 else 0.0
 
     @property
     def work(self) -> float:
@@ -99,13 +99,13 @@ class ModeEstimate:
             self._restart(steps)
         self.log_weights = np.concatenate([self.log_weights, log_weights])
         self.ends = np.concatenate([self.ends, ends])
-        self.home = np.concatenate([self.home, self.alone.in_region(0, ends)])
+        self.inside = np.concatenate([self.inside, self.alone.in_region(0, ends)])
         self.groups = more.stop
         self.seconds += time.perf_counter() - began
 
-    def mass(self, home: BoolArray) -> LogMean:
+    def mass(self, inside: BoolArray) -> LogMean:
         """Mass of the region in all labellings; only chains that ended at home count."""
-        counted = np.where(home, self.log_weights, -np.inf)
+        counted = np.where(inside, self.log_weights, -np.inf)
         return log_mean(counted).plus(self.symmetries.log_count)
 
     def explains(self, N: FloatArray, context: RunContext) -> BoolArray:

@@ -71,8 +71,8 @@ class Bridge:
         began = time.perf_counter()
         more = range(self.groups, self.groups + groups)
         log_weights, ends = self.proposal.forwards(more, context)
-        home = self.proposal.regions.in_region(0, ends)
-        self.forward = np.concatenate([self.forward, np.where(home, log_weights, -np.inf)])
+        inside = self.proposal.regions.in_region(0, ends)
+        self.forward = np.concatenate([self.forward, np.where(inside, log_weights, -np.inf)])
         self.groups = more.stop
         self.seconds = time.perf_counter() - began
 

@@ -184,7 +184,7 @@ def sandwich(
     if not (theta[problem.layout.learned] > 0).all():
         raise ModelError("a probability of the model is 0, so it was not drawn from the prior.")
     problem = problem.where_faster
-    executor.say("looking for a reference", 0.0)
+    executor.report("looking for a reference", 0.0)
     # The reference must be independent of the perfect sample, or the upper bound would not hold.
     unhurried = replace(limit, goal=replace(goal, budget=math.inf))
     context, stream = RunContext(executor, unhurried), (seed, STREAM)
@@ -203,7 +203,7 @@ def sandwich(
     steps = STEPS
     while True:
         began = time.perf_counter()
-        executor.say(f"{steps} steps", min(0.99, limit.spent / goal.budget))
+        executor.report(f"{steps} steps", min(0.99, limit.spent / goal.budget))
         down = path.backwards(start, steps, stream, context)
         log_weights, ends = path.forwards(steps, range(GROUPS), stream, context)
         up = np.where(regions.in_region(0, ends), log_weights, -np.inf)
@@ -225,8 +225,8 @@ def _upper(down: FloatArray, up: FloatArray) -> LogMean:
     end inside, divided by the mass.
     """
     inverse = log_mean(-down)
-    home = float(np.isfinite(up).mean())
-    if home == 0.0:
+    share = float(np.isfinite(up).mean())
+    if share == 0.0:
         return replace(inverse, value=math.inf)
-    stderr = math.hypot(inverse.stderr, math.sqrt((1 - home) / (home * len(up))))
-    return replace(inverse, value=math.log(home) - inverse.value, stderr=stderr)
+    stderr = math.hypot(inverse.stderr, math.sqrt((1 - share) / (share * len(up))))
+    return replace(inverse, value=math.log(share) - inverse.value, stderr=stderr)

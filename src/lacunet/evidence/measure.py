@@ -85,7 +85,7 @@ def measure(
     if not (problem.whole or problem.exact):
         return _on_roundings(problem, method, context, seed)
     measurement = _Methods(problem, seed, context, shared).by(method)
-    executor.say("evidence", 1.0)
+    executor.report("evidence", 1.0)
     check_log_probability(problem, "evidence", {"log p(D|S)": measurement.value}, measurement.noise)
     return replace(measurement, seconds=context.limit.spent)
 
@@ -341,7 +341,7 @@ class _Methods:
 
     def _report(self, what: str) -> None:
         limit = self.context.limit
-        self.context.executor.say(what, min(0.99, limit.spent / limit.goal.budget))
+        self.context.executor.report(what, min(0.99, limit.spent / limit.goal.budget))
 
 
 def _below_particles(a: LogMean, p: LogMean) -> bool:

@@ -27,7 +27,7 @@ from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores.occupancy import log_factors
 
 STEPS = 50  # of variational Bayes: the last digits of the mode do not matter
-BURNED, KEPT = 30, 70  # Gibbs sweeps
+BURNED, SAMPLED = 30, 70  # Gibbs sweeps
 GIBBS = 2  # the stream of random numbers
 DRAWS = 64  # from a reference, to detect label mixing
 LEAST = 4  # labels mix if each labelling has at least 1/LEAST of its equal share of draws
@@ -70,10 +70,10 @@ def reference_near(
     draws = Draws(problem, np.random.default_rng((*seed, GIBBS)))
     state = gibbs(np.tile(N, (GROUP, 1)), BURNED, allowed, draws, context.limit)
     total = np.zeros(problem.layout.size)
-    for _ in range(KEPT):
+    for _ in range(SAMPLED):
         state = gibbs(state, 1, allowed, draws, context.limit)
         total += state.mean(axis=0)
-    return Reference.around(problem, total / KEPT + problem.seen)
+    return Reference.around(problem, total / SAMPLED + problem.seen)
 
 
 def sample_at(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:
@@ -91,7 +91,7 @@ def distinct_symmetries(problem: Problem, reference: Reference, seed: Sequence[i
     apart = ~_mixed(problem, symmetries, reference, seed)
     ends = np.cumsum([len(block.contexts) for block in symmetries.blocks])[:-1]
     each = zip(symmetries.blocks, np.split(apart, ends), strict=True)
-    return replace(symmetries, blocks=tuple(_kept_contexts(problem, *both) for both in each))
+    return replace(symmetries, blocks=tuple(_reduced_contexts(problem, *both) for both in each))
 
 
 def _mixed(
@@ -118,7 +118,7 @@ def _mixed(
     return np.array(mixed)
 
 
-def _kept_contexts(
+def _reduced_contexts(
     problem: Problem, block: ExchangeableBlock, apart: BoolArray
 ) -> ExchangeableBlock:
     """Keep the contexts whose labels stay apart; if they have hidden variables, all or none."""
@@ -128,9 +128,9 @@ def _kept_contexts(
     if not apart.any():  # labels mix in every context
         kinds = kinds_of_states(problem, block.variables[0], {})
         return ExchangeableBlock(block.variables, ({},), (kinds,))
-    kept = np.flatnonzero(apart)
-    contexts = tuple(block.contexts[n] for n in kept)
-    return ExchangeableBlock(block.variables, contexts, tuple(block.kinds[n] for n in kept))
+    remaining = np.flatnonzero(apart)
+    contexts = tuple(block.contexts[n] for n in remaining)
+    return ExchangeableBlock(block.variables, contexts, tuple(block.kinds[n] for n in remaining))
 
 
 def all_used(problem: Problem) -> Allowed:
@@ -166,10 +166,10 @@ def fewer_classes(
     It also stops when the time is up; the evidence is then only a lower bound.
     """
     factors = log_factors(problem)
-    kept: list[HiddenSample] = []
+    samples_so_far: list[HiddenSample] = []
     best, hopeless = -math.inf, 0
     for m in range(len(factors), 0, -1):
-        if kept and not in_time():
+        if samples_so_far and not in_time():
             break
         fewer = with_classes(problem, m)
         if fewer.exact:
@@ -182,5 +182,5 @@ def fewer_classes(
         if hopeless == 2:
             break
         best = max(best, mass)
-        kept += [replace(each, N=with_empty(problem, fewer, each.N)) for each in samples]
-    return kept
+        samples_so_far += [replace(each, N=with_empty(problem, fewer, each.N)) for each in samples]
+    return samples_so_far

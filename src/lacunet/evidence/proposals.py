@@ -171,8 +171,8 @@ class AnnealingProposal(_Proposal):
 
     def wide(self, forward: FloatArray, _: FloatArray) -> bool:
         """Whether log weights of chains that end in the region vary too much."""
-        home = forward[forward > -np.inf]
-        return len(home) < 2 or float(home.std(ddof=1)) > WIDE
+        finite = forward[forward > -np.inf]
+        return len(finite) < 2 or float(finite.std(ddof=1)) > WIDE
 
     def forwards(self, groups: range, context: RunContext) -> tuple[FloatArray, FloatArray]:
         """Run chains from the reference."""
@@ -209,7 +209,7 @@ class CopulaProposal(_Proposal):
         samples: Sequence[WalkSample],
     ) -> None:
         super().__init__(problem, reference, seed)
-        exponents = problem.prior + self._home(samples)
+        exponents = problem.prior + self._relabelled(samples)
         self.copula = BetaCopula.around(StickBreaking.of(problem.layout), exponents)
 
     @classmethod
@@ -231,12 +231,12 @@ class CopulaProposal(_Proposal):
         self, samples: Sequence[WalkSample], first: int, context: RunContext
     ) -> tuple[FloatArray, IntArray]:
         """Draw parameters given the hidden values of samples."""
-        N = self._home(samples)
+        N = self._relabelled(samples)
         pieces = range(-(-len(N) // TOGETHER))
         weights = context.map(partial(self._weighed, N, first, context.limit), pieces)
         return np.concatenate(weights), np.repeat(np.arange(len(N)), EACH)
 
-    def _home(self, samples: Sequence[WalkSample]) -> FloatArray:
+    def _relabelled(self, samples: Sequence[WalkSample]) -> FloatArray:
         """Counts of samples, labelled as the reference, (samples, size)."""
         counts = (s.N for s in samples)
         return np.stack(

@@ -224,7 +224,7 @@ def measure(
         more = executor.map(chain, range(len(weights), len(weights) + CHAINS))
         weights, last = np.append(weights, more), time.perf_counter() - began
         estimate = log_mean(weights)
-        executor.say("evidence", min(1.0, target / max(estimate.stderr, 1e-9)))
+        executor.report("evidence", min(1.0, target / max(estimate.stderr, 1e-9)))
         sure = estimate.verdict is Verdict.RELIABLE
         if (estimate.stderr <= target and sure) or not limit.allows(last):
             break

@@ -85,5 +85,7 @@ def mean_shares(parts: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 def _with(problem: Problem, counts: FloatArray) -> Problem:
     """The rows with other counts; rows with count 0 are left out, unless all counts are 0."""
-    kept = counts > 0 if counts.any() else np.ones(len(counts), dtype=np.bool_)
-    return problem_of_codes(problem.codes[kept], counts[kept], problem.network, problem.alpha)
+    positive = counts > 0 if counts.any() else np.ones(len(counts), dtype=np.bool_)
+    return problem_of_codes(
+        problem.codes[positive], counts[positive], problem.network, problem.alpha
+    )

@@ -33,7 +33,7 @@ from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 ROWS = 400  # rows to be merged, because the work is quadratic; more if there are many states
 ROWS_FOR_A_STATE = (12, 40)  # least and most rows per state
 CASES = 10_000  # most cases of these rows: the length of the tables of log Γ
-KEPT = 0.7  # share of the rows used by starts after the first, so that starts differ
+SHARE_OF_ROWS = 0.7  # share of the rows used by starts after the first, so that starts differ
 CHILD = 1 << 31  # first child seed of these starts; random starts use smaller ones
 
 
@@ -113,7 +113,7 @@ def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
     layout, hidden, counts = problem.layout, problem.network.hidden, problem.counts
     if index:
         rng = np.random.default_rng([seed, layout.size, CHILD + index])
-        counts = counts * (rng.permutation(len(counts)) < math.ceil(KEPT * len(counts)))
+        counts = counts * (rng.permutation(len(counts)) < math.ceil(SHARE_OF_ROWS * len(counts)))
     rows = take_rows(problem, counts, max((layout.cards[h] for h in hidden), default=1))
 
     def others_around(h: int) -> int:  # families of h with another hidden variable

@@ -168,7 +168,7 @@ def learn(
     if objective.estimate is Estimate.ML:  # ML has no posterior mass
         ranks = ESTIMATE
     searches = _search(objective, options, start, ranks)
-    executor.say(TASK, 1.0)
+    executor.report(TASK, 1.0)
     # States of a given model keep their order.
     by_size = start is None
     fits = [
@@ -277,9 +277,9 @@ class PackedFit:
     def of(cls, fit: Fit) -> Self:
         """Pack a fit without the parts that can be rebuilt from the problem."""
         left_out = "problem", "model", "largest_mass"
-        kept = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in left_out}
+        values = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in left_out}
         largest_mass = None if fit.largest_mass is None else cls.of(fit.largest_mass)
-        return cls(kept, fit.model.posterior, largest_mass)
+        return cls(values, fit.model.posterior, largest_mass)
 
     def unpack(self, problem: Problem) -> Fit:
         """Rebuild the fit with an equal problem."""

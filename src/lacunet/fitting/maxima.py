@@ -21,7 +21,7 @@ SAME_OPTIMUM = 1e-4  # nats: maxima with a smaller difference are equal
 LEAST_CASES = 1e-9  # lower limit for cases of a state, so that an empty one costs some 20 nats
 LEFT_BEHIND = 20.0  # a climb is abandoned so many nats of mass below the best after EM,
 TAIL = 100  # plus the most that so many iterations gain after the test of CH96 holds
-KEPT = 3  # maxima besides the best that a search keeps
+MOST_OTHERS = 3  # maxima besides the best that a search keeps
 APART = 0.02, 0.1  # least nats between different maxima, plus a share of their distance to the
 # best, because climbs to them may be abandoned near the top
 
@@ -133,8 +133,8 @@ def unseen(climbs: Sequence[Climb]) -> float:
 
 def distinct(best: Point, others: Sequence[Point]) -> tuple[Point, ...]:
     """Select a few maxima besides the best, with different g: a relabelling has the same g."""
-    kept = [best]
+    distinct_points = [best]
     for point in others:
-        if all(abs(point.g - known.g) > SAME_OPTIMUM for known in kept):
-            kept.append(point)
-    return tuple(kept[1 : 1 + KEPT])
+        if all(abs(point.g - known.g) > SAME_OPTIMUM for known in distinct_points):
+            distinct_points.append(point)
+    return tuple(distinct_points[1 : 1 + MOST_OTHERS])

@@ -185,10 +185,10 @@ def halving(
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
         ranked = sorted(race(objective, survivors, iterations), key=lambda p: -p.g)
-        kept = max(finalists, len(survivors) // 2)
-        survivors = ranked[:kept]
+        number = max(finalists, len(survivors) // 2)
+        survivors = ranked[:number]
         iterations *= 2
-        yield survivors, ranked[kept:]
+        yield survivors, ranked[number:]
 
 
 def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:

@@ -52,7 +52,7 @@ def prepare(executor: Executor, *networks: Network) -> None:
     numbers = any(compact_cells(network).dense for network in networks)
     wanted = [CLASSES, *([NUMBERS] if numbers else []), *([TREES] if trees else [])]
     seconds = sum(what.seconds for what in wanted if not is_compiled(what.kernel))
-    executor.say(f"compiling kernels, once: about {seconds} s" if seconds else PREPARING, 0.0)
+    executor.report(f"compiling kernels, once: about {seconds} s" if seconds else PREPARING, 0.0)
     _run_all_kernels(trees=trees)
     if numbers:
         _run_number_kernels()

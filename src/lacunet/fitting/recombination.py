@@ -109,8 +109,8 @@ class Recombiner:
         """Whether two partitions are equal for nearly all cases, up to labels."""
         weights, shape = self.rows.weights, (int(one.max()) + 1, int(other.max()) + 1)
         together = np.bincount(_by_both(one, other), weights, math.prod(shape)).reshape(shape)
-        kept = min(together.max(axis=axis).sum() for axis in (0, 1))
-        return bool(kept >= (1.0 - SAME) * weights.sum())
+        agreeing = min(together.max(axis=axis).sum() for axis in (0, 1))
+        return bool(agreeing >= (1.0 - SAME) * weights.sum())
 
     def statistics(self, one: IntArray, other: IntArray) -> FloatArray:
         """Intersect two partitions, merge clusters, and compute the statistics, (size,).

@@ -254,7 +254,7 @@ def fit_classes(
     best = max(climbs, key=lambda one: one.point.g)
     below = [best.point.g - one.point.g for one in climbs]
     others = [nats for nats in below if nats >= SAME_OPTIMUM]
-    executor.say(TASK, 1.0)
+    executor.report(TASK, 1.0)
     fit = replace(
         best,
         finalists=len(below),

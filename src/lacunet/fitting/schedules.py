@@ -104,7 +104,7 @@ def search_paper(objective: Objective, starts: int, seed: int, ranks: Ranks) -> 
     points = random_starts(objective, starts, seed)
     for survivors, _ in halving(objective, points, finalists=1):
         points = survivors
-        objective.executor.say(TASK, 0.5 * (1 - len(points) / starts))
+        objective.executor.report(TASK, 0.5 * (1 - len(points) / starts))
     (point,) = points
     converged = False
     for _ in range(PAPER_ITERATIONS):
@@ -140,7 +140,7 @@ def search(
             winner = _split_and_merged(objective, pool, winner, rank, seed)
         winners.append(winner)
         pool += [] if reached_by(pool, winner) else [winner]
-        objective.executor.say(TASK, progress[1])
+        objective.executor.report(TASK, progress[1])
     return finish(objective, pool, winners, ranks)
 
 
@@ -153,9 +153,9 @@ def climb_from_starts(
     if not objective.problem.network.hidden:
         merged = 0
     points += executor.map(partial(merged_start, objective, seed), range(merged))
-    executor.say(TASK, 0.4)
+    executor.report(TASK, 0.4)
     climbs = climb_all(objective, points, ranks)
-    executor.say(TASK, 0.5)
+    executor.report(TASK, 0.5)
     return StartResults(climbs, beaten, merged)
 
 
@@ -173,7 +173,7 @@ def _raced(
     finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
     for ended in halving(objective, drawn, finalists=finalists):
         if not first:
-            objective.executor.say(TASK, 0.3 * (1 - len(ended[0]) / starts))
+            objective.executor.report(TASK, 0.3 * (1 - len(ended[0]) / starts))
     return ended
 
 
@@ -221,7 +221,7 @@ def _perturbed_on(
         if is_better(candidate_value, value):
             value, winner, in_vain = candidate_value, candidate, 0
         part = (turn + 1) / ROUNDS
-        objective.executor.say(TASK, progress[0] + (progress[1] - progress[0]) * part)
+        objective.executor.report(TASK, progress[0] + (progress[1] - progress[0]) * part)
         if in_vain == PATIENCE:
             break
     return winner

@@ -197,8 +197,8 @@ def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArr
 
 
 def _without(coordinates: FreeCoordinates, on_boundary: BoolArray) -> FreeCoordinates:
-    kept = ~on_boundary[coordinates.free]
-    return FreeCoordinates(coordinates.free[kept], coordinates.reference[kept])
+    inside = ~on_boundary[coordinates.free]
+    return FreeCoordinates(coordinates.free[inside], coordinates.reference[inside])
 
 
 def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:

@@ -60,11 +60,11 @@ def independent(numbers: FloatArray) -> list[int]:
     whole = numbers[np.isfinite(numbers).all(axis=1)]
     if flat_direction(whole) is None:
         return list(range(numbers.shape[1]))
-    kept: list[int] = []
+    basis: list[int] = []
     for j in range(numbers.shape[1]):
-        if flat_direction(whole[:, [*kept, j]]) is None:
-            kept.append(j)
-    return kept
+        if flat_direction(whole[:, [*basis, j]]) is None:
+            basis.append(j)
+    return basis
 
 
 def _pairwise(numbers: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -151,8 +151,8 @@ def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
     every = [_leaf(table, j, NumberPrior()) for j in range(len(table.columns))]
     gaussian = [j for j, v in enumerate(every) if v.family == GAUSSIAN]
     shown = [_numbers(every[j], table.codes[:, j]) for j in gaussian]
-    kept = independent(np.array(shown).T) if len(shown) > 1 else []
-    return (tuple(every[gaussian[k]].name for k in kept),) if len(kept) > 1 else ()
+    basis = independent(np.array(shown).T) if len(shown) > 1 else []
+    return (tuple(every[gaussian[k]].name for k in basis),) if len(basis) > 1 else ()
 
 
 def _numbers(v: Variable, codes: CodeArray) -> FloatArray:

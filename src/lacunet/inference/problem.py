@@ -64,12 +64,12 @@ def check_possible(network: Network, codes: CodeArray) -> None:
 def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]:
     """Restrict a network and coded rows to the categorical variables."""
     variables = network.variables
-    kept = [i for i, v in enumerate(variables) if v.family.tabular]
-    if network.plain or len(kept) in (0, len(variables)):
+    tabular = [i for i, v in enumerate(variables) if v.family.tabular]
+    if network.plain or len(tabular) in (0, len(variables)):
         return network, codes
-    shown = [column for column, i in enumerate(network.observed) if i in kept]
-    parents = [[kept.index(p) for p in network.parents[i]] for i in kept]
-    return Network.build([variables[i] for i in kept], parents), codes[:, shown]
+    shown = [column for column, i in enumerate(network.observed) if i in tabular]
+    parents = [[tabular.index(p) for p in network.parents[i]] for i in tabular]
+    return Network.build([variables[i] for i in tabular], parents), codes[:, shown]
 
 
 AT_ONCE = 1 << 20  # rows whose weights are summed at once

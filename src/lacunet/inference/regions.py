@@ -66,10 +66,10 @@ def features_of(layout: Layout, h: int, within: Context, hidden: AbstractSet[int
         where = tuple(within.get(v, slice(None)) for v in family)
         left = [v for v in family if v not in within]
         away = [v for v in left if v in hidden and v != h]
-        kept = sorted((v for v in left if v not in away), key=lambda v: (v != h, v == i, v))
+        remaining = sorted((v for v in left if v not in away), key=lambda v: (v != h, v == i, v))
         table = layout.table(np.arange(layout.size), i)[where]
-        table = np.transpose(table, [left.index(v) for v in (*kept, *away)])
-        tables.append(table.reshape(len(table), -1, math.prod(table.shape[len(kept) :])))
+        table = np.transpose(table, [left.index(v) for v in (*remaining, *away)])
+        tables.append(table.reshape(len(table), -1, math.prod(table.shape[len(remaining) :])))
     return Features(tuple(around), tuple(tables))
 
 
@@ -116,12 +116,12 @@ class Regions:
         """Which samples (chains, size), given as expected counts, lie in region `reference`."""
         if not self.symmetries.blocks:
             return np.ones(len(samples), dtype=np.bool_)
-        home = np.zeros(len(samples), dtype=np.bool_)
+        inside = np.zeros(len(samples), dtype=np.bool_)
         for n, x in enumerate(samples):
             fits = [self._best(x, profiles) for profiles in self.profiles]
             best = max(range(len(fits)), key=lambda m: fits[m][0])
-            home[n] = best == reference and fits[best][1].trivial
-        return home
+            inside[n] = best == reference and fits[best][1].trivial
+        return inside
 
     def to_reference_region(self, x: FloatArray) -> Relabellings:
         """The relabelling that fits a sample to the first reference best."""
@@ -165,12 +165,14 @@ class Regions:
         return np.hstack(parts)
 
     def _best(self, x: FloatArray, profiles: Profiles) -> Placing:
-        placings = (self._after(exchange, x, profiles) for exchange in self.symmetries.exchanges)
+        placings = (
+            self._after(permutation, x, profiles) for permutation in self.symmetries.exchanges
+        )
         return max(placings, key=lambda placing: placing[0])
 
-    def _after(self, exchange: Relabelling, x: FloatArray, profiles: Profiles) -> Placing:
+    def _after(self, permutation: Relabelling, x: FloatArray, profiles: Profiles) -> Placing:
         """Fit block after block; relabel a block before the blocks that have it as a context."""
-        now, total, steps = exchange.apply(x), 0.0, [exchange]
+        now, total, steps = permutation.apply(x), 0.0, [permutation]
         for b, block in enumerate(self.symmetries.blocks):
             placed = [self._placed(b, n, now, profile) for n, profile in enumerate(profiles[b])]
             total += sum(value for value, _ in placed)

@@ -13,7 +13,7 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.models.surgery import Drawn, check_rows, coded, sample_shown
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.files import StrPath
-from lacunet.runtime.states import by_name, kept
+from lacunet.runtime.states import by_name, places_or_range
 from lacunet.tabular import Columns, Framed, transposed
 
 SLACK = 1e-9  # tolerance of the sum of weights, for rounding in files
@@ -261,7 +261,7 @@ def model_as_shown(model: Model) -> Model:
 
 def _placed(network: Network) -> Network:
     """Record the display position of each variable, unless it is recorded."""
-    places = kept([v.place for v in network.variables])
+    places = places_or_range([v.place for v in network.variables])
     variables = (replace(v, place=i) for v, i in zip(network.variables, places, strict=True))
     return replace(network, variables=tuple(variables))
 

@@ -46,7 +46,7 @@ class KnownTable:
         return None not in self.cells and any(self.cells)
 
     @cached_property
-    def settled(self) -> FloatArray:
+    def forced_values(self) -> FloatArray:
         """The table with 1 for states that zeros leave as the only possible one."""
         rows = self.values.reshape(-1, self.shape[-1]).copy()
         learned = np.isnan(rows)

@@ -173,7 +173,7 @@ class Network(Printable):
             return None
         return layout.flat(
             [
-                np.full(layout.shape(i), np.nan) if table is None else table.settled
+                np.full(layout.shape(i), np.nan) if table is None else table.forced_values
                 for i, table in enumerate(known)
             ]
         )

@@ -73,7 +73,7 @@ def run_all(todo: Sequence[T], work: Work[T], ledger: Ledger[T], executor: Execu
     for place, record in executor.results(work.run, left):
         ledger.add(record)
         finished += work.weight(left[place])
-        executor.say(work.title(left[place]), finished / total)
+        executor.report(work.title(left[place]), finished / total)
 
 
 Panel: TypeAlias = tuple[int, int, int]  # n leaves, c states of the generating root, N cases

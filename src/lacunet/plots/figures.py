@@ -113,7 +113,7 @@ def check_picture(target: StrPath) -> None:
     check_file(target)
 
 
-def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
+def write_picture(ax: Axes, path: StrPath, report: Callable[[str], None]) -> Path:
     """Save and close the figure of an Axes; report letters missing from the font."""
     figure: Any = ax.figure
     with atomic_path(path) as temporary, warnings.catch_warnings(record=True) as caught:
@@ -128,7 +128,7 @@ def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if lacking:
         letters = "".join(chr(int(code)) for code in sorted(lacking, key=int))
-        say(
+        report(
             f"{os.fspath(path)}: the font lacks '{letters}', which are drawn as boxes. Set another "
             "font.family in matplotlibrc."
         )

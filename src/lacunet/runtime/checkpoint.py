@@ -218,7 +218,7 @@ class Checkpoint:
             results[place] = result
             if name:
                 done = before + len(results)
-                executor.say(f"{name} {done} of {total}", done / total)
+                executor.report(f"{name} {done} of {total}", done / total)
             # None: time ran out, and the next run tries again.
             if self.ledger is not None and result is not None:
                 packed = packing.pack(items[place], result)

@@ -37,7 +37,7 @@ class Executor(ABC):
         """
 
     @abstractmethod
-    def say(self, task: str, done: float) -> None:
+    def report(self, task: str, done: float) -> None:
         """Report the current task, and the share of the work that is done, 0 to 1."""
 
     def check(self) -> None:
@@ -57,16 +57,16 @@ class Executor(ABC):
             results[place] = result
             if name:
                 done = first + len(results)
-                self.say(f"{name} {done} of {total}", done / total)
+                self.report(f"{name} {done} of {total}", done / total)
         return [results[place] for place in range(len(results))]
 
     def part(self, first: float, last: float, title: str = "") -> Executor:
         """Give an executor whose progress 0 to 1 is reported as `first` to `last`."""
 
-        def say(task: str, done: float) -> None:
-            self.say(f"{title}: {task}" if title else task, first + done * (last - first))
+        def report(task: str, done: float) -> None:
+            self.report(f"{title}: {task}" if title else task, first + done * (last - first))
 
-        return _View(self, say)
+        return _View(self, report)
 
     def until(self, check: Callable[[], None]) -> Executor:
         """Give an executor that calls `check` after every task; an error ends the work."""
@@ -92,12 +92,12 @@ class Executor(ABC):
         lock, whole, parts = threading.Lock(), math.fsum(weights), [0.0] * len(weights)
 
         def beside(place: int) -> Executor:
-            def say(_task: str, done: float) -> None:
+            def report(_task: str, done: float) -> None:
                 with lock:
                     parts[place] = weights[place] * done
-                    self.say(titles[place], math.fsum(parts) / whole)
+                    self.report(titles[place], math.fsum(parts) / whole)
 
-            return _View(self, say)
+            return _View(self, report)
 
         return [beside(place) for place in range(len(weights))]
 
@@ -112,12 +112,12 @@ class _View(Executor):
     def __init__(
         self,
         whole: Executor,
-        say: Callable[[str, float], None] | None = None,
+        report: Callable[[str, float], None] | None = None,
         check: Callable[[], None] | None = None,
         *,
         serial: bool = False,
     ) -> None:
-        self._whole, self._say, self._check, self._serial = whole, say, check, serial
+        self._whole, self._report, self._check, self._serial = whole, report, check, serial
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         for done in (SERIAL if self._serial else self._whole).results(function, items):
@@ -125,8 +125,8 @@ class _View(Executor):
                 self.check()
             yield done
 
-    def say(self, task: str, done: float) -> None:
-        (self._say or self._whole.say)(task, done)
+    def report(self, task: str, done: float) -> None:
+        (self._report or self._whole.report)(task, done)
 
     def check(self) -> None:
         if self._check is not None:
@@ -134,12 +134,12 @@ class _View(Executor):
         self._whole.check()
 
     def local(self) -> Executor:
-        return self if self._serial else _View(self._whole.local(), self._say, self._check)
+        return self if self._serial else _View(self._whole.local(), self._report, self._check)
 
     def if_worth(self, nanoseconds: float) -> Executor:
         if self._serial:
             return self
-        return _View(self._whole.if_worth(nanoseconds), self._say, self._check)
+        return _View(self._whole.if_worth(nanoseconds), self._report, self._check)
 
 
 class Serial(Executor):
@@ -151,7 +151,7 @@ class Serial(Executor):
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         return ((place, function(item)) for place, item in enumerate(items))
 
-    def say(self, task: str, done: float) -> None:
+    def report(self, task: str, done: float) -> None:
         with self._lock:
             self._listener(Progress(task, done))
 

@@ -25,7 +25,7 @@ except ImportError:  # Windows has no such locks
 StrPath: TypeAlias = str | os.PathLike[str]
 
 PRIVATE = ".lacunet"  # prefix of private folders; host and process follow
-AT_CWD, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+AT_CWD, SWAP = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 def check_file(target: StrPath) -> None:
@@ -141,7 +141,7 @@ def atomic_folder(target: StrPath) -> Iterator[Path]:
             for file in sorted(temporary.iterdir()):
                 file.replace(whole / file.name)  # replaces the link, not the old file
             sync(whole)
-            _exchange(whole, path)
+            _swap(whole, path)
         sync(path.parent)
 
 
@@ -168,11 +168,11 @@ def _link_or_copy(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _exchange(new: Path, old: Path) -> None:
+def _swap(new: Path, old: Path) -> None:
     """Exchange the names of two folders: atomically on Linux, elsewhere in two steps."""
     if sys.platform == "linux":
         rename = getattr(ctypes.CDLL(None), "renameat2", None)
-        names = AT_CWD, os.fsencode(new), AT_CWD, os.fsencode(old), EXCHANGE
+        names = AT_CWD, os.fsencode(new), AT_CWD, os.fsencode(old), SWAP
         if rename is not None and rename(*names) == 0:
             return
     aside = new.with_name("old")

@@ -102,7 +102,7 @@ class RowStorage(ABC):
             (partitions for codes, partitions in self._rows if codes is rows.codes), None
         )
         if partitions is None:
-            partitions = self.put(cut(rows))
+            partitions = self.put(partition_rows(rows))
             self._rows.append((rows.codes, partitions))
         return partitions
 
@@ -117,7 +117,7 @@ def _no_holder() -> None:
     return None
 
 
-def cut(rows: SomeRows) -> list[SomeRows]:
+def partition_rows(rows: SomeRows) -> list[SomeRows]:
     """Cut rows into parts, without a copy."""
     starts = range(0, len(rows.counts), PART)
     return [SomeRows(rows.codes[s : s + PART], rows.counts[s : s + PART]) for s in starts]
@@ -204,7 +204,7 @@ def forget(array: NDArray[Any]) -> None:
 
 def in_passing(codes: CodeArray, counts: FloatArray) -> Iterator[SomeRows]:
     """Yield rows in parts; only one part of a mapped file is in memory."""
-    for part in cut(SomeRows(codes, counts)):
+    for part in partition_rows(SomeRows(codes, counts)):
         yield part
         forget(part.codes)
         forget(part.counts)

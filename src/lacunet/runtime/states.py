@@ -91,7 +91,7 @@ class Numbers(Sequence[State]):
 
 
 Floats: TypeAlias = NDArray[np.float64]
-Cut: TypeAlias = "int | tuple[float, ...] | Bins"  # number of bins, edges, or bins of a model
+BinSpec: TypeAlias = "int | tuple[float, ...] | Bins"  # number of bins, edges, or bins of a model
 BinLike: TypeAlias = int | str | Mapping[str, int | Sequence[float]] | None
 
 USUAL_BINS = 5  # default number
@@ -134,7 +134,7 @@ class Bins:
         return int(self.codes(np.array([number]))[0]) if np.isfinite(number) else -1
 
 
-def cut_into_bins(numbers: Floats, cases: Floats, cut: int | tuple[float, ...]) -> Bins | None:
+def bin_numbers(numbers: Floats, cases: Floats, bin_spec: int | tuple[float, ...]) -> Bins | None:
     """Cut numbers into bins of about as many cases each, or at given edges.
 
     `numbers` (values,) are distinct and sorted, and `cases` (values,) are their counts. None if
@@ -142,10 +142,10 @@ def cut_into_bins(numbers: Floats, cases: Floats, cut: int | tuple[float, ...]) 
     """
     if len(numbers) < 2:
         return None
-    if isinstance(cut, tuple):
-        edges = cut
+    if isinstance(bin_spec, tuple):
+        edges = bin_spec
     else:
-        inner = quantiles(numbers, cases, np.arange(1, cut) / cut)
+        inner = quantiles(numbers, cases, np.arange(1, bin_spec) / bin_spec)
         # Equal numbers, and gaps between them, leave fewer bins: none is empty.
         inner = np.unique(inner[inner > numbers[0]])
         inner = inner[np.unique(np.searchsorted(inner, numbers, side="right"))[1:] - 1]
@@ -174,8 +174,8 @@ def quantiles(numbers: Floats, cases: Floats, shares: Floats) -> Floats:
     low, high = (np.searchsorted(upto, place, side="right") for place in (whole, whole + 1.0))
     last = len(numbers) - 1
     low, high = np.minimum(low, last), np.minimum(high, last)
-    between: Floats = numbers[low] + (at - whole) * (numbers[high] - numbers[low])
-    return between
+    interpolated: Floats = numbers[low] + (at - whole) * (numbers[high] - numbers[low])
+    return interpolated
 
 
 def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
 class Binning:
     """Declared bins."""
 
-    named: Mapping[str, Cut]  # by column
+    named: Mapping[str, BinSpec]  # by column
     every: int = 0  # bins of all other columns of numbers; 0: they stay numbers
 
 
@@ -222,13 +222,13 @@ def understand_bins(bins: BinLike) -> Binning:
             f"--bin: {bins!r} is not understood. Give a number of bins for all columns of numbers, "
             "or a mapping of columns to a number of bins or a list of edges."
         )
-    named, every = dict[str, Cut](), 0
+    named, every = dict[str, BinSpec](), 0
     for column, what in pairs:
-        cut = _cut(column or "all columns", what)
+        bin_spec = _bin_spec(column or "all columns", what)
         if column is not None:
-            named[column] = cut
-        elif isinstance(cut, int):
-            every = cut
+            named[column] = bin_spec
+        elif isinstance(bin_spec, int):
+            every = bin_spec
         else:
             raise OptionError("--bin: edges are those of one column. Give NAME=EDGE:EDGE:EDGE.")
     return Binning(named, every)
@@ -246,7 +246,7 @@ def _numbers(text: str) -> int | list[float]:
     return int(numbers[0]) if len(numbers) == 1 and numbers[0].is_integer() else numbers
 
 
-def _cut(name: str, given: object) -> Cut:
+def _bin_spec(name: str, given: object) -> BinSpec:
     if isinstance(given, Bins):
         return given
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -286,7 +286,7 @@ def natural_key(text: str) -> list[tuple[int, str]]:
     return [(len(part) if k % 2 else 0, part) for k, part in enumerate(parts)]
 
 
-def kept(places: Sequence[int]) -> Sequence[int]:
+def places_or_range(places: Sequence[int]) -> Sequence[int]:
     """Give the places, or 0, 1, … if no place is set."""
     return range(len(places)) if all(place == NOWHERE for place in places) else places
 

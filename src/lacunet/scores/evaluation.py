@@ -120,7 +120,7 @@ def _do_all(tasks: Tasks, executor: Executor, checkpoint: Checkpoint) -> Results
     each = _warm_started([todo[n] for n in fitted], each, executor, checkpoint)
     items = [(todo[n], fit) for n, fit in zip(fitted, each, strict=True)]
     scored = checkpoint.map(partial(_score, executor.silent()), items, executor, packing=SCORES)
-    executor.say("", 1.0)
+    executor.report("", 1.0)
     return failed | dict(zip([keys[n] for n in fitted], scored, strict=True))
 
 
@@ -148,7 +148,7 @@ def _fit(task: tuple[ScoreRequest, Executor]) -> Fit | Unfitted:
         fit = request.fitting.fit(executor)
     except FAILURES as error:
         return Unfitted(request.title, error)
-    executor.say("", 1.0)
+    executor.report("", 1.0)
     return fit
 
 

@@ -266,7 +266,7 @@ def stepwise_edges(
 
     now = base
     for step in range(min(MOST_STEPS, possible)):
-        fitter.executor.say(f"step {step + 1}", 1.0 - SLOWER**step)
+        fitter.executor.report(f"step {step + 1}", 1.0 - SLOWER**step)
         after = best_of(trials_of(fitter, now, candidates(now), possible, step))
         if after is None:
             break

@@ -209,19 +209,19 @@ def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | No
     sets = _best_by_set(grouped, trials)
     fits = [LevelFit(Level.EQUAL, grouped, equal)]
     shown = _most_probable(sets, len(edges)) if named is None else named
-    executor.say(Level.PARTLY, 0.6)
+    executor.report(Level.PARTLY, 0.6)
     if 0 < len(shown) < len(edges):
         some = Grouped(with_edges(network, [e for e in edges if e[1] in shown]), grouped.group)
         known = [sets[some.free]] if some.free in sets else []
         partly = fitter.searched(some.network, [equal, *known])
         fit = matched_fit(partly.fit, _widened(equal.fit, partly.fit.problem))
         fits.append(LevelFit(Level.PARTLY, some, replace(partly, fit=fit)))
-    executor.say(Level.FREE, 0.8)
+    executor.report(Level.FREE, 0.8)
     whole = Grouped(with_edges(network, edges), grouped.group)
     free = fitter.searched(whole.network, [f.fitted for f in fits], partial(_fit_each_group, whole))
     fit, alignment = aligned(free.fit, whole, _widened(equal.fit, free.fit.problem))
     fits.append(LevelFit(Level.FREE, whole, replace(free, fit=fit)))
-    executor.say("", 1.0)
+    executor.report("", 1.0)
     sets |= {f.grouped.free: f.fitted for f in fits}
     same = [  # tables show one fit of each model, which may be that of another trial
         replace(t, before=sets[_free(grouped, t.before)], after=sets[_free(grouped, t.after)])

@@ -236,7 +236,7 @@ def find_hidden(
             wider, chapter = replace(task, alpha=other), checkpoint.chapter("supported prior")
             priors.append(PriorSearch.begin(wider, search, first, rest, chapter))
         for number in range(1, search.most + 1):
-            rest.say(hidden_piece(number), (number - 1) / search.most)
+            rest.report(hidden_piece(number), (number - 1) / search.most)
             _propose(priors, number)
             if not priors[0].tried or not _decide(priors, number, checkpoint):
                 break

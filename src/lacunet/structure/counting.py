@@ -178,7 +178,7 @@ def table_size(columns: Columns, v: int, parents: IntArray) -> float:
 def score_set(columns: Columns, v: int, parents: IntArray, prior: Prior) -> float:
     """Log BD of a column given a set of parents."""
     j = np.empty(columns.counts.shape[0], dtype=np.int64)
-    q = cut_rows(columns, parents, -1, j)
+    q = split_rows(columns, parents, -1, j)
     return log_bd(child_of(columns, v), j, q, table_size(columns, v, parents), prior)
 
 
@@ -201,7 +201,7 @@ def child_of(columns: Columns, v: int) -> Child:
 
 
 @kernel
-def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) -> int:
+def split_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) -> int:
     """Number the configurations of parents in every row; return the number of configurations."""
     j[:] = 0
     q = 1

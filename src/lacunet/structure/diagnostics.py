@@ -92,10 +92,10 @@ def _p_value(missing: IntArray, group: IntArray, weight: FloatArray) -> float | 
     small = cases * min(share, 1.0 - share) < EXPECTED
     lost = np.append(lost[~small], lost[small].sum())
     cases = np.append(cases[~small], cases[small].sum())
-    kept = cases * min(share, 1.0 - share) >= EXPECTED  # the pooled states may have enough
-    if kept.sum() < 2:
+    frequent = cases * min(share, 1.0 - share) >= EXPECTED  # the pooled states may have enough
+    if frequent.sum() < 2:
         return None
-    lost, cases = lost[kept], cases[kept]
+    lost, cases = lost[frequent], cases[frequent]
     share = lost.sum() / cases.sum()
     distance = ((lost - cases * share) ** 2 / (cases * share * (1.0 - share))).sum()
     return float(chi2.sf(distance, len(cases) - 1))

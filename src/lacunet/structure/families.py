@@ -30,7 +30,6 @@ from lacunet.structure.counting import (
     Prior,
     add_up_states,
     child_of,
-    cut_rows,
     exponents,
     log_bd,
     log_mean,
@@ -38,6 +37,7 @@ from lacunet.structure.counting import (
     possible_states,
     prior_of,
     refine,
+    split_rows,
     table_size,
 )
 
@@ -89,7 +89,7 @@ def score_by_tables(
     child = child_of(columns, v)
     scores, chosen = np.empty(n), np.zeros(n, dtype=np.bool_)
     j, other = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    q = cut_rows(columns, parents, -1, j)
+    q = split_rows(columns, parents, -1, j)
     size = q * child.r
     N = add_up_states(j, q, child.x, child.r, child.counts).reshape((size, 1))
     scores[v] = log_bd_of(N, child.r, 0, 1, exponents(float(size), prior))
@@ -168,12 +168,12 @@ def score_by_cuts(columns: Columns, v: int, parents: IntArray, prior: Prior) -> 
     chosen, cells = np.zeros(n, dtype=np.bool_), table_size(columns, v, parents)
     chosen[parents] = True
     j = np.empty(m, dtype=np.int64)
-    q = cut_rows(columns, parents, -1, j)
+    q = split_rows(columns, parents, -1, j)
     scores[v] = log_bd(child, j, q, cells, prior)
     for u in range(n):
         r = columns.cards[u]
         if chosen[u]:
-            fewer = cut_rows(columns, parents, u, other)
+            fewer = split_rows(columns, parents, u, other)
             scores[u] = log_bd(child, other, fewer, cells / r, prior)
         elif u != v:
             more = refine(j, q, columns.codes[u], r, other)

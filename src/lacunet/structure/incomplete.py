@@ -203,7 +203,7 @@ def search_incomplete(
     while not search.ended:
         _keep(search, checkpoint)
         bound = f"bound {search.best.bound:,.1f}"
-        executor.say(
+        executor.report(
             f"search {len(search.ends) + 1}, round {search.rounds + 1}, {bound}", 1.0 - left
         )
         if task.options.score is GraphScore.BOUND:
@@ -222,7 +222,7 @@ def search_incomplete(
 
 def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> IncompleteSearch:
     """Climb by available cases; where the bound decides, no lower than the graph to start from."""
-    executor.say("available cases", 0.0)
+    executor.report("available cases", 0.0)
     rng = np.random.default_rng([task.options.seed, 0])
     best = fit(task, climb(task.start, available, task.limits, rng).parents)
     search = IncompleteSearch(best, (best.value,), scored=0, fitted=1)

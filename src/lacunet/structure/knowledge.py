@@ -78,7 +78,7 @@ class Knowledge:
         return tuple(dict.fromkeys((*self.require, *by_tables)))
 
     @cached_property
-    def settled(self) -> dict[str, list[str]]:
+    def ordered_parents(self) -> dict[str, list[str]]:
         """All parents, in order, of each child with a fixed or tied table.
 
         A fixed table lists its parents; the parents of a tied table are the required ones.
@@ -89,7 +89,7 @@ class Knowledge:
 
     def _against(self, u: str, v: str) -> str:
         """Explain why a search does not allow an edge; empty if it does."""
-        if u not in self.settled.get(v, [u]):
+        if u not in self.ordered_parents.get(v, [u]):
             return f"none of the table of '{v}', which is fixed or tied with other parents"
         return self._forbidden(u, v)
 
@@ -132,7 +132,7 @@ class Knowledge:
     @property
     def orients(self) -> bool:
         """Whether the constraints can orient edges."""
-        return bool(self.needed or self.forbid or self.tiers or self.settled)
+        return bool(self.needed or self.forbid or self.tiers or self.ordered_parents)
 
     def equivalence_class(self, network: Network) -> EquivalenceClass:
         """Find all graphs with the independences of a network that satisfy the constraints.

@@ -163,7 +163,7 @@ def learn_task(
     goal: Goal | None = None,
 ) -> Learned:
     """Search for the graph of a task."""
-    executor.say(PREPARING, 0.0)
+    executor.report(PREPARING, 0.0)
     if task.complete:
         best = search_complete(task, [task.start], executor, checkpoint)
         network = task.network(best.parents)

@@ -23,13 +23,13 @@ from lacunet.structure.counting import (
     Child,
     Columns,
     Prior,
-    cut_rows,
     exponents,
     log_bd,
     log_mean,
     prior_of,
     refine,
     score_set,
+    split_rows,
     table_size,
 )
 from lacunet.structure.families import CompleteCounts, FamilyScores, Statistics, columns_of
@@ -141,7 +141,7 @@ def _paired_gains(
     chosen[parents] = True
     cells = table_size(columns, v, parents)
     whole, fewer = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    q = cut_rows(columns, parents, -1, whole)
+    q = split_rows(columns, parents, -1, whole)
     rows = np.empty(m, dtype=np.int64)
     for u in range(n):
         seen = 0
@@ -155,7 +155,7 @@ def _paired_gains(
         child = Child(columns.codes[v][at], columns.cards[v], columns.counts[at], NO_LIMITS)
         current = log_bd(child, j, q, cells, prior)
         if chosen[u]:
-            q_after = cut_rows(columns, parents, u, fewer)
+            q_after = split_rows(columns, parents, u, fewer)
             gains[u] = log_bd(child, fewer[at], q_after, cells / r, prior) - current
         else:
             q_after = refine(j, q, columns.codes[u][at], r, j)
@@ -169,13 +169,15 @@ class PairedCases:
     Large tables are thinned at equal distances, with weights to match.
     """
 
-    def __init__(self, table: Table, drawn: CodeArray, kept: BoolArray, alpha: float | str) -> None:
+    def __init__(
+        self, table: Table, drawn: CodeArray, categorical: BoolArray, alpha: float | str
+    ) -> None:
         times = min(len(drawn), max(1, FEW // len(table.codes)))
         at = slice(None, None, -(-len(table.codes) // MANY))
-        codes = np.concatenate([one[at][:, kept] for one in drawn[:times]])
-        shown = np.tile(table.codes[at][:, kept] >= 0, (times, 1))
+        codes = np.concatenate([one[at][:, categorical] for one in drawn[:times]])
+        shown = np.tile(table.codes[at][:, categorical] >= 0, (times, 1))
         counts = np.tile(table.counts[at], times)
-        cards = np.array([len(table.columns[v].states) for v in np.flatnonzero(kept)])
+        cards = np.array([len(table.columns[v].states) for v in np.flatnonzero(categorical)])
         counts *= table.weight / counts.sum()
         self.columns = Columns(np.ascontiguousarray(codes.T), counts, cards, NO_ZEROS)
         self.shown, self.prior = np.ascontiguousarray(shown.T), prior_of(alpha)
@@ -305,8 +307,10 @@ def available_scores(task: GraphTask, *, as_pairs: bool = False) -> FamilyScores
 
 def paired_scores(task: GraphTask, drawn: CodeArray) -> FamilyScores:
     """Score moves in completed rows, (times, rows, columns), where both ends are observed."""
-    kept = ~task.numbers
-    return _scores(task, task.table, lambda _: PairedCases(task.table, drawn, kept, task.alpha))
+    categorical = ~task.numbers
+    return _scores(
+        task, task.table, lambda _: PairedCases(task.table, drawn, categorical, task.alpha)
+    )
 
 
 # A heuristic search scores about as many families, so exact search costs no more.

@@ -260,7 +260,7 @@ def search_exactly(
     check_size(n)
     best = np.empty((n, 1 << (n - 1)))
     for v in range(n):
-        executor.say(f"families of variable {v + 1} of {n}", v / n)
+        executor.report(f"families of variable {v + 1} of {n}", v / n)
         most = largest_family(counts.cards[v], n, counts.cases)
         choice = choice_of(limits, v, counts.cards, most, log_priors[v])
         best[v] = score_sets(counts.columns, v, choice, counts.prior)

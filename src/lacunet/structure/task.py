@@ -85,7 +85,10 @@ def are_numbers(table: Table) -> BoolArray:
 def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowledge) -> Network:
     """Make a network of a graph, with the known tables."""
     names, lists = [v.name for v in variables], parent_lists(parents)
-    for child, ordered in known.settled.items():  # tied tables need the same order of parents
+    for (
+        child,
+        ordered,
+    ) in known.ordered_parents.items():  # tied tables need the same order of parents
         lists[names.index(child)] = [names.index(u) for u in ordered]
     return known.tables.of(Network.build(variables, lists))
 

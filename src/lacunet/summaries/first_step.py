@@ -59,7 +59,7 @@ class AssignedRows:
     """Rows with their class assignments."""
 
     variable: Variable  # its states are the classes
-    kept: BoolArray  # (all classes,) whether any row is assigned to it: K of them
+    nonempty: BoolArray  # (all classes,) whether any row is assigned to it: K of them
     every_size: FloatArray  # (all classes,) shares among all rows
     posterior: FloatArray  # (m, K) p(class | items)
     given: FloatArray  # (m, K) assigned share of each row to each class
@@ -81,14 +81,14 @@ class AssignedRows:
     @property
     def every_error(self) -> FloatArray:
         """(all classes, all classes) errors; NaN for classes without rows."""
-        full = np.full((len(self.kept),) * 2, np.nan)
-        full[np.ix_(self.kept, self.kept)] = self.errors
+        full = np.full((len(self.nonempty),) * 2, np.nan)
+        full[np.ix_(self.nonempty, self.nonempty)] = self.errors
         return full
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """The flag of classes without rows, if there are any."""
-        empty = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
+        empty = [c for c, nonempty in zip(self.classes, self.nonempty, strict=True) if not nonempty]
         names = listed(f"{self.variable.name} {c}" for c in empty)
         return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if empty else ()
 
@@ -122,11 +122,11 @@ class AssignedRows:
 
 
 def assign_rows(
-    problem: Problem, theta: FloatArray, assigning: Assigning, kept: BoolArray | None = None
+    problem: Problem, theta: FloatArray, assigning: Assigning, nonempty: BoolArray | None = None
 ) -> AssignedRows:
     """Assign rows to classes, at the parameters of a model with one hidden variable.
 
-    Classes without rows are dropped; `kept`, if given, are the others.
+    Classes without rows are dropped; `nonempty`, if given, are the others.
     """
     (hidden,) = problem.network.hidden
     (posteriors,) = problem.about_hidden(theta)
@@ -138,9 +138,9 @@ def assign_rows(
             "no class. Fit the model to these data."
         )
     every = counts @ posterior
-    kept = counts @ _given(posterior, assigning) >= HELD if kept is None else kept
-    if not kept.all():
-        posterior = posterior[:, kept]
+    nonempty = counts @ _given(posterior, assigning) >= HELD if nonempty is None else nonempty
+    if not nonempty.all():
+        posterior = posterior[:, nonempty]
         posterior = posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
     given = _given(posterior, assigning)
     weighted = counts[:, None] * posterior
@@ -154,7 +154,7 @@ def assign_rows(
     variable, sizes = problem.network.variables[hidden], cases / cases.sum()
     shares = every / every.sum()
     design = problem.design
-    return AssignedRows(variable, kept, shares, posterior, given, counts, errors, sizes, design)
+    return AssignedRows(variable, nonempty, shares, posterior, given, counts, errors, sizes, design)
 
 
 def _given(posterior: FloatArray, assigning: Assigning) -> FloatArray:
@@ -292,13 +292,13 @@ def first_step(objective: Objective, theta: FloatArray, assigning: Assigning) ->
     free = coordinates.free[alive]
     inside = FreeCoordinates(free, coordinates.reference[alive])
     A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
-    kept = assign_rows(problem, theta, assigning).kept
+    nonempty = assign_rows(problem, theta, assigning).nonempty
     slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
         along = np.zeros(len(theta))
         along[free] = move
-        return assign_rows(problem, conjugacy.moved(theta, along, layout), assigning, kept)
+        return assign_rows(problem, conjugacy.moved(theta, along, layout), assigning, nonempty)
 
     return FirstStep(assigned, slopes @ _inverse(A))
 
@@ -310,11 +310,11 @@ def predicted_first_step(fit: ClassFit, assigning: Assigning) -> FirstStep | Non
         return None
     free = inside_of(fit)
     A = objective.negative_hessian(point, free)
-    kept = assign_rows(problem, point.theta, assigning).kept
+    nonempty = assign_rows(problem, point.theta, assigning).nonempty
     slopes = np.concatenate([scores for _, scores in class_row_scores(fit, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
-        return assign_rows(problem, objective.moved(point, move, free).theta, assigning, kept)
+        return assign_rows(problem, objective.moved(point, move, free).theta, assigning, nonempty)
 
     return FirstStep(assigned, slopes @ _inverse(A))
 

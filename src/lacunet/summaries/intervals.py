@@ -112,7 +112,7 @@ class Intervals(Printable):
         names = ["estimate", "stderr", "low", "high"]
         if self.design is not None:
             names.append("design_effect")
-        kept = [row[:-1] for row in parameter_rows(self.model)]
+        parameter_names = [row[:-1] for row in parameter_rows(self.model)]
         each = [
             _flat(interval)
             for v in self.model.network.variables
@@ -121,7 +121,7 @@ class Intervals(Printable):
             )
         ]
         columns = {name: [x for one in each for x in one[k]] for k, name in enumerate(names)}
-        return {**transposed(PARAMETER[:-1], kept), **columns}
+        return {**transposed(PARAMETER[:-1], parameter_names), **columns}
 
     def grids(self) -> Sequence[Grid]:
         """Return the printed tables, with a row for each probability."""

@@ -35,14 +35,14 @@ def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
     """Renumber the hidden states of a fit, in its parameters, counts and flags."""
     model, counts = fit.model.relabelled(by), by.apply(fit.point.N)
     problem = replace(fit.problem, alpha=model.alpha)
-    kept = [flag for flag in fit.flags if not flag.where]  # the others contain state numbers
+    stateless = [flag for flag in fit.flags if not flag.where]  # the others contain state numbers
     return replace(
         fit,
         problem=problem,
         model=model,
         point=replace(fit.point, theta=model.theta, N=counts),
         largest_mass=None if fit.largest_mass is None else relabelled_fit(fit.largest_mass, by),
-        flags=(*kept, *diagnose(problem, model.theta, counts)),
+        flags=(*stateless, *diagnose(problem, model.theta, counts)),
     )
 
 

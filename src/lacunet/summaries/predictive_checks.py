@@ -111,8 +111,8 @@ def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
 
 def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
     """Return rows of weight 1: their values, (n, p), and whether these are observed."""
-    kept, times = at_equal_distances(problem.counts, cases)
-    codes = np.repeat(rows_at(problem.codes, kept), times, axis=0)
+    selected, times = at_equal_distances(problem.counts, cases)
+    codes = np.repeat(rows_at(problem.codes, selected), times, axis=0)
     cells = codes.astype(np.float64)
     for column, i in enumerate(problem.network.observed):
         v = problem.network.variables[i]

@@ -226,18 +226,18 @@ def outcome_of(
     chosen = correction or (Correction.BCH if column.kind.number else Correction.ML)
     step = OutcomeStep(rows, kind, shown, chosen, first)
     estimates = step.estimates()
-    kept, every = np.flatnonzero(rows.kept).tolist(), range(len(rows.classes))
+    nonempty, every = np.flatnonzero(rows.nonempty).tolist(), range(len(rows.classes))
 
     def test(title: str, which: Sequence[int]) -> WaldTest:
-        if not set(which) <= set(kept):
+        if not set(which) <= set(nonempty):
             df = (len(which) - 1) * max(1, len(kind.titles) - 1)
             return wald(title, np.full(df, np.nan), np.eye(df))
-        return step.differences(estimates, title, [kept.index(c) for c in which])
+        return step.differences(estimates, title, [nonempty.index(c) for c in which])
 
     pairs = itertools.combinations(every, 2)
     estimate, covariance = _of_all_classes(rows, estimates.estimate, estimates.covariance, np.nan)
     why: Reasons = np.full(estimate.shape, Why.EMPTY_CLASS, dtype=object)
-    why[kept] = estimates.why
+    why[nonempty] = estimates.why
     return Outcome(
         name,
         rows.variable.name,
@@ -258,10 +258,10 @@ def outcome_of(
 
 def _of_all_classes(rows: AssignedRows, values: FloatArray, V: FloatArray, fill: float) -> Moments:
     """Insert classes without rows: estimates (K, c) and their covariance (K, c, K, c)."""
-    (K, c), kept = (len(rows.kept), values.shape[1]), np.flatnonzero(rows.kept)
+    (K, c), nonempty = (len(rows.nonempty), values.shape[1]), np.flatnonzero(rows.nonempty)
     estimate, covariance = np.full((K, c), fill), np.full((K, c, K, c), fill)
-    estimate[kept] = values
-    covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = V.swapaxes(1, 2)
+    estimate[nonempty] = values
+    covariance.swapaxes(1, 2)[np.ix_(nonempty, nonempty)] = V.swapaxes(1, 2)
     return estimate, covariance
 
 
@@ -354,7 +354,10 @@ def predict_classes(
     if not ended:
         free += free_directions(np.eye(len(beta)), design, K, Why.NO_MAXIMUM)
     reached, spread = _of_all_classes(rows, whole(beta, p) @ design.to_units.T, covariance, 0.0)
-    every, empty = np.eye(len(rows.kept))[:, rows.kept], np.flatnonzero(~rows.kept).tolist()
+    every, empty = (
+        np.eye(len(rows.nonempty))[:, rows.nonempty],
+        np.flatnonzero(~rows.nonempty).tolist(),
+    )
     free = [Free(one.why, every @ one.along) for one in free]
     free += [class_direction(c, len(every), p, Why.EMPTY_CLASS) for c in empty]
     return Coefficients(
@@ -364,7 +367,7 @@ def predict_classes(
         design.named_places,
         reached,
         spread,
-        int(rows.kept.argmax()),
+        int(rows.nonempty.argmax()),
         level,
         f"Three steps, {correction.words}.{rows.design_words}",
         rows.degrees,

@@ -114,18 +114,18 @@ def walk_numbers(
             problem, partial(one, checkpoint=checkpoint, several=several), goal, executor
         )
     rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, checkpoint, several)
-    executor.say("partitions", 0.0)
+    executor.report("partitions", 0.0)
     rounds.learn()
     most = max(goal.rounds, goal.doubted)
     for done in range(1, most + 1):
         rounds.measure()
-        executor.say("partitions", done / most)
+        executor.report("partitions", done / most)
         if done >= min(FEWEST_ROUNDS, goal.rounds):
             walk = _walk_of(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
             if not walk.notes and (reached or done >= goal.rounds):
                 break
-    executor.say("partitions", 1.0)
+    executor.report("partitions", 1.0)
     return walk
 
 

@@ -125,8 +125,8 @@ class Builder:
             if not (self.keep_rows or numbers):
                 yield pattern_plan(v, cells, *self._merged(slots, counts))
                 continue
-            kept = ComponentRows(rows, np.arange(len(rows)))
-            plan = pattern_plan(v, cells, slots, counts, kept)
+            component_rows = ComponentRows(rows, np.arange(len(rows)))
+            plan = pattern_plan(v, cells, slots, counts, component_rows)
             stands_at = {i: self.network.variables[i].family.stands_at for i in numbers}
             columns = [self._numbers(i, rows) for i in numbers if stands_at[i] is None]
             blocks = [self._block(i, rows) for i in numbers if self._leads(i)]

@@ -15,7 +15,7 @@ from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray,
 from lacunet.runtime.jit import kernel
 
 
-class CliqueCut(NamedTuple):
+class CliqueSplit(NamedTuple):
     """Cliques of k members, each before its parent, the root last."""
 
     within: BoolArray  # (Q, k) members of each
@@ -81,7 +81,7 @@ def is_within(items: IntArray, clique: BoolArray) -> bool:
 
 
 @kernel
-def connect(cliques: BoolArray) -> CliqueCut:
+def connect(cliques: BoolArray) -> CliqueSplit:
     """Join cliques by a maximum spanning tree of intersections (Prim), a clique tree."""
     number = cliques.shape[0]
     root = number - 1
@@ -108,23 +108,23 @@ def connect(cliques: BoolArray) -> CliqueCut:
     above = np.full(number, np.int64(-1))
     for q in range(number - 1):
         above[q] = place[parent[order[q]]]
-    return CliqueCut(cliques[order], above)
+    return CliqueSplit(cliques[order], above)
 
 
 @kernel
-def cut_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) -> CliqueCut:
+def split_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) -> CliqueSplit:
     """Clique tree that covers every scope, (F, k); one clique if joint states are few."""
     k = scopes.shape[1]
     if cards.prod() <= enumerated:
-        return CliqueCut(np.ones((1, k), dtype=np.bool_), np.full(1, np.int64(-1)))
+        return CliqueSplit(np.ones((1, k), dtype=np.bool_), np.full(1, np.int64(-1)))
     _, cliques = eliminate(scopes, cards, np.zeros(k, dtype=np.bool_))
-    kept = np.zeros(k, dtype=np.bool_)
+    maximal = np.zeros(k, dtype=np.bool_)
     for i in range(k):
         mine, part = np.flatnonzero(cliques[i]), False
         for j in range(i):
             part = part or is_within(mine, cliques[j])
-        kept[i] = not part
-    return connect(cliques[kept])
+        maximal[i] = not part
+    return connect(cliques[maximal])
 
 
 ENUMERATED = 16  # joint states up to which a component is one clique, to save messages
@@ -142,10 +142,10 @@ def clique_tree(
     members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
 ) -> list[Clique]:
     """Clique tree that covers every scope, each clique before its parent, the root last."""
-    cut = cut_into_cliques(*_as_arrays(members, scopes, cards), ENUMERATED)
+    split = split_into_cliques(*_as_arrays(members, scopes, cards), ENUMERATED)
     return [
         Clique(tuple(members[i] for i in np.flatnonzero(within).tolist()), int(parent))
-        for within, parent in zip(*cut, strict=True)
+        for within, parent in zip(*split, strict=True)
     ]
 
 

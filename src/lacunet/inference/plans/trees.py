@@ -23,11 +23,11 @@ from lacunet.inference.plans.clique_trees import (
     CodedRows,
     Collectors,
     ComponentKinds,
-    cut_into_cliques,
     is_within,
     members_of,
     merge_rows,
     point_to,
+    split_into_cliques,
     steps_of,
 )
 from lacunet.inference.plans.decompose import totals
@@ -76,12 +76,12 @@ def put_map(maps: MapLists, at: int, states: IntArray, steps: IntArray) -> MapLi
 @kernel
 def homes(scopes: BoolArray, cliques: BoolArray) -> IntArray:
     """Index of the first clique that contains each scope, (F,)."""
-    home = np.zeros(scopes.shape[0], dtype=np.int64)
+    clique_of = np.zeros(scopes.shape[0], dtype=np.int64)
     for f in range(scopes.shape[0]):
         scope = np.flatnonzero(scopes[f])
-        while not is_within(scope, cliques[home[f]]):
-            home[f] += 1
-    return home
+        while not is_within(scope, cliques[clique_of[f]]):
+            clique_of[f] += 1
+    return clique_of
 
 
 @kernel
@@ -109,16 +109,16 @@ def write_trees(
     for t in range(number):
         steps = steps_of(kinds, t, collectors)
         sizes = collectors.cards[members_of(kinds, t)]
-        cut = cut_into_cliques(steps > 0, sizes.astype(np.float64), enumerated)
-        home, base = homes(steps > 0, cut.within), kind_cliques[t]
-        kind_cliques[t + 1] = base + cut.parent.shape[0]
+        split = split_into_cliques(steps > 0, sizes.astype(np.float64), enumerated)
+        clique_of, base = homes(steps > 0, split.within), kind_cliques[t]
+        kind_cliques[t + 1] = base + split.parent.shape[0]
         first, separator_first = 0, 0
         for q in range(base, kind_cliques[t + 1]):
-            mine, above = np.flatnonzero(cut.within[q - base]), cut.parent[q - base]
+            mine, above = np.flatnonzero(split.within[q - base]), split.parent[q - base]
             if sizes[mine].astype(np.float64).prod() > largest:
                 too_large = t
                 break
-            over = np.flatnonzero(cut.within[above]) if above >= 0 else mine[:0]
+            over = np.flatnonzero(split.within[above]) if above >= 0 else mine[:0]
             step, size = separator_steps(mine, over, sizes)
             maps = put_map(maps, lists, sizes[mine], step[mine])
             maps = put_map(maps, lists + 1, sizes[over], step[over])
@@ -127,7 +127,7 @@ def write_trees(
             cliques[3, q], cliques[4, q] = size, separator_first
             cliques[5, q], cliques[6, q] = lists, lists + 1
             first, separator_first, lists = first + cliques[0, q], separator_first + size, lists + 2
-            for f in np.flatnonzero(home == q - base):
+            for f in np.flatnonzero(clique_of == q - base):
                 maps = put_map(maps, lists, sizes[mine], steps[f][mine])
                 of_slots[0, slot], of_slots[1, slot] = f, lists
                 slot, lists = slot + 1, lists + 1

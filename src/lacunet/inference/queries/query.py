@@ -117,11 +117,13 @@ def spread_of(model: Model, block: list[int]) -> BlockSpread:
 def rest_of(model: Model) -> WithoutBlocks:
     """Drop the blocks of a model."""
     network, layout = model.network, model.network.layout
-    kept = [i for i, v in enumerate(network.variables) if v.family.stands_at is None]
-    number = {i: k for k, i in enumerate(kept)}
-    parents = [tuple(number[p] for p in network.parents[i]) for i in kept]
-    smaller = Network.build([network.variables[i] for i in kept], parents)
-    rest = model.moved(smaller, lambda x: smaller.layout.flat([layout.table(x, i) for i in kept]))
+    remaining = [i for i, v in enumerate(network.variables) if v.family.stands_at is None]
+    number = {i: k for k, i in enumerate(remaining)}
+    parents = [tuple(number[p] for p in network.parents[i]) for i in remaining]
+    smaller = Network.build([network.variables[i] for i in remaining], parents)
+    rest = model.moved(
+        smaller, lambda x: smaller.layout.flat([layout.table(x, i) for i in remaining])
+    )
     columns = [j for j, i in enumerate(network.observed) if i in number]
     return WithoutBlocks(rest, columns, number, root_of(network))
 

@@ -91,11 +91,11 @@ def _vectors(
     rows, most = differences(parts), block.most(parts)
     counts = np.repeat([p.count for p in parts], [len(p.cells) - 1 for p in parts])
     in_all = math.exp(min(LARGEST_LOG, sum(p.log_ways for p in parts)))
-    kept = min(in_all, _points(rows, counts, most, enough))
+    points = min(in_all, _points(rows, counts, most, enough))
     if later[most > 0].all():
-        return kept, False
+        return points, False
     live = min(in_all, _points(rows[:, later], counts, most[later], enough))
-    return (live, True) if live < kept else (kept, False)
+    return (live, True) if live < points else (points, False)
 
 
 def _points(rows: IntArray, counts: IntArray, most: IntArray, enough: float) -> float:

@@ -77,21 +77,21 @@ def differences(parts: Sequence[SumPart]) -> IntArray:
     return np.concatenate([part.differences for part in parts])
 
 
-def pack_counts(block: SumBlock, parts: Sequence[SumPart], kept: BoolArray) -> CountPacking:
-    """Packing of the counts of some components in the places `kept`."""
-    most, places = block.most(parts), np.flatnonzero(kept)
+def pack_counts(block: SumBlock, parts: Sequence[SumPart], selected: BoolArray) -> CountPacking:
+    """Packing of the counts of some components in the places `selected`."""
+    most, places = block.most(parts), np.flatnonzero(selected)
     if not parts:
-        none, zeros = np.zeros(0, dtype=np.int64), np.zeros(len(kept))
+        none, zeros = np.zeros(0, dtype=np.int64), np.zeros(len(selected))
         return CountPacking(
             Digits(none, none, none, zeros.reshape(-1, 1)[:, :0], zeros), none, 1, False
         )
     rows = differences(parts)[:, places]
     chosen = np.array(list(independent(rows, most[places])), dtype=np.int64)
     digits = places[chosen]
-    matrix = np.zeros((len(kept), len(digits)))
+    matrix = np.zeros((len(selected), len(digits)))
     matrix[places] = _express(rows, chosen)
     first = np.sum([part.count * part.cells[0] for part in parts], axis=0)
-    start = np.where(kept, first - matrix @ first[digits], 0.0)
+    start = np.where(selected, first - matrix @ first[digits], 0.0)
     word, step = _words(most[digits] + 1)
     words = int(word.max(initial=0)) + 1
     return CountPacking(Digits(word, step, most[digits] + 1, matrix, start), digits, words, False)

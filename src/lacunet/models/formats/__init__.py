@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lacunet.deprecation import warn_renamed
 from lacunet.errors import DataError, ModelError
 from lacunet.models.ensemble import (
     Ensemble,
@@ -61,21 +62,30 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def write_network(model: HasModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
+def write_network(
+    model: HasModel,
+    path: StrPath,
+    report: Callable[[str], None] = warn,
+    *,
+    say: Callable[[str], None] | None = None,
+) -> None:
     """Write a network with its parameters, atomically.
 
-    `say` receives a message about what the format cannot hold; by default it warns.
+    `report` receives a message about what the format cannot hold; by default it warns.
     """
+    if say is not None:
+        warn_renamed("`say`", "`report`")
+        report = say
     chosen, model = _allowed(path)[0], model_as_shown(model_in(model))
     numbers = [v.name for v in model.network.variables if not v.family.tabular]
     check_holds_numbers(path, numbers)
     if chosen.read is not None and not chosen.prior and not model.network.plain:
-        say(
+        report(
             f"{os.fspath(path)}: {chosen.name} holds the probabilities, but not that tables are "
             "fixed, tied or have zeros. A .json file does."
         )
     if not chosen.prior and model.predictors is not None:
-        say(f"{os.fspath(path)}: {predictors_lost(chosen.name, model.predictors)}")
+        report(f"{os.fspath(path)}: {predictors_lost(chosen.name, model.predictors)}")
     write_text(path, chosen.write(model))
 
 

@@ -145,7 +145,7 @@ def model_of(document: Any) -> Model:
     tables = [_table(f, tuple(layout.shape(i)), layout.kinds[i]) for i, f in enumerate(families)]
     network = _with_known(structure, families, tables)
     theta = network.layout.flat(tables)
-    _check_known_kept(network, theta)
+    _check_known_tables(network, theta)
     alpha = network.layout.prior(_exponents(network, families, "alpha"))
     without = [f.where for f in families if "posterior" not in f.entry]
     if without and len(without) < len(families):
@@ -264,13 +264,13 @@ def _is_zero(zero: Any) -> bool:
     return isinstance(zero, dict) and "state" in zero and isinstance(zero.get("given", {}), dict)
 
 
-def _check_known_kept(network: Network, theta: FloatArray) -> None:
+def _check_known_tables(network: Network, theta: FloatArray) -> None:
     """Raise ModelError if parameters violate zeros, fixed tables or ties."""
     layout = network.layout
     given = theta if layout.given is None else layout.given
-    kept = np.where(layout.learned, theta == theta[layout.slots], theta == given)
+    unchanged = np.where(layout.learned, theta == theta[layout.slots], theta == given)
     for i, v in enumerate(network.variables):
-        if not layout.table(kept, i).all():
+        if not layout.table(unchanged, i).all():
             what = "has a probability where its zeros leave none"
             if v.tied_to is not None:
                 what = f"differs from that of '{v.tied_to}', which it is tied to"

@@ -81,16 +81,16 @@ def order_layers(layers: Layers, above: Neighbours, below: Neighbours) -> Layers
     Alternates weighted medians and exchanges (Gansner et al. 1993, section 3).
     """
     layers = _connected_order(layers, above, below)
-    best, fewest, idle = [list(layer) for layer in layers], _crossings(layers, below), 0
+    best, fewest, without_gain = [list(layer) for layer in layers], _crossings(layers, below), 0
     for sweep in range(SWEEPS):
-        if not fewest or idle == PATIENCE:
+        if not fewest or without_gain == PATIENCE:
             break
         _sort_by_medians(layers, above, below, down=sweep % 2 == 0)
         _exchange(layers, above, below)
         crossings = _crossings(layers, below)
-        idle += 1
+        without_gain += 1
         if crossings < fewest:
-            best, fewest, idle = [list(layer) for layer in layers], crossings, 0
+            best, fewest, without_gain = [list(layer) for layer in layers], crossings, 0
     return best
 
 

@@ -92,13 +92,13 @@ def _shortened(a: Answers) -> Answers:
     if len(a.states) <= STATES:
         return a
     difference = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
-    kept = sorted(np.argsort(-difference, kind="stable")[: STATES - 1].tolist())
-    rest = [k for k in range(len(a.states)) if k not in kept]
+    most_different = sorted(np.argsort(-difference, kind="stable")[: STATES - 1].tolist())
+    rest = [k for k in range(len(a.states)) if k not in most_different]
     return Answers(
         a.name,
-        (*(a.states[k] for k in kept), f"({len(rest)} others)"),
-        np.column_stack([a.given[:, kept], a.given[:, rest].sum(axis=1)]),
-        np.append(a.overall[kept], a.overall[rest].sum()),
+        (*(a.states[k] for k in most_different), f"({len(rest)} others)"),
+        np.column_stack([a.given[:, most_different], a.given[:, rest].sum(axis=1)]),
+        np.append(a.overall[most_different], a.overall[rest].sum()),
         a.information,
     )
 

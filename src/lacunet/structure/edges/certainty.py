@@ -155,8 +155,8 @@ def _arrows_of_resample(
     """Learn the graph of a resample: (n, n) at [child, parent], 0.5 both ways if undirected."""
     rng = np.random.default_rng([options.seed, resample])
     counts = rng.multinomial(int(table.weight), table.counts / table.weight)
-    kept = counts > 0
-    drawn = Table.from_codes(table.codes[kept], table.columns, counts[kept])
+    present = counts > 0
+    drawn = Table.from_codes(table.codes[present], table.columns, counts[present])
     cpdag = knowledge.equivalence_class(find_graph(graph_task(drawn, alpha, options, knowledge)))
     place = {name: i for i, name in enumerate(cpdag.names)}
     arrows = np.zeros((len(place), len(place)))

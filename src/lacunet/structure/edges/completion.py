@@ -23,13 +23,13 @@ from lacunet.structure.counting import (
     Prior,
     Zeros,
     child_of,
-    cut_rows,
     draw_index,
     exponents,
     is_ruled_out,
     log_bd_each,
     numbered_zeros,
     possible_states,
+    split_rows,
     table_size,
 )
 from lacunet.structure.edges.mcmc import (
@@ -52,7 +52,7 @@ class KnownFamilies(NamedTuple):
     """Families whose tables are shared or fixed, and states that zeros exclude."""
 
     leader: IntArray  # (n,) the variable whose table each variable uses
-    settled: BoolArray  # (n,) whether the parents, and so the layout of the table, are known
+    known_parents: BoolArray  # (n,) whether the parents, and so the layout of the table, are known
     strides: IntArray  # (n, n) stride of states of u in the table of v, at [v, u]
     first: IntArray  # (n,) offset of each fixed table in `fixed`; −1: not fixed
     fixed: FloatArray  # θ of all fixed tables
@@ -65,7 +65,7 @@ def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFami
     place, n = {v.name: i for i, v in enumerate(variables)}, len(variables)
     strides, first = np.zeros((n, n), dtype=np.int64), np.full(n, -1, dtype=np.int64)
     leader, fixed = np.arange(n, dtype=np.int64), [np.empty(0)]
-    for name, parents in knowledge.settled.items():
+    for name, parents in knowledge.ordered_parents.items():
         size = 1
         for u in (place[other] for other in (name, *reversed(parents))):
             strides[place[name], u] = size
@@ -76,8 +76,8 @@ def known_families(columns: Sequence[Column], knowledge: Knowledge) -> KnownFami
         fixed.append(nested_table(entry["table"], family).reshape(-1))
     for leading, *others in knowledge.tied:
         leader[[place[name] for name in others]] = place[leading]
-    settled, zeros = np.asarray(strides.any(axis=1)), numbered_zeros(columns, knowledge.zeros)
-    return KnownFamilies(leader, settled, strides, first, np.concatenate(fixed), zeros)
+    known_parents, zeros = np.asarray(strides.any(axis=1)), numbered_zeros(columns, knowledge.zeros)
+    return KnownFamilies(leader, known_parents, strides, first, np.concatenate(fixed), zeros)
 
 
 class Counts(NamedTuple):
@@ -99,7 +99,7 @@ def draw_exponents(
     drawn, j = np.zeros(n, dtype=np.int64), np.empty(m, dtype=np.int64)
     for v in range(n if prior.values.shape[0] > 1 else 0):
         among = np.flatnonzero(parents[v])
-        q, cells = cut_rows(columns, among, -1, j), table_size(columns, v, among)
+        q, cells = split_rows(columns, among, -1, j), table_size(columns, v, among)
         each = log_bd_each(child_of(columns, v), j, q, cells, prior)
         drawn[v] = draw_index(np.exp(each - each.max()), rng)
     return drawn[known.leader]
@@ -114,7 +114,7 @@ def lay_out(
     first, sizes = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
     strides, adds, size = known.strides.copy(), np.ones(n), 0
     for v in range(n):
-        if not known.settled[v]:
+        if not known.known_parents[v]:
             strides[v, v], cells = 1, columns.cards[v]
             for u in range(n):
                 if parents[v, u]:

@@ -69,8 +69,8 @@ def chain_mean(draws: FloatArray) -> ChainMean:
     pairs = correlations[1:]
     pairs = pairs[: len(pairs) // 2 * 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0.0)
-    kept = pairs[: negative[0]] if len(negative) else pairs
-    time = max(1.0, 1.0 + 2.0 * float(np.minimum.accumulate(kept).sum()))
+    positive_pairs = pairs[: negative[0]] if len(negative) else pairs
+    time = max(1.0, 1.0 + 2.0 * float(np.minimum.accumulate(positive_pairs).sum()))
     r_hat = math.sqrt(total / within) if within > 0 else math.inf
     return ChainMean(float(means.mean()), math.sqrt(total * time / halves.size), r_hat)
 
@@ -115,8 +115,8 @@ def sample_edges(
     chains, drawn = _round(chains, choices, sampling.sweeps, 1, parts[1])
     sweeps, thin = sampling.sweeps, 1
     for k in range(sampling.rounds):
-        kept = drawn[:, drawn.shape[1] // 2 :]
-        arrows, edges = shares(kept), shares(kept | kept.swapaxes(2, 3))
+        second_half = drawn[:, drawn.shape[1] // 2 :]
+        arrows, edges = shares(second_half), shares(second_half | second_half.swapaxes(2, 3))
         worst = max(float(arrows.stderr.max()), float(edges.stderr.max()))
         if k == sampling.rounds - 1 or worst <= sampling.target:
             break
@@ -135,7 +135,7 @@ def sample_edges(
         arrows.stderr,
         edges.stderr,
         EdgesBy.SAMPLED,
-        kept.shape[0] * kept.shape[1],
+        second_half.shape[0] * second_half.shape[1],
         sampling.chains,
         (disagree,) if apart > AGREED else (),
     )

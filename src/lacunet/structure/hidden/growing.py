@@ -72,8 +72,8 @@ class Growing:
     @cached_property
     def closed(self) -> BoolArray:
         """Which columns get no hidden parent, (n,): constants, and those with known parents."""
-        settled = [c.name in self.task.known.settled for c in self.task.table.columns]
-        return self.constant | settled
+        known_parents = [c.name in self.task.known.ordered_parents for c in self.task.table.columns]
+        return self.constant | known_parents
 
     def first(self, learned: Learned) -> LatentGraphFit:
         """Convert a learned graph over the columns."""
@@ -156,7 +156,7 @@ class Growing:
     def _improved(self, now: LatentGraphFit, piece: str) -> LatentGraphFit:
         """Search the graph and the numbers of states again as long as the bound rises."""
         for k in range(1, ROUNDS + 1):
-            self.executor.say(f"bound {now.value:,.1f}", 0.5)
+            self.executor.report(f"bound {now.value:,.1f}", 0.5)
             better = self._once(f"{piece}, round {k}", partial(self._changed, now))
             if not better:
                 break

@@ -127,7 +127,7 @@ def learn_tree(
     With a goal, its evidence is measured.
     """
     check_columns(table, FEWEST_COLUMNS if apart else FEWEST_IN_TREE)
-    executor.say(PREPARING, 0.0)
+    executor.report(PREPARING, 0.0)
     graph, rng = empty_graph(table, prior=prior), np.random.default_rng([seed, 1])
     best, values, fitted = _search(table, alpha, graph, apart, rng, executor)
     learned = LatentTree(
@@ -179,7 +179,7 @@ def _search(
                 values.append(other.value)
                 break
         k, left = k + 1, left * LEFT
-        executor.say(f"tree {fitted}, bound {best.value:,.1f}", 1.0 - left)
+        executor.report(f"tree {fitted}, bound {best.value:,.1f}", 1.0 - left)
     best = best.brought_close()
     return best, (*values, best.value), fitted
 
@@ -237,8 +237,8 @@ def best_tree(now: LocalModels, *, apart: bool) -> LatentGraph:
     for v in range(n):
         parent = n + int(gains[v, n:].argmax())
         homes.append(-1 if apart and gains[v, parent] <= 0 else parent)
-    between = gains[n:, n:]
-    strength = (between + between.T) / 2
+    gains_of_hidden = gains[n:, n:]
+    strength = (gains_of_hidden + gains_of_hidden.T) / 2
     links = [(n + a, n + b) for a, b in strongest_tree(strength) if not apart or strength[a, b] > 0]
     return graph.with_graph(tree_graph(n, m, homes, links))
 

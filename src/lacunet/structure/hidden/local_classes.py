@@ -222,9 +222,9 @@ def _most_dependent(gains: FloatArray) -> set[int]:
 def _weakest_link(near: FloatArray) -> set[int]:
     """Cut the maximum spanning tree at its weakest link, with at least two on either side."""
     links = strongest_tree(near)
-    for cut in sorted(range(len(links)), key=lambda i: near[links[i]]):
-        beyond = {links[cut][1]}
-        for a, b in links[cut + 1 :]:  # each link joins what comes later to what came before
+    for link in sorted(range(len(links)), key=lambda i: near[links[i]]):
+        beyond = {links[link][1]}
+        for a, b in links[link + 1 :]:  # each link joins what comes later to what came before
             beyond |= {b} if a in beyond else set()
         if 2 <= len(beyond) <= len(near) - 2:
             return {*range(len(near))} - beyond
@@ -260,7 +260,7 @@ def find_islands(models: LocalModels, executor: Executor = SERIAL) -> list[Islan
         island = _grow(models, left)
         islands.append(island)
         left -= {*island[0]}
-        executor.say(f"{len(islands)} groups of columns", 1.0 - len(left) / len(columns))
+        executor.report(f"{len(islands)} groups of columns", 1.0 - len(left) / len(columns))
     return islands
 
 
