@@ -9,7 +9,6 @@ from lacunet.inference.leaves import leaves_of
 from lacunet.models import conjugacy
 from lacunet.models.network import Network, Variable
 from lacunet.models.number_prior import NumberPrior
-from lacunet.report.fit_documents import intervals_document
 from mixtures import FAMILIES, mixture
 from people import FAST, KINDS, people
 
@@ -83,7 +82,7 @@ def test_what_is_told_of_them(table, fit):
     (grid,) = found.grids()
     assert [row[1] for row in grid.rows[:6:2]] == ["size", "height: mean", "height: sd"]
     assert grid.title.startswith("Probabilities and numbers")
-    document = intervals_document(found)["variables"]
+    document = found.to_dict()["variables"]
     assert document["height"]["mean"].keys() == {"estimate", "stderr", "low", "high"}
     assert document["sex"]["states"] == ["f", "m"]
     network = lacunet.intervals(

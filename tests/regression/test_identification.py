@@ -11,11 +11,10 @@ from scipy.stats import chi2
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.report.documents import to_json
-from lacunet.report.fit_documents import three_step_document
 from lacunet.summaries.coefficients import NO_ESTIMATES, NOTHING_TO_TEST, wald
 from lacunet.summaries.first_step import Correction
 from lacunet.summaries.identification import Why
+from lacunet.tabular import to_json
 
 QUICK = {"starts": 4, "threads": 1}
 PROFILES = np.array(
@@ -72,7 +71,7 @@ def kinds(found):
 
 def checked(found):
     """Check that text, JSON and tidy columns agree on what exists; give the text."""
-    text, document = str(found), json.loads(to_json(three_step_document(found)))
+    text, document = str(found), json.loads(to_json(found.to_dict()))
     for name in ("nan", "inf", "e+"):
         assert name not in text.replace("information", ""), text
     parts = [*document["outcomes"].values(), *filter(None, [document["coefficients"]])]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import lacunet
 from lacunet import api
 from lacunet.evidence.estimate import Verdict
-from lacunet.report.documents import selection_document, to_json
+from lacunet.tabular import to_json
 
 KINDS = ("categories", "numbers", "counts", "mixed")
 
@@ -56,7 +56,7 @@ def check(found):
         for evidence in candidate.scores.values():
             assert math.isfinite(evidence.value) or evidence.flags, evidence.name
     assert not found.failed
-    text = to_json(selection_document(found))
+    text = to_json(found.to_dict())
     json.loads(text, parse_constant=pytest.fail)
     assert not {"nan", "inf", "-inf"} & set(str(found).split())
 

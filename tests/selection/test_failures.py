@@ -12,8 +12,8 @@ import lacunet
 from lacunet.errors import ModelError
 from lacunet.evidence.measure import measure
 from lacunet.flags import Kind
-from lacunet.report.documents import selection_document, to_json
 from lacunet.scores import VB, Fitting
+from lacunet.tabular import to_json
 
 ROWS = np.random.default_rng(0).integers(0, 2, (60, 3))
 
@@ -40,7 +40,7 @@ def test_a_candidate_that_cannot_be_fitted_is_a_row_of_dashes(monkeypatch, error
     assert [(f.label, f.reason) for f in found.failed] == [(2, str(error))]
     assert f"not fitted, and left out: 2 classes: {error}" in str(found)
     assert re.search(r"\n +2( +–)+\n", str(found))
-    document = json.loads(to_json(selection_document(found)))
+    document = json.loads(to_json(found.to_dict()))
     assert document["failed"] == [{"label": 2, "title": "2 classes", "reason": str(error)}]
     monkeypatch.setattr(Fitting, "fit", failing(error, Fitting.fit, states=[1, 2, 3]))
     with pytest.raises(ModelError, match=f"1 class could not be fitted: {error}"):

@@ -12,7 +12,6 @@ from lacunet import Knowledge, find_hidden, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.measure import measure
-from lacunet.report.documents import hidden_document
 from lacunet.report.page.network_page import hidden_answer
 from lacunet.selection import hidden_search, measuring
 from lacunet.selection.hidden_comparison import WITHOUT
@@ -118,7 +117,7 @@ def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
     odds = np.exp(averaged.log_prior_odds) @ scaled[:, 1] / scaled[:, 0].sum()
     assert averaged.probability == pytest.approx(odds / (1 + odds))
     assert averaged.factor.log == pytest.approx(np.log(scaled[:, 1].sum() / scaled[:, 0].sum()))
-    document = hidden_document(found)
+    document = found.to_dict()
     assert [one["alpha"] for one in document["by_prior"]] == ["bdeu:10", 2.0]
     assert document["probability"] == found.probability
     assert document["averaged_log_bayes_factor"]["value"] == averaged.factor.log

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.report.documents import selection_document
 from lacunet.selection import evaluating
 from lacunet.selection.evaluating import spaced_places
 
@@ -46,7 +45,7 @@ def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.Dat
     assert found.reach.fall == pytest.approx(values[whole.label] - values[found.reach.last], abs=2)
     assert f"{found.reach.last + 1} to 14 were left out" in str(found)
     assert "whole_range=True" in str(found)
-    assert selection_document(found)["reach"] == vars(found.reach)
+    assert found.to_dict()["reach"] == vars(found.reach)
 
 
 def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.DataFrame) -> None:

@@ -16,7 +16,6 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.walk import Walk
 from lacunet.flags import Flag, Kind
 from lacunet.models.surgery import sample_codes
-from lacunet.report.documents import selection_document
 from lacunet.selection import joint_evidence, measuring
 from lacunet.selection.average import posterior
 from lacunet.selection.certainty import CertaintyBasis, widened
@@ -67,7 +66,7 @@ def test_one_place_says_how_probable(measured):
     assert first.startswith(f"At least {k} classes ({k} is the most that was tried")
     assert f"; among 1 to 3, {k}: {shown}; " in first
     assert first.endswith("), measured.")
-    document = selection_document(measured)
+    document = measured.to_dict()
     assert document["certainty"]["probabilities"] == certainty.probabilities
     assert document["certainty"]["stderr"] == certainty.stderr
     assert document["posterior"]["evidence"] == certainty.probabilities

@@ -22,7 +22,6 @@ from lacunet.inference.queries.query import marginal
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import dirichlet
-from lacunet.report.documents import selection_document
 from lacunet.selection.misfit import Departure
 from lacunet.selection.sentences import limits
 from lacunet.summaries.predictive_checks import failed, predictive_checks
@@ -206,7 +205,7 @@ def test_classes_that_stand_for_pairs_are_called_so(rng):
     assert second.startswith(f"Warning: {found.states} classes may stand for direct dependence")
     assert "add_direct_effects()" in second
     assert "In place of classes" in str(found)
-    told = json.loads(json.dumps(selection_document(found)["misfit"]))
+    told = json.loads(json.dumps(found.to_dict()["misfit"]))
     assert told["warning"] == found.misfit.warning(found.best.title)
     assert {c["name"] for c in told["checks"]} == {"pairs of answers", "repeated rows"}
     assert told["models"][0]["edges"] == list(best.edges)

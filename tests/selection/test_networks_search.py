@@ -13,9 +13,9 @@ from lacunet.flags import Flag, Kind
 from lacunet.models.network import Model, Network, Variable
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes, with_hidden
-from lacunet.report.documents import selection_document, to_json
 from lacunet.report.tables_file import save_selection
 from lacunet.selection.average import Labellings
+from lacunet.tabular import to_json
 from problems import build
 
 QUICK = {"starts": 8, "threads": 1}
@@ -86,7 +86,7 @@ def test_the_size_of_one_hidden_variable(one):
 
 @pytest.mark.slow
 def test_documents_of_numbers_of_states(one, tmp_path):
-    found = selection_document(one)
+    found = one.to_dict()
     assert found["states"] == 2
     assert [c["label"] for c in found["candidates"]] == [1, 2, 3]
     assert [c["states"] for c in found["candidates"]] == [1, 2, 3]
@@ -115,7 +115,7 @@ def test_a_grid_of_two(truth, table, tmp_path):
     assert [c.label for c in found.candidates] == labels
     assert found.states == "H=2, G=2"
     assert str(found).startswith("At least H=2, G=2 (H and G are at the largest number")
-    document = selection_document(found)
+    document = found.to_dict()
     assert document["states"] == "H=2, G=2"
     assert document["candidates"][1]["states"] == {"H": 1, "G": 2}
     assert list(document["posterior"]["cs"]) == labels

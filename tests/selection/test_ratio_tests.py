@@ -9,7 +9,6 @@ import pytest
 
 import lacunet
 from lacunet import OptionError
-from lacunet.report.documents import selection_document
 from lacunet.report.page import write_report
 
 HOW = {"quick": True, "scores": "bic", "starts": 4, "threads": 1}
@@ -92,7 +91,7 @@ def test_it_is_printed_saved_and_on_the_page(found, tmp_path):
     text = str(found)
     assert "3 against 2" in text
     assert "A small p speaks against the smaller number of classes." in text
-    two, three = selection_document(found)["bootstrap_tests"]
+    two, three = found.to_dict()["bootstrap_tests"]
     assert (two["states"], two["against"], two["draws"], two["exceeding"]) == (2, 1, 29, 0)
     assert three["stopped_early"]
     page = write_report(found, tmp_path / "page.html").read_text(encoding="utf-8")

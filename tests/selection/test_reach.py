@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.report.documents import selection_document
 from lacunet.selection.average import ENOUGH, NamedPrior, named_prior, probability_of_more
 from lacunet.selection.sentences import answer, limits
 
@@ -50,7 +49,7 @@ def test_the_largest_number_of_a_range_is_a_least_number(cut_short):
     assert "that 5 is right" not in said
     assert ">0.999" not in said
     assert [t for t in limits(cut_short) if t.endswith("Try more: states=range(1, 11).")]
-    told = selection_document(cut_short)["range"]
+    told = cut_short.to_dict()["range"]
     assert told["at_least"] is True
     assert told["at_edge"] == ("class",)
     assert told["extended"] is False
@@ -143,7 +142,7 @@ def test_networks_have_no_edge_and_weights_no_more(ten):
     compared = lacunet.compare(ten, graphs, **QUICK)
     assert not compared.at_least
     assert compared.more is None
-    assert "range" not in selection_document(compared)
+    assert "range" not in compared.to_dict()
     weighed = lacunet.select(ten, range(1, 4), prior={1: 1.0, 2: 1.0, 3: 1.0}, **QUICK)
     assert not weighed.at_least  # the weights leave no room for more
 
@@ -201,7 +200,7 @@ def test_a_prior_moves_the_posterior_as_bayes_says(ten, cut_short):
             assert p == pytest.approx(masses[k] / sum(masses.values()))
         named = "bnb:1,4,3" if text == "bnb" else text
         assert f", prior {named}" in str(found)
-        assert selection_document(found)["range"]["prior"] == named
+        assert found.to_dict()["range"]["prior"] == named
     same = lacunet.select(ten, numbers, prior="uniform", **QUICK)
     assert same.certainty.probabilities == cut_short.certainty.probabilities
 

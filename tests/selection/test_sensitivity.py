@@ -11,7 +11,6 @@ from lacunet.errors import OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.inference.problem import build_problem
 from lacunet.models.prior import PAPER_ALPHA
-from lacunet.report.documents import selection_document
 from lacunet.selection.average import posterior
 
 NUMBERS = [1, 2, 3]
@@ -78,7 +77,7 @@ def test_the_first_lines_say_that_the_prior_decides():
         "Warning: the answer depends on the prior: with half and twice the prior strength: 3 (0."
     )
     assert second.split(", ")[-1].startswith("2 (0.")
-    document = json.loads(json.dumps(selection_document(found)))
+    document = json.loads(json.dumps(found.to_dict()))
     weak, strong = document["sensitivity"]
     assert [weak["what"], weak["factor"], weak["answer"]] == ["strength", 0.5, 3]
     assert [strong["factor"], strong["answer"]] == [2.0, 2]

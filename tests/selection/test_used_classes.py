@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.report.documents import selection_document
 from lacunet.selection.average import named_prior
 from lacunet.selection.sentences import limits
 
@@ -63,17 +62,17 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
     first = next(text for text in limits(found) if text.startswith("Classes with"))
     assert first.startswith(f"Classes with at least one case: {max(exact, key=exact.get)} (0.")
     assert "used: posterior of the number of classes that have a case." in str(found)
-    assert selection_document(found)["used_classes"] == found.used
+    assert found.to_dict()["used_classes"] == found.used
 
 
 def test_where_nothing_was_measured_it_is_not_known(few):
     found = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
     assert found.used is None
     assert "is not known, because that was not measured" in str(found)
-    assert selection_document(found)["used_classes"] is None
+    assert found.to_dict()["used_classes"] is None
     networks = lacunet.compare(few, ["x0 -> x1; x2", "x0 -> x1 -> x2"], starts=2, threads=1)
     assert networks.used is None
-    assert "used_classes" not in selection_document(networks)
+    assert "used_classes" not in networks.to_dict()
 
 
 def test_each_measured_by_itself_says_it_too(few):

@@ -17,7 +17,6 @@ from lacunet.inference.problem import build_problem
 from lacunet.models import conjugacy
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import dirichlet, scale_alpha
-from lacunet.report.documents import learned_document
 from lacunet.structure.diagnostics import missingness
 from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.families import GraphPrior, log_prior_of_sizes, log_prior_over
@@ -183,7 +182,7 @@ def test_how_the_answer_depends_on_the_prior_is_said():
         assert {*differ} == {(names[u], names[v]) for v, u in wanted}
     assert any(own.differ)
     assert str(own) in str(found)
-    assert learned_document(found)["sensitivity"]["differ"] == own.differ
+    assert found.to_dict()["sensitivity"]["differ"] == own.differ
     assert learn_structure(table, sweeps=0).sensitivity is None
     assert [scale_alpha(a, 2.0) for a in ("k2", "bdeu:1", 0.25)] == [2.0, "bdeu:2", 0.5]
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from lacunet import Knowledge, edge_certainty, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.report.documents import learned_document
 from lacunet.structure.families import CompleteCounts, FamilyScores
 from lacunet.structure.knowledge import parse_edges, parse_tiers, read_knowledge
 from lacunet.structure.searching import GraphSearch, search, search_exactly
@@ -153,7 +152,7 @@ def test_what_is_known_orients_edges_in_text_json_and_resamples():
         assert found.equivalence_class.compelled == (("x1", "x2"), ("x2", "x3"))
         assert "—, " not in str(found)
         assert "as in every graph with the same independences that keeps to what is" in str(found)
-        assert learned_document(found)["reversible"] == ()
+        assert found.to_dict()["reversible"] == ()
         assert found.tidy()["compelled"] == [True, True]
         sure = edge_certainty(table, knowledge=known, resamples=4)
         assert sure.arrows[1, 0] == sure.arrows[2, 1] == 1.0

@@ -5,6 +5,7 @@ Start with `select`, `fit`, `learn_structure` and `impute`. `data` is a `Table`,
 network or model may be given as the path of its file.
 """
 
+from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.assigning import anomalies, assign, draw, log_likelihoods, random_model, simulate
 from lacunet.api.describe import (
     em_traces,
@@ -68,15 +69,7 @@ from lacunet.api.queries import (
     query,
     separations,
 )
-from lacunet.api.results import (
-    Answer,
-    Assigned,
-    Assignment,
-    MostProbable,
-    NumberAnswer,
-    Scores,
-    Separations,
-)
+from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select
 from lacunet.api.stacking import rows_in_order, rows_to_score, stack
 from lacunet.api.steps import three_step

@@ -40,7 +40,16 @@ from lacunet.selection.ensembles import CellStack, draw_parameters
 from lacunet.selection.held_out import hide_cells
 from lacunet.selection.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability, transposed
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    described,
+    library_of,
+    measured,
+    probability,
+    transposed,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,6 +107,19 @@ class Imputation(Printable):
             v.name: {"holes": int(v.missing.sum()), f"mean_{v.titles[1]}": _spread(v)}
             for v in self.cells.numbers
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`, without the cells."""
+        models = self.cell_stack
+        members = [{"name": m.name, "weight": m.weight} for m in models.ensemble.members]
+        return described(
+            self,
+            "holes=missing_cells weights=cell_stack.weights",
+            tables=len(self.all_filled),
+            columns=self.sureness(),
+            nats_per_hidden_cell={**models.scores, "together": models.together},
+            members=members,
+        )
 
     @property
     def _title(self) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.inputs import as_network, prediction_model, rows_for
 from lacunet.api.known import NOTHING, Known, at_covariates, known_case, understand, with_numbers_of
 from lacunet.api.options import SettingsLike, divide, with_options
-from lacunet.api.results import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import expected_numbers, in_units
 from lacunet.inference.queries.most_probable import CaseEvidence

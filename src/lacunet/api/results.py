@@ -1,28 +1,23 @@
-"""Results of the Python interface, besides fits and selections."""
+"""Results about rows and models: scores, likelihoods, assignments, and unusual rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lacunet.api.known import Known
 from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag, Kind
-from lacunet.models.network import Model, Variable
+from lacunet.models.network import Model
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
-from lacunet.runtime.states import State, alike
+from lacunet.runtime.states import State
 from lacunet.scores import Evidence
 from lacunet.tabular import (
     Columns,
     Grid,
     Printable,
-    Shown,
-    measured,
     number,
     probability,
     transposed,
@@ -37,6 +32,8 @@ MOST_UNUSUAL = 5  # rows that are shown
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Printable):
     """Every score of a model at exactly its parameters."""
+
+    KEYS = "dimension log_likelihood log_prior flags scores=evidence refit?=fit"
 
     model: Model
     dimension: int  # d of the scores
@@ -97,6 +94,12 @@ class Assigned:
         """(rows,) Rows in which it is missing, and which are possible."""
         return self.missing & (self.best >= 0)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of rows assigned to each state."""
+        open_rows = self.best[self.missing]
+        return {name: int((open_rows == k).sum()) for k, name in enumerate(self.states)}
+
     def columns(self) -> Columns:
         """Give the columns to append: its state, and the probability of each state."""
         values = (*self.values, None)  # an impossible row, -1, gets the last: an empty cell
@@ -136,6 +139,8 @@ class AssignedNumber:
 @dataclass(frozen=True, eq=False, repr=False)
 class Unusual(Printable):
     """Log-likelihoods and tail probabilities of rows."""
+
+    KEYS = "unusual=rare note?"
 
     log_p: FloatArray  # (rows,) log p(observed cells)
     tail: FloatArray  # (rows,) p(a row with the same missing cells is at most as probable)
@@ -208,6 +213,19 @@ class Assignment(Printable):
         """Name the dataframe library of the input."""
         return self.library
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: numbers of rows, without the rows."""
+        sizes = {v.name: v.sizes for v in self.variables}
+        numbers = {v.name: int(v.missing.sum()) for v in self.numbers}  # imputed cells
+        return {
+            "rows": self.rows,
+            "classes": self.variables[0].sizes if self.variables else {},
+            "variables": sizes,
+            **({"numbers": numbers} if numbers else {}),
+            "impossible": self.impossible,
+            **({} if self.unusual is None else self.unusual.to_dict()),
+        }
+
     def to_csv(self) -> str:
         """Write every row as CSV, with full precision; `print` shows a summary."""
         columns = self.tidy()
@@ -262,6 +280,8 @@ def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
 class RowLikelihoods(Printable):
     """Log-likelihoods of rows."""
 
+    KEYS = "rows log_likelihood=total"
+
     source: str  # of the rows
     each: FloatArray  # (rows,) log p(row), nats
 
@@ -270,120 +290,14 @@ class RowLikelihoods(Printable):
         """Log p of all rows."""
         return float(self.each.sum())
 
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.each)
+
     def tidy(self) -> Columns:
         return {"log_likelihood": self.each.tolist()}
 
     def grids(self) -> Sequence[Grid]:
         mean = number(self.total / len(self.each))
         return [Grid(f"{self.source}: log p = {number(self.total)}, {mean} nats for each row")]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Answer(Printable):
-    """The joint distribution of some variables, given the evidence of a case."""
-
-    variables: tuple[Variable, ...]
-    probabilities: FloatArray  # an axis for each of the variables
-    known: Known
-    log_known: float  # log p(evidence)
-
-    def tidy(self) -> Columns:
-        states = product(*(alike(v.states) for v in self.variables))
-        cells = zip(states, self.probabilities.reshape(-1).tolist(), strict=True)
-        names = (*(v.name for v in self.variables), "probability")
-        return transposed(names, [(*labels, p) for labels, p in cells])
-
-    def grids(self) -> Sequence[Grid]:
-        names = tuple(v.name for v in self.variables)
-        states = product(*(v.labels for v in self.variables))
-        cells = zip(states, self.probabilities.reshape(-1), strict=True)
-        rows = tuple((*labels, probability(p, exact=False)) for labels, p in cells)
-        title = f"p({', '.join(names)}{self.known})"
-        words = frozenset(range(len(names)))
-        return [Grid(title, (*names, "p"), rows, words, _about(self.known, self.log_known))]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NumberAnswer(Printable):
-    """Mean and spread of a number, given the evidence of a case."""
-
-    name: str
-    mean: float  # for a lognormal, the geometric mean
-    spread: float  # standard deviation; for a lognormal, its factor
-    titles: tuple[str, str]  # of these two
-    known: Known
-    log_known: float  # log p(evidence)
-
-    def grids(self) -> Sequence[Grid]:
-        row = (self.name, measured(self.mean), measured(self.spread))
-        notes = _about(self.known, self.log_known)
-        title = f"{self.name}{self.known}"
-        return [Grid(title, ("number", *self.titles), (row,), notes=notes)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MostProbable(Printable):
-    """The most probable joint state of some variables, given the evidence of a case."""
-
-    states: Mapping[str, str]  # the label of each variable's state, by name
-    log_probability: float  # log p(these states | evidence)
-    known: Known
-    log_known: float  # log p(evidence)
-
-    @property
-    def probability(self) -> float:
-        """p(these states together | evidence)."""
-        return math.exp(self.log_probability)
-
-    def tidy(self) -> Columns:
-        return transposed(("variable", "state"), self.states.items())
-
-    def brief(self) -> str:
-        """List the states."""
-        return ", ".join(f"{name}={state}" for name, state in self.states.items())
-
-    def grids(self) -> Sequence[Grid]:
-        title = f"Most probable together{self.known}"
-        notes = _about(self.known, self.log_known)
-        rows = (*self.states.items(), ("p(all of these)", small(self.log_probability)))
-        return [Grid(title, ("variable", "state"), rows, frozenset({0, 1}), notes)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Separations(Printable):
-    """Pairs of variables, and whether the graph d-separates them."""
-
-    given: tuple[str, ...]
-    do: tuple[str, ...]
-    pairs: Mapping[tuple[str, str], bool]  # whether each pair is d-separated
-
-    def tidy(self) -> Columns:
-        rows = [(*pair, apart) for pair, apart in self.pairs.items()]
-        return transposed(("variable", "other", "separated"), rows)
-
-    def grids(self) -> Sequence[Grid]:
-        condition = [*self.given, *(f"do({name})" for name in self.do)]
-        title = f"d-separated given {', '.join(condition)}" if condition else "d-separated"
-        rows = tuple((*pair, "yes" if apart else "no") for pair, apart in self.pairs.items())
-        notes = ("yes: independent, whatever the parameters are; no: with most parameters, not.",)
-        return [Grid(title, ("variable", "and", "d-separated"), rows, frozenset({0, 1, 2}), notes)]
-
-
-def _about(known: Known, log_known: float) -> tuple[str, ...]:
-    """Write the probability of the evidence."""
-    if not (known.seen or known.heard):
-        return ()
-    what = "what is given" if not known.heard else "what is given, likelihoods taken as they are"
-    continuous = any(not known.network.variables[i].family.tabular for i in known.seen)
-    return (f"{'density' if continuous else 'p'}({what}) = {small(log_known)}",)
-
-
-def small(log_p: float) -> Shown:
-    """Write a probability, perhaps below the range of floats, from its log.
-
-    >>> small(math.log(0.25)), small(-1000.0)
-    ('0.25', '10^-434.3')
-    """
-    if log_p > math.log(np.finfo(float).tiny):
-        return Shown(f"{math.exp(log_p):.3g}", math.exp(log_p))
-    return Shown(f"10^{number(log_p / math.log(10), 1)}", math.exp(log_p))

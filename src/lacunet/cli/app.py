@@ -18,7 +18,6 @@ from lacunet.cli.outcome import audit
 from lacunet.cli.paths import Writes
 from lacunet.data.read import dataset_path, read_table
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
-from lacunet.report.documents import selection_document
 from lacunet.report.tables_file import save_selection
 from lacunet.runtime.files import check_folder
 
@@ -51,7 +50,7 @@ def demo(
     with request.work() as kwargs:
         result = api.select(table, range(1, 7), **kwargs)
     save_selection(result, save)
-    show(result, {**selection_document(result), "written": str(save)}, request.form)
+    show(result, {**result.to_dict(), "written": str(save)}, request.form)
     echo(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
 
 

@@ -23,8 +23,6 @@ from lacunet.cli.outcome import (
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.paths import READS
 from lacunet.errors import OptionError
-from lacunet.report.documents import measurement_document, sandwich_document, table_document
-from lacunet.report.fit_documents import bootstrap_document, missing_document
 from lacunet.selection.average import FIRST, Label, PriorLike, named_prior
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.ratio_tests import REPLICATES
@@ -209,7 +207,7 @@ def compare_missing(
         result = api.compare_missing(
             table, classes, network=structure, both_ways=both_ways, **kwargs
         )
-    document = {**missing_document(result), "seed": settings.seed, "alpha": settings.alpha}
+    document = {**result.to_dict(), "seed": settings.seed, "alpha": settings.alpha}
     show(result, document, request.form)
 
 
@@ -263,7 +261,7 @@ def lrt(
         result = api.likelihood_ratio_test(
             table, states, replicates=replicates, stop_after=stop_after, **kwargs
         )
-    show(result, {"data": table_document(table), **bootstrap_document(result)}, request.form)
+    show(result, {"data": table.to_dict(), **result.to_dict()}, request.form)
 
 
 NetworkOption: TypeAlias = Annotated[
@@ -324,19 +322,16 @@ def evidence(
         return
     with request.work() as kwargs:
         if given is not None:
-            bounds = api.log_evidence_bounds(table, given, **kwargs)
-            result: Printable = bounds
-            details = sandwich_document(bounds)
+            result: Printable = api.log_evidence_bounds(table, given, **kwargs)
         else:
             kwargs |= {"network": structure, "knowledge": knowledge, "resume": resume}
-            measured = api.log_evidence(table, classes, **kwargs)
-            result, details = measured, measurement_document(measured)
+            result = api.log_evidence(table, classes, **kwargs)
     document = {
-        "data": table_document(table),
+        "data": table.to_dict(),
         "states": states,
         "alpha": settings.alpha,
         "seed": settings.seed,
-        **details,
+        **result.to_dict(),
     }
     show_and_save(result, document, request, save)
 

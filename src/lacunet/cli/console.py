@@ -27,11 +27,10 @@ from rich.table import Table as RichTable
 
 from lacunet import __version__
 from lacunet.errors import ImpossibleNumberError, LacunetError
-from lacunet.report.documents import to_json
 from lacunet.runtime.files import SAFE_CSV, harmless
 from lacunet.runtime.processes import forget_shared
 from lacunet.runtime.progress import Listener, Progress, shown
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Grid, Printable, to_json
 from lacunet.wording import ON_COMMAND_LINE
 
 DEFECT = 70  # exit code: EX_SOFTWARE

@@ -34,14 +34,7 @@ from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots import plot_group_profiles, plot_profile_lines
 from lacunet.plots.figures import check_picture
-from lacunet.report.documents import fit_document
-from lacunet.report.fit_documents import (
-    effects_document,
-    group_document,
-    intervals_document,
-    regression_document,
-    statistics_document,
-)
+from lacunet.report.documents import effects_document, group_document, regression_document
 from lacunet.report.page.network_page import (
     fitted_answer,
     groups_answer,
@@ -263,7 +256,7 @@ def _fit(
         "hidden": fitted.model.network.hidden_sizes,
         "dimension": fitted.model.network.dimension,
         "missing_as_state": settings.missing_as_state,
-        **fit_document(fitted),
+        **fitted.to_dict(),
         "seconds": {"em": fitted.seconds},
         "model": None if wanted.save is None else str(wanted.save),
         **({} if effects is None else {"direct_effects": effects_document(effects)}),
@@ -306,10 +299,10 @@ def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> De
     if wanted.intervals or request.settings.bootstrap or drawn:
         with request.work() as kwargs:
             precise = api.intervals(table, fit, **kwargs)
-        further["intervals"] = precise, intervals_document(precise)
+        further["intervals"] = precise, precise.to_dict()
     if wanted.statistics:
         statistics = api.fit_statistics(table, fit, settings=request.settings)
-        further["fit_statistics"] = statistics, statistics_document(statistics)
+        further["fit_statistics"] = statistics, statistics.to_dict()
     return further
 
 
@@ -330,9 +323,9 @@ def fit_covariates(
     save_network(fitted.model, wanted.save)
     described: Described = {}
     if wanted.intervals or request.settings.bootstrap:
-        described["intervals"] = fitted.intervals, intervals_document(fitted.intervals)
+        described["intervals"] = fitted.intervals, fitted.intervals.to_dict()
     if wanted.statistics:
-        described["fit_statistics"] = fitted.statistics, statistics_document(fitted.statistics)
+        described["fit_statistics"] = fitted.statistics, fitted.statistics.to_dict()
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     document = {
         **request_document(fitted.table, request, states),
@@ -376,7 +369,7 @@ def fit_groups(
     if wanted.intervals or (table.design is not None and table.design.declared):
         with request.work() as kwargs:
             precise = api.intervals(fitted.selection.table, fitted.fit, **kwargs)
-        described["intervals"] = precise, intervals_document(precise)
+        described["intervals"] = precise, precise.to_dict()
     sections = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
     document = {
         **request_document(table, request, states),

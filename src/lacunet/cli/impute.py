@@ -15,8 +15,6 @@ from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data.write import append_columns, check_table_file, column_names, write_frames
 from lacunet.models.formats import check_stack_file, write_stack
-from lacunet.report.documents import imputation_document, stack_document, table_document
-from lacunet.report.fit_documents import three_step_document, unusual_document
 from lacunet.selection.ensembles import FOLDS
 from lacunet.selection.recipes import StackKind
 from lacunet.summaries.first_step import Assigning, Correction
@@ -70,7 +68,7 @@ def impute(
     write_frames(result.all_filled, output, None if imputations is None else number)
     if probabilities is not None:
         write_frames([result.to_frame()], probabilities)
-    show(result, {**imputation_document(result), "output": str(output)}, request.form)
+    show(result, {**result.to_dict(), "output": str(output)}, request.form)
     echo_written(output, probabilities)
 
 
@@ -138,9 +136,9 @@ def stack(
     if save is not None:
         write_stack(result.ensemble, save)
     document = {
-        "data": table_document(table),
+        "data": table.to_dict(),
         "seed": request.settings.seed,
-        **stack_document(result),
+        **result.to_dict(),
     }
     shown: list[Printable] = [result]
     if test is not None:
@@ -159,7 +157,7 @@ def stack(
         append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
         shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}
-        document["own_rows"] = {**written, **unusual_document(judged)}
+        document["own_rows"] = {**written, **judged.to_dict()}
     document["stack"] = None if save is None else str(save)
     show(Together(*shown), document, request.form)
     echo_written(output, save)
@@ -222,4 +220,4 @@ def three_step(
         settings=request.settings,
         **request.reading.changed,
     )
-    show_and_save(result, three_step_document(result), request, save)
+    show_and_save(result, result.to_dict(), request, save)

@@ -16,12 +16,6 @@ from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.errors import OptionError
 from lacunet.models.formats import check_network_file
-from lacunet.report.documents import (
-    edges_document,
-    hidden_document,
-    latent_tree_document,
-    learned_document,
-)
 from lacunet.report.page.network_page import hidden_answer, latent_tree_answer, learned_answer
 from lacunet.selection.hidden_search import MOST
 from lacunet.structure.hidden.latent_tree import TreeShape
@@ -151,7 +145,7 @@ def learn(
         with request.work() as kwargs:
             looked = api.find_hidden(table, most=most, knowledge=known, resume=resume, **kwargs)
         answer = hidden_answer(looked, table, request.settings, most)
-        show_network(looked, answer, hidden_document(looked), request, *outputs)
+        show_network(looked, answer, looked.to_dict(), request, *outputs)
         return
     if _was_given(context, "most"):
         raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
@@ -162,7 +156,7 @@ def learn(
         with request.work() as kwargs:
             tree = api.learn_latent_tree(table, shape, **kwargs)
         answer = latent_tree_answer(tree, table, request.settings)
-        show_network(tree, answer, latent_tree_document(tree), request, *outputs)
+        show_network(tree, answer, tree.to_dict(), request, *outputs)
         return
     _learn(request, data, known, resume, resamples if edges else None, *outputs)
 
@@ -186,7 +180,7 @@ def _learn(
         if resamples is not None:
             sure = api.edge_certainty(table, resamples=resamples, knowledge=known, **kwargs)
     answer = learned_answer(result, table, request.settings, sure)
-    document = learned_document(result) | ({"edges": edges_document(sure)} if sure else {})
+    document = result.to_dict() | ({"edges": sure.to_dict()} if sure else {})
     show_network(
         Together(result, sure) if sure else result, answer, document, request, save, report
     )

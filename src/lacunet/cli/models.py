@@ -14,13 +14,6 @@ from lacunet.cli.paths import READS, Writes
 from lacunet.data.write import append_columns, column_names, write_codes
 from lacunet.errors import OptionError
 from lacunet.models.formats import write_model
-from lacunet.report.documents import scores_document, table_document
-from lacunet.report.fit_documents import (
-    answer_document,
-    assignment_document,
-    most_probable_document,
-    separations_document,
-)
 
 QueryModel: TypeAlias = Annotated[
     Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
@@ -90,7 +83,7 @@ def query(
             )
         known = parse_names(given, names), parse_names(do, names)
         pairs = api.separations(network, split(separated, names), *known)
-        show(pairs, separations_document(pairs), request.form)
+        show(pairs, pairs.to_dict(), request.form)
         return
     wanted = [name for name in split(of, names) if name]
     if not wanted and not most_probable:
@@ -104,10 +97,10 @@ def query(
     }
     if most_probable:
         result = api.most_probable(network, wanted or None, **case)
-        show(result, most_probable_document(result), request.form)
+        show(result, result.to_dict(), request.form)
     else:
         answer = api.answer(network, wanted, **case)
-        show(answer, answer_document(answer), request.form)
+        show(answer, answer.to_dict(), request.form)
 
 
 def _evidence(
@@ -165,7 +158,7 @@ def score(
     note_missing_state(given.network, request.settings)
     with request.work() as kwargs:
         result = api.score(table, given, refit=refit, **kwargs)
-    show(result, {"data": table_document(table), **scores_document(result)}, request.form)
+    show(result, {"data": table.to_dict(), **result.to_dict()}, request.form)
 
 
 @command
@@ -226,5 +219,5 @@ def assign(
     kwargs: dict[str, Any] = {"settings": request.settings, "missing": request.reading.missing}
     result = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **kwargs)
     append_columns(data, api.fresh_names(result.tidy(), column_names(data)), output)
-    show(result, {**assignment_document(result), "output": str(output)}, request.form)
+    show(result, {**result.to_dict(), "output": str(output)}, request.form)
     echo_written(output)

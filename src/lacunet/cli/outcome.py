@@ -20,8 +20,6 @@ from lacunet.models.formats import check_holds_numbers, write_network
 from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style
 from lacunet.plots.figures import write_picture
-from lacunet.report.documents import described, selection_document, table_document, to_json
-from lacunet.report.fit_documents import criteria_document, forecast_document
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
@@ -29,7 +27,7 @@ from lacunet.selection.candidates import Selection
 from lacunet.selection.evaluating import check_states
 from lacunet.settings import Settings
 from lacunet.structure.learned import GraphDistances
-from lacunet.tabular import Printable, Together
+from lacunet.tabular import Printable, Together, to_json
 
 
 def read_structure(
@@ -173,7 +171,7 @@ def show_forecast(
         given["network"] = network
     with request.work() as kwargs:
         forecast = api.forecast(table, states, **given, **kwargs)
-    show(forecast, forecast_document(forecast), request.form)
+    show(forecast, forecast.to_dict(), request.form)
 
 
 def check_outputs(
@@ -197,7 +195,7 @@ def check_outputs(
 def request_document(table: Table, request: Request, states: int | None) -> dict[str, Any]:
     """Describe the data and the settings of a fit."""
     return {
-        "data": table_document(table),
+        "data": table.to_dict(),
         "seed": request.settings.seed,
         "alpha": request.settings.alpha,
         "states": states,
@@ -265,7 +263,7 @@ def show_network(
     save_network(answer.model, save)
     report_network(answer, report)
     whole = {
-        "data": table_document(answer.table),
+        "data": answer.table.to_dict(),
         "seed": request.settings.seed,
         "alpha": request.settings.alpha,
         **document,
@@ -295,13 +293,13 @@ def finish(
     if tables is not None:
         write_tables(api.paper_tables(result), tables)
     shown: list[Printable] = [result]
-    document = selection_document(result)
+    document = result.to_dict()
     if criteria:
         others = api.information_criteria(result)
         shown.append(others)
-        document["fit_statistics"] = criteria_document(others)
+        document["fit_statistics"] = others.to_dict()
     if distances is not None:
         shown.append(distances)
-        document["distances"] = described(distances, "hamming f1")
+        document["distances"] = distances.to_dict()
     show(Together(*shown) if len(shown) > 1 else result, document, form)
     echo_written(save, report, tables)

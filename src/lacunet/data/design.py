@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from lacunet.data.distinct import firsts
 from lacunet.errors import DataError
 from lacunet.flags import Flag, Kind
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.tabular import Documented
 from lacunet.wording import clusters_words
 
 SAME_SUM = 5e-4  # relative: weights whose sum is this near the number of rows are scaled to it
@@ -26,11 +27,13 @@ MOST_CASES = 1e12  # whose log probabilities are still accurate to 0.01 nat
 
 
 @dataclass(frozen=True, eq=False)
-class SamplingDesign:
+class SamplingDesign(Documented):
     """Primary sampling units, their strata, and the weight of each distinct row in each unit.
 
     Without clusters every row is a unit; equal units are stored once, with their number.
     """
+
+    KEYS = "units degrees people alone strata=number_of_strata columns"
 
     row: IntArray  # (e,) distinct row of the table
     unit: IntArray  # (e,) unit of the row, 0 .. u - 1
@@ -56,6 +59,11 @@ class SamplingDesign:
     def degrees(self) -> int:
         """Degrees of freedom: units less strata."""
         return self.units - self.number_of_strata
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The names of the columns of strata and clusters."""
+        return {"strata": self.strata, "clusters": list(self.clusters)}
 
     @property
     def declared(self) -> bool:
@@ -187,8 +195,10 @@ class WeightsAs(StrEnum):
 
 
 @dataclass(frozen=True)
-class SurveyWeights:
+class SurveyWeights(Documented):
     """Sums of survey weights, and their effective sample size."""
+
+    KEYS = "rows total effective design_effect"
 
     rows: int  # with a weight above 0
     total: float  # sum of the given weights

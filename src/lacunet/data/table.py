@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ from lacunet.runtime.states import (
     label,
     places_or_range,
 )
-from lacunet.tabular import Columns, Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable, described
 from lacunet.wording import worded
 
 AS_COUNTS = "--weights-as frequency counts them as they are."
@@ -62,6 +62,13 @@ class Column:
     def labels(self) -> tuple[str, ...]:
         """The canonical texts of the states."""
         return tuple(label(state) for state in self.states)
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        """The categories; of numbers, the kind and the range."""
+        if not self.kind.number:
+            return {"states": list(self.states)}
+        return {"kind": self.kind.value, "range": [self.states[0], self.states[-1]]}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,6 +217,20 @@ class Table(Printable):
         while name in columns:
             name += "_"
         return {**columns, name: self.counts.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: sizes, columns and remarks, without the rows."""
+        each = ((self.columns[j], self.missing[j]) for j in self.shown)
+        columns = [
+            {"name": column.name, **column.extent, "missing": float(share)}
+            for column, share in each
+        ]
+        design = self.design if self.design is not None and self.design.declared else None
+        return {
+            **described(self, "source rows distinct_rows weight empty_rows", columns=columns),
+            **described(self, "survey?", notes=list(self.notes)),
+            **({} if design is None else {"design": design.to_dict()}),
+        }
 
     @property
     def shown(self) -> tuple[int, ...]:

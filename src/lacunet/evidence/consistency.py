@@ -131,6 +131,8 @@ VALID = (
 class Sandwich(Printable):
     """log p(D|S), all labellings, from both sides."""
 
+    KEYS = "lower lower_stderr upper upper_stderr gap steps chains seconds"
+
     lower: float
     lower_stderr: float
     upper: float

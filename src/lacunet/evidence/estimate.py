@@ -233,6 +233,8 @@ class Method(StrEnum):
 class Measurement(Printable):
     """A computed evidence with its error, verdict and cost."""
 
+    KEYS = "value one_labelling stderr ess verdict method seconds details notes used_classes=used"
+
     value: float  # log p(D|S), all labellings
     one_labelling: float  # the same for one of the equal labellings, as in CH96
     stderr: float | None  # nats; 0 if exact, None for a lower bound

@@ -70,6 +70,12 @@ class Options:
 class Fit(Printable):
     """The best parameters found, with the diagnostics of the search."""
 
+    KEYS = (
+        "log_prior log_posterior estimate iterations log_likelihood=log_lik "
+        "schedule=options.schedule scaled_gradient=gradient starts=options.starts "
+        "final_starts=finalists reached_best=reached status flags=all_flags"
+    )
+
     problem: Problem
     model: Model  # hidden states by size, largest first
     point: Point  # θ of the model with expected counts and log-likelihood
@@ -112,6 +118,11 @@ class Fit(Printable):
             return ()
         detail = {"nats": self.nats_above_mass, "log_lik": self.for_scores.log_lik}
         return (Flag(Kind.MASS_ELSEWHERE, detail=detail),)
+
+    @property
+    def all_flags(self) -> tuple[Flag, ...]:
+        """Flags of the fit, and of the mode at which its scores are taken."""
+        return (*self.flags, *self.mass_flags)
 
     @property
     def log_lik(self) -> float:

@@ -103,6 +103,12 @@ class Network(Printable):
                 leader = self.index(v.tied_to)
                 check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))
 
+    @property
+    def parent_names(self) -> dict[str, list[str]]:
+        """The names of the parents of each variable, in the order of display."""
+        names = [v.name for v in self.variables]
+        return {names[i]: [names[p] for p in self.parents[i]] for i in self.shown}
+
     def refuse_numbers(self) -> None:
         """Raise an error if any variable is a number."""
         for v in self.variables:

@@ -8,7 +8,6 @@ from typing import Any
 from lacunet.errors import OptionError
 from lacunet.models.formats import write_model
 from lacunet.optional import require
-from lacunet.report.documents import selection_document, to_json
 from lacunet.runtime.files import (
     StrPath,
     atomic_folder,
@@ -20,7 +19,7 @@ from lacunet.runtime.files import (
     write_text,
 )
 from lacunet.selection.candidates import Selection
-from lacunet.tabular import Grid, Printable, Shown
+from lacunet.tabular import Grid, Printable, Shown, to_json
 from lacunet.tabular.export import csv_table
 
 UPRIGHT = 6  # most columns of a table in portrait orientation
@@ -182,7 +181,7 @@ def save_selection(selection: Selection, folder: StrPath) -> Path:
     """Write selection.json, candidates.csv, selection.txt and model-K.json for each K."""
     for path in _existing_files(folder):
         check_not_read(path, selection.table.source)
-    document = selection_document(selection)
+    document = selection.to_dict()
     with atomic_folder(folder) as path:
         for c in selection.candidates:
             name = re.sub(r"[^\w.=-]+", "_", str(c.label))

@@ -28,6 +28,8 @@ from lacunet.tabular import Columns, Framed, transposed
 class Evidence(Framed):
     """An approximation of log p(D|S), in nats; higher is better, for every score."""
 
+    KEYS = "value stderr? terms flags"
+
     name: str
     terms: Mapping[str, float]  # by name
     flags: tuple[Flag, ...] = ()

@@ -12,6 +12,7 @@ from scipy.special import betaln, gammaln, logsumexp
 from lacunet.errors import OptionError
 from lacunet.models.prior import PriorGrid, log_of
 from lacunet.runtime.arrays import FloatArray
+from lacunet.tabular import Documented
 from lacunet.wording import worded
 
 
@@ -69,8 +70,10 @@ def log_weight_of(prior: Mapping[Label, float] | None, label: Label) -> float:
 
 
 @dataclass(frozen=True)
-class PriorSensitivity:
+class PriorSensitivity(Documented):
     """The posterior over the candidates with another prior."""
+
+    KEYS = "what factor probabilities answer=choice"
 
     what: str  # "strength" of the prior, or "scale" of the expected class variances
     factor: float

@@ -3,10 +3,10 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -33,11 +33,11 @@ from lacunet.selection.average import (
     sensitivities,
 )
 from lacunet.selection.certainty import TRUTH, Certainty, CertaintyBasis, Factor
-from lacunet.selection.grids import selection_grids
+from lacunet.selection.grids import calibration, selection_grids
 from lacunet.selection.misfit import Misfit
 from lacunet.selection.sentences import answer
 from lacunet.summaries.ratio_tests import RatioTest
-from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
+from lacunet.tabular import Columns, Framed, Grid, Printable, described, transposed
 
 UNKNOWN = 0.01  # largest probability of candidates whose number of used classes is unknown
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
@@ -95,7 +95,7 @@ class Candidate(Framed):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """Flags of the fit, and of the mode at which its scores are taken."""
-        return (*self.fit.flags, *self.fit.mass_flags)
+        return self.fit.all_flags
 
     @property
     def used(self) -> Mapping[int, float] | None:
@@ -123,6 +123,18 @@ class Candidate(Framed):
         """Return a row for each score."""
         rows = ((name, e.value, e.stderr) for name, e in self.scores.items())
         return transposed(("score", "value", "stderr"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: the size, the fit and the scores."""
+        sizes = self.model.network.hidden_sizes
+        return {
+            "label": self.label,
+            "states": self.label if isinstance(self.label, int) else sizes,
+            "hidden": sizes,
+            "dimension": self.dimension,
+            **self.fit.to_dict(),
+            **described(self, "scores measured seconds"),
+        }
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -337,6 +349,49 @@ class Selection(Printable):
             **({"log_bayes_factor": factors} if factors else {}),
             **{s.name: list(self.values(s.name).values()) for s in self.scores},
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: the answer, all candidates, and what qualifies them."""
+        names = [s.name for s in self.scores]
+        tests = (
+            "statistic p_value stderr exceeding asked draws=replicates.size stopped_early=stopped"
+        )
+        document = described(
+            self,
+            "data=table alpha headline chosen seed=options.seed states=label candidates certainty",
+            posterior={n: self.posterior(n) for n in names},
+            posterior_with_log_k_factorial={n: self.posterior(n, Labellings.ALL) for n in names},
+            calibration=calibration(self),
+            prior_average=self._prior_average,
+        )
+        qualified = {
+            **described(self, "failed sensitivity reach"),
+            "range": self._range,
+            "misfit": self.misfit and self.misfit.document(self.best.title),
+            "bootstrap_tests": [
+                {"states": k, "against": k - 1, **described(test, tests)}
+                for k, test in self.ratio_tests.items()
+            ],
+        }
+        document |= {name: value for name, value in qualified.items() if value}
+        return document | (described(self, "used_classes=used") if self.unit == "classes" else {})
+
+    @property
+    def _prior_average(self) -> list[dict[str, float]] | None:
+        """The priors of the average and their weights; None if there is only one."""
+        if self.grid is None or not self.grid.averages:
+            return None
+        each = zip(self.grid.variants, self.grid.weights, strict=True)
+        return [{**asdict(variant), "weight": weight} for variant, weight in each if weight]
+
+    @property
+    def _range(self) -> dict[str, Any] | None:
+        """Whether the answer is at the edge of the range, and the mass beyond it."""
+        if not all(c.proposal.sizes for c in self.candidates):
+            return None
+        prior = None if self.named_prior is None else str(self.named_prior)
+        names = "at_least at_edge more extended unidentified"
+        return described(self, names, limit=ENOUGH, prior=prior)
 
     def grids(self) -> Sequence[Grid]:
         return selection_grids(self)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores import Evidence, Score, ScoreInput
 from lacunet.selection.average import Label, choose, posterior
-from lacunet.tabular import Columns, Framed
+from lacunet.tabular import Columns, Documented, Framed, described
 
 SCORED = 3.0  # error of the trusted score on data from the prior, in nats, about
 UNCONVERGED = 1.0  # least error of chains that disagree, in nats;
@@ -119,8 +120,10 @@ class CertaintyBasis(StrEnum):
 
 
 @dataclass(frozen=True)
-class Factor:
+class Factor(Documented):
     """A Bayes factor, or posterior odds, of two candidates."""
+
+    KEYS = "stderr value=log"
 
     log: float  # nats; above 0 favours the first of the two
     stderr: float | None  # of the log, in nats; None if unknown
@@ -149,6 +152,8 @@ class Certainty(Framed):
     Errors of log evidence are propagated to first order. Errors that candidates share cancel in
     their Bayes factor.
     """
+
+    KEYS = "how=basis by reliable probabilities stderr notes"
 
     by: str  # the score whose values these are
     values: Mapping[Label, float]  # log evidence of each candidate; NaN where there is none
@@ -183,6 +188,13 @@ class Certainty(Framed):
             "probability": [self.probabilities[k] for k in labels],
             "stderr": [self.stderr[k] for k in labels],
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`, with Bayes factors against the choice."""
+        best = self.choice
+        factors = {} if best is None else {str(k): self.bayes_factor(k, best) for k in self.values}
+        measured = [label for label in self.values if label in self.measured]
+        return described(self, self.KEYS, measured=measured, log_bayes_factors=factors)
 
     @property
     def reliable(self) -> bool:

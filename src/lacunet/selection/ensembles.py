@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -31,7 +31,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.selection.held_out import HeldOut, HeldOutRows, hold_out_rows, places, rows_digest
 from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, stacked
 from lacunet.structure.task import check_seen, few_rows
-from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, described, number
 
 FOLDS = 5
 HIDDEN_CELLS = "hidden cells"
@@ -133,6 +133,8 @@ def _log_mixture(log_p: FloatArray, weights: FloatArray) -> FloatArray:
 class Stack(Printable):
     """Models that predict rows together, and the held-out log-likelihood of each."""
 
+    KEYS = "folds in_order flags held_out_log_likelihood=together"
+
     ensemble: Ensemble
     held_out: FloatArray  # (members,) mean log p of held-out rows, nats per case
     together: float  # the same of their mixture
@@ -146,6 +148,14 @@ class Stack(Printable):
     def tidy(self) -> Columns:
         """Return a row for each model."""
         return {**self.ensemble.tidy(), "nats_per_row": self.held_out.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`, with the weight of each model."""
+        each = zip(self.ensemble.members, self.held_out.tolist(), strict=True)
+        members = [
+            {"name": m.name, "weight": m.weight, "held_out_log_likelihood": x} for m, x in each
+        ]
+        return described(self, self.KEYS, members=members)
 
     def grids(self) -> Sequence[Grid]:
         each = zip(self.ensemble.members, self.held_out, strict=True)

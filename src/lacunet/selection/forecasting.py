@@ -20,7 +20,7 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.runtime.processes import in_bytes
 from lacunet.selection.average import Label
 from lacunet.selection.measuring import MeasuringForecast
-from lacunet.tabular import Columns, Grid, Printable, transposed
+from lacunet.tabular import Columns, Documented, Grid, Printable, described, transposed
 
 # EM steps from a start to its maximum: the median of 21 fits of seven tables.
 CLIMB = 60
@@ -38,8 +38,13 @@ NUMBER = 8  # bytes of a float
 
 
 @dataclass(frozen=True)
-class FitForecast:
+class FitForecast(Documented):
     """Estimated cost of a candidate."""
+
+    KEYS = (
+        "parameters components memory candidate=label em_step=step estimated_steps=steps "
+        "estimated_seconds=seconds estimated_seconds_of_scores=scores"
+    )
 
     label: Label
     parameters: int
@@ -58,6 +63,12 @@ class FitForecast:
 @dataclass(frozen=True, repr=False)
 class Forecast(Printable):
     """Estimated cost of a run."""
+
+    KEYS = (
+        "rows distinct_rows columns engine workers memory table_bytes reading_seconds=reading "
+        "estimated_seconds=seconds estimated_seconds_of_scores=scoring sampling_at_most=sampling "
+        "fits_of_drawn_data_at_most=drawn total_seconds=total"
+    )
 
     source: str
     rows: int
@@ -104,6 +115,10 @@ class Forecast(Printable):
             for f in self.fits
         )
         return transposed(("candidate", *names), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        measured = None if self.measuring is None else self.measuring.what
+        return {"dry_run": True, **described(self, self.KEYS, measured=measured, fits=self.fits)}
 
     def grids(self) -> Sequence[Grid]:
         fits = self.fits

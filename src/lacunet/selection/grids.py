@@ -22,7 +22,7 @@ from lacunet.selection.sentences import (
     why_not_bic,
 )
 from lacunet.summaries.ratio_tests import RatioTest
-from lacunet.tabular import Grid, Shown, chance, number, probability, share
+from lacunet.tabular import Documented, Grid, Shown, chance, number, probability, share
 
 if TYPE_CHECKING:
     from lacunet.selection.candidates import Selection
@@ -234,8 +234,10 @@ def _identifiability_flags(selection: Selection) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Documented):
     """Score − measured evidence, in nats, by score and candidate."""
+
+    KEYS = "errors nearest"
 
     errors: Mapping[str, Mapping[Label, float]]
     stderr: Mapping[Label, float | None]  # None for a lower bound of the evidence

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from lacunet.structure.hidden.latent_graph import hidden_grid, hidden_variables
 from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, check_columns, mean_model
 from lacunet.structure.learned import Learned
 from lacunet.structure.task import USUAL, few_rows
-from lacunet.tabular import Columns, Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable, described
 
 KEPT = 0.5  # probability above which a hidden variable is kept
 WORTH = 1e-3  # posterior weight of a prior from which its comparison must be reliable
@@ -185,6 +186,26 @@ class HiddenFound(Printable):
     def tidy(self) -> Columns:
         """Return a row for each variable: its states, and its parents."""
         return self.network.tidy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`; factors compare with the best graph without any."""
+        averaged = None if self.factor is None else self.averaged
+        by_prior = (
+            []
+            if averaged is None
+            else zip(averaged.pairs, averaged.log_evidence.tolist(), strict=True)
+        )
+        return described(
+            self,
+            "hidden log_evidence probability log_bayes_factor=factor certainty=selection.certainty "
+            "parents=network.parent_names without",
+            averaged_log_bayes_factor=averaged and averaged.factor,
+            prior_odds=averaged and averaged.prior_odds,
+            by_prior=[
+                {"alpha": pair.alpha, "without": without, "with": more}
+                for pair, (without, more) in by_prior
+            ],
+        )
 
     def grids(self) -> Sequence[Grid]:
         number, certainty = len(self.hidden), self.selection.certainty

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.evaluating import fit_candidates, or_raise
-from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, described, number
 
 AT_RANDOM = "missing at random"
 AN_ANSWER = "missing as an answer"
@@ -62,6 +63,8 @@ class ColumnReading:
 @dataclass(frozen=True, eq=False, repr=False)
 class MissingComparison(Printable):
     """Log Bayes factors of missing as an answer against at random; above 0 for the first."""
+
+    KEYS = "data=table hidden headline log_bayes_factor log_bayes_factors columns"
 
     table: Table  # as it was read
     selection: Selection  # the two models of all missing values
@@ -94,6 +97,13 @@ class MissingComparison(Printable):
             **{name: [c.alone[name] for c in self.columns] for name in names},
             "given_others": [other.get(self.headline) for other in others],
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        readings = {
+            str(c.label): {"dimension": c.dimension, **c.fit.to_dict(), **described(c, "scores")}
+            for c in self.selection.candidates
+        }
+        return described(self, self.KEYS, readings=readings)
 
     def grids(self) -> Sequence[Grid]:
         what = "the classes" if self.hidden in HIDDEN_NAMES else self.hidden

@@ -19,7 +19,7 @@ from lacunet.selection.sentences import limits
 from lacunet.summaries.profiles import ItemTable, sizes_of
 from lacunet.summaries.ratio_tests import VuongTest, vuong_test
 from lacunet.summaries.statistics import FORMULAS, LOWER, Classification, classify, criteria
-from lacunet.tabular import Columns, Grid, Printable, chance, number, probability, share
+from lacunet.tabular import Columns, Grid, Printable, chance, described, number, probability, share
 from lacunet.tabular.export import csv_table
 from lacunet.wording import worded
 
@@ -117,6 +117,17 @@ class Criteria(Printable):
     def tidy(self) -> Columns:
         """Return a row for each candidate."""
         return _tidy(self._columns())
+
+    def to_dict(self) -> dict[str, Any]:
+        candidates = [
+            {
+                "label": c.candidate.label,
+                **c.criteria,
+                "classification": {v.name: v for v in c.classification},
+            }
+            for c in self.candidates
+        ]
+        return described(self, "chosen", convention=LOWER, candidates=candidates)
 
     def where_taken(self) -> list[str]:
         """Describe the parameters at which log L is taken, if not its maximum."""

@@ -21,6 +21,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.kernels.merging import renumber
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.tabular import Documented
 
 LEVEL = 0.05  # significance level
 MOST_ROWS = 100_000  # rows tested, at equal distances: enough to show weak dependence
@@ -118,12 +119,15 @@ class NumberPair:
 
 
 @dataclass(frozen=True)
-class BetweenNumbers:
+class BetweenNumbers(Documented):
     """Dependence between numbers that a graph leaves unexplained."""
+
+    KEYS = "modelled pairs_tested=pairs unexplained"
 
     numbers: int  # columns of numbers
     pairs: int  # pairs tested
     unexplained: tuple[NumberPair, ...] = ()  # the strongest first
+    modelled = False  # no edge joins two numbers
 
     @property
     def flags(self) -> tuple[Flag, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from lacunet.structure.diagnostics import BetweenNumbers, Missingness
 from lacunet.structure.families import MEANINGS, GraphPrior, is_averaged
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.searching import GraphScore
-from lacunet.tabular import Columns, Grid, Printable, number, transposed
+from lacunet.tabular import Columns, Documented, Grid, Printable, described, number, transposed
 
 MOST_NAMED = 3  # edges named in a message
 TOO_MANY = 1.5  # flag a graph with so many times the edges under the default prior,
@@ -27,8 +28,10 @@ MORE = 5  # and at least so many more
 
 
 @dataclass(frozen=True)
-class EdgeSensitivity:
+class EdgeSensitivity(Documented):
     """Edges that depend on the prior: present under one, absent under another."""
+
+    KEYS = "alphas differ usual"
 
     alphas: tuple[float | str, ...]  # half and twice the exponents, or the size
     differ: tuple[tuple[tuple[str, str], ...], ...]  # edges gained or lost under each
@@ -64,6 +67,13 @@ DECIDED = {
 @dataclass(frozen=True, eq=False, repr=False)
 class Learned(Printable):
     """The best graph found, with its posterior."""
+
+    KEYS = (
+        "log_evidence graph_prior log_prior complete score csl finalists bounds exact steps "
+        "families_scored=scored graphs_fitted=fitted measured parents=network.parent_names "
+        "compelled=equivalence_class.compelled reversible=equivalence_class.reversible "
+        "between_numbers?=between sensitivity missing=missingness flags"
+    )
 
     posterior: Variational  # of parameters and missing values
     alpha: float | str  # the prior, as given
@@ -146,6 +156,12 @@ class Learned(Printable):
         rows = [(*edge, edge in sure) for edge in edges]
         return transposed(("parent", "child", "compelled"), rows)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        names = [v.name for v in self.network.variables]
+        families = dict(zip(names, self.families, strict=True))
+        return described(self, self.KEYS, families=families)
+
     def grids(self) -> Sequence[Grid]:
         """Return the tables that `print` and notebooks show."""
         network, names = self.network, [v.name for v in self.network.variables]
@@ -207,6 +223,8 @@ class Learned(Printable):
 @dataclass(frozen=True, repr=False)
 class GraphDistances(Printable):
     """Distances of CPDAGs from the CPDAG of a reference."""
+
+    KEYS = "hamming f1"
 
     reference: EquivalenceClass
     hamming: Mapping[str, int]  # by name: pairs of variables whose edges differ

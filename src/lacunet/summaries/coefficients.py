@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
@@ -17,7 +17,16 @@ from lacunet.errors import OptionError, did_you_mean
 from lacunet.flags import Flag
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.identification import TOUCHED, Free, Identified, Why
-from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    described,
+    measured,
+    number,
+    probability,
+    transposed,
+)
 
 ODDS = ("odds ratio", "low", "high")
 SINGULAR = 1e-10  # eigenvalue of a correlation matrix below which it is singular
@@ -38,6 +47,10 @@ class WaldTest(NamedTuple):
     df: int  # how many numbers are tested
     p_value: float
     why: str = ""  # the reason for no test, or for a test other than Wald's
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        return {**self._asdict(), "why": self.why or None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,6 +189,19 @@ class Coefficients(Printable):
         words = self.identified.words
         table["why"] = [w or "" for c, row in enumerate(words) if c != self.reference for w in row]
         return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        low, high = self.interval
+        return described(
+            self,
+            "classes level method estimate stderr flags columns=titles odds_ratio=odds_ratios "
+            "p_value=p_values why=identified.words",
+            reference=self.classes[self.reference],
+            low=low,
+            high=high,
+            tests=[test.to_dict() for test in self.tests],
+        )
 
     def grids(self) -> Sequence[Grid]:
         """The coefficients as `print` and notebooks show them."""

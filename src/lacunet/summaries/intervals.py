@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -26,7 +26,16 @@ from lacunet.models.layout import Layout
 from lacunet.models.network import Model, Variable
 from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    described,
+    measured,
+    number,
+    probability,
+    transposed,
+)
 from lacunet.tabular.export import SHOWN
 
 LEVEL = 0.95
@@ -47,6 +56,10 @@ class Interval(NamedTuple):
     low: FloatArray
     high: FloatArray
     deff: FloatArray | None = None  # design effect, of a survey
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the arrays as lists."""
+        return {name: x.tolist() for name, x in self._asdict().items() if x is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +90,20 @@ class Intervals(Printable):
     def _of(self, name: str, x: FloatArray) -> FloatArray:
         """Return the part of a parameter vector that belongs to a variable, as its table."""
         return table_of(self.model.network, x, self.model.network.index(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: the tables of each variable, or summaries of numbers."""
+        network, parents = self.model.network, self.model.network.parent_names
+        design = {} if self.design is None else {"design_effect": self.design.overall}
+        variables = {}
+        for v in (network.variables[i] for i in network.shown):
+            if v.family.tabular:
+                parts = {"states": list(v.labels), **self.table(v.name).to_dict()}
+            else:
+                parts = {title: part.to_dict() for title, part in self.summaries(v.name).items()}
+            variables[v.name] = {"parents": parents[v.name], **parts}
+        keys = "estimate level method flags bootstrap=replicates"
+        return described(self, keys, **design, variables=variables)
 
     told = renamed("told", "summaries")
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -27,7 +28,7 @@ from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.summaries.bootstrap import check_replicates, simulate_like
 from lacunet.summaries.intervals import on_boundary
-from lacunet.tabular import Columns, Grid, Printable, number, probability
+from lacunet.tabular import Columns, Documented, Grid, Printable, described, number, probability
 
 STEP = 0.01  # of the trapezoidal rule: its error falls exponentially
 FAR = 60.0  # upper limit of integration
@@ -67,8 +68,10 @@ def exceeds(weights: FloatArray, x: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class VuongTest:
+class VuongTest(Documented):
     """The test of k against k + 1 classes by the asymptotic likelihood-ratio distribution."""
+
+    KEYS = "statistic p_value adjusted adjusted_p mean deviation"
 
     statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
     weights: FloatArray  # of the limiting sum of χ² variables under k classes
@@ -152,6 +155,11 @@ BATCH = 16  # replicates between checks for an early stop
 class RatioTest(Printable):
     """The bootstrap likelihood-ratio test of k against k + 1 states."""
 
+    KEYS = (
+        "variable states statistic p_value stderr exceeding replicates asked flags "
+        "stopped_early=stopped seed=small.options.seed vlmr=vuong"
+    )
+
     states: tuple[int, int]  # of the hidden variable: k, and one more
     variable: str  # the hidden variable
     small: Fit
@@ -205,6 +213,10 @@ class RatioTest(Printable):
             fewer, more = self.states
             flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
         return (*flags, *flags_of(self.small.problem.design))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        return described(self, self.KEYS, fits=[self.small, self.large])
 
     def tidy(self) -> Columns:
         """Return one row; `replicates` has the statistics of the drawn data."""
@@ -341,8 +353,10 @@ AT_EDGE = (
 
 
 @dataclass(frozen=True)
-class LikelihoodRatio:
+class LikelihoodRatio(Documented):
     """The χ² likelihood-ratio test of a narrower against a wider model."""
+
+    KEYS = "statistic df p_value probabilities_at_edge=at_edge"
 
     statistic: float
     df: int  # difference of the numbers of parameters

@@ -15,14 +15,17 @@ from lacunet.models import conjugacy
 from lacunet.models.latent_class import has_classes
 from lacunet.models.network import Model, Network
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.tabular import Documented
 
 LARGEST_TABLE = 1 << 20  # most cells of a table: larger ones are too sparse for any test
 ENOUGH = 5.0  # least cases of an average cell: the usual rule for the χ² approximation
 
 
 @dataclass(frozen=True)
-class GoodnessOfFit:
+class GoodnessOfFit(Documented):
     """The test of the model against the full contingency table."""
+
+    KEYS = "g2 x2 df p_g2 p_x2 cells patterns"
 
     g2: float  # likelihood-ratio (deviance) statistic
     x2: float  # Pearson's
@@ -103,14 +106,21 @@ def _possible_cells(network: Network, cards: IntArray, absent: BoolArray) -> int
 
 
 @dataclass(frozen=True)
-class PairResidual:
+class PairResidual(Documented):
     """The misfit of the model in the two-way table of two columns."""
+
+    KEYS = "columns value x2 df"
 
     first: str
     second: str
     x2: float  # Pearson's statistic of their two-way table
     df: int  # (r − 1)(s − 1)
     cases: float  # with both observed
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the two columns."""
+        return [self.first, self.second]
 
     @property
     def value(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -25,13 +26,27 @@ from lacunet.summaries.residuals import (
     bivariate_residuals,
     goodness_of_fit,
 )
-from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
+from lacunet.tabular import (
+    Columns,
+    Documented,
+    Grid,
+    Printable,
+    described,
+    number,
+    share,
+    transposed,
+)
 from lacunet.wording import edge_words, residual_words
 
 
 @dataclass(frozen=True, eq=False)
-class Classification:
+class Classification(Documented):
     """The quality of modal assignment to the states of one hidden variable."""
+
+    KEYS = (
+        "states entropy_r2 given classification_error=error expected=sizes "
+        "average_posterior=average expected_cases=expected"
+    )
 
     name: str
     states: tuple[str, ...]  # K labels
@@ -136,6 +151,16 @@ class FitStatistics(Printable):
         if fit is not None:
             rows += [("G²", fit.g2, fit.df, fit.p_g2), ("X²", fit.x2, fit.df, fit.p_x2)]
         return transposed(("statistic", "value", "df", "p_value"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        return described(
+            self,
+            "dimension cases log_likelihood=log_lik goodness_of_fit=goodness "
+            "bivariate_residuals=residuals",
+            criteria={"convention": LOWER, **self.criteria},
+            classification={c.name: c for c in self.classification},
+        )
 
     def brief(self) -> str:
         """Summarise log likelihood, dimension and cases."""

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit, softmax
@@ -38,6 +38,7 @@ from lacunet.tabular import (
     Grid,
     Printable,
     Shown,
+    described,
     measured,
     number,
     probability,
@@ -121,6 +122,18 @@ class Outcome(Printable):
             "why": [w or "" for row in self.identified.words for w in row],
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`."""
+        low, high = self.interval
+        return described(
+            self,
+            "correction cases missing level estimate stderr flags of=titles why=identified.words",
+            low=low,
+            high=high,
+            equality=self.equality.to_dict(),
+            pairs=[test.to_dict() for test in self.pairs],
+        )
+
     def grids(self) -> Sequence[Grid]:
         """Return the printed tables."""
         write = measured if self.number else _share
@@ -159,6 +172,11 @@ def _share(x: float) -> Shown:
 @dataclass(frozen=True, eq=False, repr=False)
 class ThreeStep(Printable):
     """Class assignments with their error rates, and results for outcomes and covariates."""
+
+    KEYS = (
+        "notes assignment=assigning classes=rows.classes class_sizes=rows.every_size "
+        "given=rows.every_error flags=rows.flags coefficients outcomes"
+    )
 
     rows: AssignedRows
     assigning: Assigning

@@ -1,5 +1,6 @@
 """Small tables of results: text for a terminal, HTML for a notebook, and files for a paper."""
 
+from lacunet.tabular.documents import Documented, described, to_json
 from lacunet.tabular.export import Shown, chance, measured, number, probability, share
 from lacunet.tabular.frame import (
     Columns,
@@ -14,17 +15,20 @@ from lacunet.tabular.frame import (
 
 __all__ = [
     "Columns",
+    "Documented",
     "Framed",
     "Grid",
     "Printable",
     "Shown",
     "Together",
     "chance",
+    "described",
     "frame_of",
     "library_of",
     "measured",
     "number",
     "probability",
     "share",
+    "to_json",
     "transposed",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 from lacunet.errors import OptionError
 from lacunet.tabular import export
+from lacunet.tabular.documents import Documented
 from lacunet.tabular.export import Shown
 from lacunet.wording import worded
 
@@ -24,7 +25,7 @@ TITLE = "font-weight:bold;margin:0.6em 0 0.2em"
 NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 
 
-class Framed:
+class Framed(Documented):
     """A result with one tidy table; `repr` summarises it in a line."""
 
     def brief(self) -> str:
@@ -39,8 +40,10 @@ class Framed:
         """Name the default `library` of `to_frame`."""
         return POLARS
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Give the columns of the tidy table as lists of Python values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`; of a table alone, its tidy columns as lists."""
+        if self.KEYS:
+            return super().to_dict()
         return {name: [_plain(x) for x in values] for name, values in self.tidy().items()}
 
     def to_frame(self, library: str | None = None) -> Any:

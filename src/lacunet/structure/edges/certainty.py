@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from lacunet.structure.learning import find_graph
 from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import graph_task
 from lacunet.summaries.bootstrap import check_replicates
-from lacunet.tabular import Columns, Grid, Printable, chance, transposed
+from lacunet.tabular import Columns, Grid, Printable, chance, described, transposed
 
 SHOWN = 0.02  # probability of an edge below which a pair is not printed
 
@@ -58,6 +59,8 @@ class Pair:
 class EdgeCertainty(Printable):
     """The probability of every edge between variables."""
 
+    KEYS = "by draws chains flags"
+
     names: tuple[str, ...]
     arrows: FloatArray  # (n, n) p(u → v | D) at [v, u]
     arrows_stderr: FloatArray  # (n, n); 0 if exact
@@ -91,6 +94,10 @@ class EdgeCertainty(Printable):
         """Return a row for each pair of variables, the most probable edges first."""
         names = [field.name for field in fields(Pair)]
         return transposed(names, ([getattr(pair, n) for n in names] for pair in self.pairs()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: every pair, the more probable parent first."""
+        return described(self, self.KEYS, pairs=self.pairs())
 
     def brief(self) -> str:
         """Summarise the result in one line."""

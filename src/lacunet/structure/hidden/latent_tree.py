@@ -61,6 +61,11 @@ class TreeShape(StrEnum):
 class LatentTree(Printable):
     """The best latent tree, forest or class model found, and its evidence."""
 
+    KEYS = (
+        "shape log_evidence bounds hidden flags log_evidence_by=by graphs_fitted=fitted "
+        "parents=network.parent_names"
+    )
+
     shape: TreeShape
     model: Model  # parameters are posterior means
     alpha: float | str  # the prior, as given

@@ -1,0 +1,72 @@
+"""JSON documents of results: some of their attributes, under their names or others."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from lacunet.flags import Flag
+
+
+class Documented:
+    """A value with a JSON document."""
+
+    KEYS: ClassVar[str] = ""  # of its document, as `described` takes them
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the document of `--json`: Python values by name."""
+        return described(self, self.KEYS)
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """Write strict JSON; NaN and infinities become null."""
+    return json.dumps(_strict(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _strict(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(v) for v in value]
+    return value
+
+
+def described(result: object, keys: str, **more: Any) -> dict[str, Any]:
+    """Return attributes of a result under their names, and further values.
+
+    "name=attribute" renames an attribute; "name?" leaves it out if it is None or empty. Results
+    become their documents, flags sentences, members of enumerations their values, arrays lists.
+
+    >>> described(2.5j, "imag other=real", more=(1, 2))
+    {'imag': 2.5, 'other': 0.0, 'more': (1, 2)}
+    """
+    document = {}
+    for key in keys.split():
+        name, _, path = key.rstrip("?").partition("=")
+        value = attrgetter(path or name)(result)
+        if not (key.endswith("?") and (value is None or value in ((), [], {}))):
+            document[name] = _plain(value)
+    return {**document, **{name: _plain(value) for name, value in more.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Documented):
+        return value.to_dict()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Flag):
+        return str(value)
+    if hasattr(value, "dtype"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {_plain(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
