@@ -21,6 +21,7 @@ extensions = [
     "docstrings",
     "mathml",
     "picture",
+    "redirects",
 ]
 exclude_patterns = ["extensions", "**/make_*.py"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

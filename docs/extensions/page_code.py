@@ -4,6 +4,7 @@
 - ``pycon`` (``>>>``) and ``console`` (``$``) blocks are run, and print what the page shows below
   each statement; ``...`` stands for anything, and a number may be shown with fewer digits, the
   last of which may be one off. Below a command nothing need be shown.
+- In tables of ``docs/coming-from``, code of the last column is run after the blocks of the page.
 - Python of one page shares one namespace, everything on it one folder.
 
 The tests run every page; Sphinx those whose pictures it needs (`picture`). Where a page shows what
@@ -28,6 +29,7 @@ from typing import Any
 
 import typer
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from typer.testing import CliRunner
 
 from lacunet.cli.app import app
@@ -100,6 +102,25 @@ def statements(page: Path) -> Iterator[Statement]:
             yield from _commands(block)
         elif block.language in PROMPTS:
             yield from _dialogue(block)
+    if page.parent.name == "coming-from":
+        yield from _last_column(page)
+
+
+def _last_column(page: Path) -> Iterator[Statement]:
+    """Give calls and commands in the last column of tables; words and options are not run."""
+    cells: list[Token] = []
+    for token in MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8")):
+        if token.type == "tr_open":
+            cells = []
+        elif token.type == "inline":
+            cells.append(token)
+        elif token.type == "tr_close":
+            for child in cells[-1].children or ():
+                code = child.content
+                if child.type == "code_inline" and re.match(r"lacunet |(not )?\w+[.(\[]", code):
+                    line = (cells[-1].map or [0])[0]
+                    language = "sh" if code.startswith("lacunet ") else "python"
+                    yield Statement(language, line, code, (line, line), None)
 
 
 def _commands(block: Block) -> Iterator[Statement]:

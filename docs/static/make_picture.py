@@ -1,4 +1,4 @@
-"""Draw the README's picture: evidence of the carcinoma data, and the classes that it chooses."""
+"""Draw the README's picture: how many classes the carcinoma data have, and what they look like."""
 
 from pathlib import Path
 
@@ -7,9 +7,11 @@ import matplotlib.pyplot as plt
 import lacunet
 from lacunet import plots
 
-found = lacunet.select(lacunet.load_dataset("carcinoma"), range(2, 7), evidence=True)
+found = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 7))
 with plots.paper_style():
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    plots.plot_evidence(found, ax=left)
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.2), layout="constrained", width_ratios=(2, 3)
+    )
+    plots.plot_posterior(found, ax=left)
     plots.plot_profiles(found.best.fit, ax=right)
     figure.savefig(Path(__file__).with_name("carcinoma.png"), dpi=140)

@@ -17,10 +17,14 @@ PAGES = {str(page.relative_to(ROOT)): page for page in markdown_pages()}
 # What a page takes for given: files of the reader's own.
 FILES = {
     "README.md": write_readme_files,
-    "docs/how-to/polca.md": write_election,
+    "docs/coming-from/polca.md": write_election,
     "docs/explanation/known-tables.md": lambda folder: shutil.copy(VOTE, folder),
 }
-PEERS = {"docs/how-to/networks.md": "pyagrum", "docs/how-to/pgmpy.md": "pgmpy"}
+PEERS = {
+    "docs/how-to/networks.md": "pyagrum",
+    "docs/coming-from/pgmpy.md": "pgmpy",
+    "docs/coming-from/pyagrum.md": "pyagrum",
+}
 WITH_CODE = [name for name, page in PAGES.items() if any(statements(page))]
 
 

@@ -80,7 +80,7 @@ def test_standard_errors_differ_in_what_they_are_made_of(complete, by_party):
     assert (abs(ratio - 1) > 5e-4).all()
 
 
-@pytest.mark.long  # docs/how-to/polca.md shows the numbers
+@pytest.mark.long  # docs/coming-from/polca.md shows the numbers
 def test_rows_with_holes_make_it_more_precise(people, complete, by_party):
     """None of those whom poLCA leaves out is lost, but for 25 without a party."""
     rows = people[[*ITEMS, "PARTY"]]
