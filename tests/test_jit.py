@@ -66,7 +66,9 @@ def twice(x):
 
 
 def test_warm_up_names_what_there_is():
-    with pytest.raises(OptionError, match=r"no work 'sing' to warm up\. Give some of 'fit', 'sel"):
+    with pytest.raises(
+        OptionError, match=r"unknown task 'sing' to warm up\. Choose from 'fit', 'sel"
+    ):
         lacunet.warm_up(["sing"])
 
 

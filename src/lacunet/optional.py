@@ -48,8 +48,8 @@ def require(
         loaded = find(module)
     except (ImportError, OSError) as broken:
         raise error(
-            f"{needed} is installed but cannot be loaded: {broken}. Install what it names (a "
-            f"library of the system, or another package), or install {package} again."
+            f"{needed} is installed but cannot be loaded: {broken}. Install the library or "
+            f"package that the message names, or reinstall {package} again."
         ) from broken
     if loaded is None:
         install = f"pip install 'lacunet[{extra or package}]'"

@@ -74,7 +74,7 @@ def _seconds(time: float | str) -> float:
     except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds > 0):
-        raise OptionError(f"--budget '{time}' is no time. Give for example 60s, 5m or 1h.")
+        raise OptionError(f"--budget '{time}' is not a time. Give for example 60s, 5m or 1h.")
     return seconds
 
 
@@ -158,7 +158,7 @@ class SearchSettings(Configuration):
     )
     missing_covariates: str = _option(
         MissingCovariates.REFUSE,
-        "Rows that lack a covariate: refuse (and say how many), or drop them.",
+        "Rows without a covariate: refuse (and report their number), or drop them.",
     )
 
     def __post_init__(self) -> None:

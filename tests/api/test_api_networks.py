@@ -131,11 +131,11 @@ def test_a_prior_for_each_family(case):
     assert fitted.model.network.layout.table(fitted.model.alpha, 1).tolist() == alpha["H"]
     for change, text in (
         ({"H": [1, 2, 3]}, r"alpha of 'H' has shape \(3,\); give a number, or \(2, 3\)"),
-        ({"q": 1}, "alpha names 'q', which is no variable of the network"),
+        ({"q": 1}, "alpha names 'q', which is not a variable of the network"),
         ({"G": -1}, "alpha of 'G': every exponent must be a number above 0"),
     ):
         with pytest.raises(OptionError, match=text):
             api.fit(case.table, network=case.network, alpha=alpha | change, starts=2)
     del alpha["G"]
-    with pytest.raises(OptionError, match="alpha says nothing of the family of 'G'"):
+    with pytest.raises(OptionError, match="alpha has no entry for the family of 'G'"):
         api.fit(case.table, network=case.network, alpha=alpha, starts=2)

@@ -200,7 +200,7 @@ def test_reading_options_belong_to_reading(carcinoma):
         ({"starts": 0}, "0 starts: there must be at least 1"),
         ({"threads": 0}, "0 threads: there must be at least 1"),
         ({"seed": -1}, "seed -1 is not allowed"),
-        ({"prior": {1: 1.0}}, "the prior says nothing of 2"),
+        ({"prior": {1: 1.0}}, "the prior has no weight for 2"),
     ],
 )
 def test_arguments_out_of_range(carcinoma, options, text):

@@ -91,8 +91,8 @@ def test_what_the_model_was_fitted_to_is_as_probable_as_it_says(frame):
     ("row", "words"),
     [
         ({"agree": [3, 7]}, "'agree', row 2: 7 is not among the answers of the model"),
-        ({"visits": [-1]}, "'visits', row 1: -1 is no count"),
-        ({"visits": [1.5]}, "1.5 is no count"),
+        ({"visits": [-1]}, "'visits', row 1: -1 is not a count"),
+        ({"visits": [1.5]}, "1.5 is not a count"),
         ({"income": [0.0]}, "is not above 0"),
         ({"height": ["tall"]}, "'tall' is not a number"),
         ({"height": [float("inf")]}, "inf is not a finite number"),

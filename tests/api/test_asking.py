@@ -268,13 +268,13 @@ def test_things_that_cannot_be_asked():
     ):
         with pytest.raises(error, match=text):
             lacunet.query(model, "a", evidence, do=do)
-    with pytest.raises(OptionError, match="'a' is both asked for and given"):
+    with pytest.raises(OptionError, match="'a' is both a target and given"):
         api.answer(model, "a", {"a": 1})
-    with pytest.raises(OptionError, match="'a' is both asked for and set by do"):
+    with pytest.raises(OptionError, match="'a' is both a target and set by do"):
         lacunet.most_probable(model, "a", do={"a": 1})
     with pytest.raises(OptionError, match="every variable is given"):
         lacunet.most_probable(model, evidence={"a": 1, "b": 1})
-    with pytest.raises(OptionError, match="'a' stands in two places"):
+    with pytest.raises(OptionError, match="'a' occurs twice"):
         lacunet.d_separated(model, "a", "b", "a")
     never = lacunet.Model(
         case.network, np.where(case.theta == case.theta[0], 0, case.theta), case.alpha

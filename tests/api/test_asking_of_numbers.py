@@ -67,7 +67,7 @@ def test_setting_what_a_number_depends_on(model):
         (lambda m: lacunet.query(m, "class", {"height": [1, 2]}), "is not a number"),
         (lambda m: lacunet.query(m, "class", do={"height": 170}), "changes nothing"),
         (lambda m: lacunet.most_probable(m, "height"), "numbers have no states"),
-        (lambda m: lacunet.api.answer(m, "height", {"height": 170}), "both asked for and given"),
+        (lambda m: lacunet.api.answer(m, "height", {"height": 170}), "both a target and given"),
     ],
 )
 def test_what_cannot_be_asked(model, ask, words):

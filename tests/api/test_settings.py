@@ -48,7 +48,7 @@ FUNCTIONS = [name for name in lacunet.__all__ if inspect.isfunction(getattr(lacu
         ({"target": 0}, "a target of 0 nats: it must be above 0."),
         ({"target": float("nan")}, "a target of nan nats: it must be above 0."),
         ({"budget": -1}, "a budget of -1 seconds: it must be above 0."),
-        ({"budget": "soon"}, "budget='soon' is no time. Give for example 60s, 5m or 1h."),
+        ({"budget": "soon"}, "budget='soon' is not a time. Give for example 60s, 5m or 1h."),
         ({"level": 1}, "level 1 is not allowed: give a number between 0 and 1, as 0.95."),
         ({"bootstrap": 1}, "1 bootstrap replicates: there must be at least 2."),
     ],

@@ -38,7 +38,7 @@ WRONG = [
     ("class ->", "an arrow has no name on one of its sides. Write for example: class"),
     ("-> A", "an arrow has no name"),
     ("A -> A", "leads from 'A' to itself"),
-    ("[3] -> A", r"\[3\] stands behind no name"),
+    ("[3] -> A", r"\[3\] follows no name"),
     ("H[0] -> A", "'H' would have no state"),
     ("H[2] -> A; H[3] -> B", "'H' has 2 states in one place, 3 later"),
     ("A -> B]", "']' is not understood"),
@@ -101,7 +101,7 @@ def test_the_command_line(frame, tmp_path, monkeypatch):
     assert one == other
     open_ = run("fit", "d.csv", "--network", "klass -> A B")
     assert open_.exit_code == 2
-    assert "'klass' is no column of the data, so it is hidden: how many states" in open_.stderr
+    assert "'klass' is not a column of the data, so it is hidden: how many states" in open_.stderr
     direct = run("fit", "d.csv", "--columns", "A,B,C", "--classes", 2, "--edge", "A:B", *quick)
     assert json.loads(direct.stdout)["dimension"] == json.loads(plain.stdout)["dimension"] == 9
     misspelt = run("fit", "d.csv", "--network", "class[2] -> A B a; A -> B", "--hidden", "X")
@@ -138,11 +138,11 @@ def test_direct_effects_of_a_latent_class_model(frame):
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        (["A"], "edge 'A' is no edge. Give PARENT:CHILD, as in A:B"),
-        (["A:X"], "'X' is no column that is used"),
+        (["A"], "edge 'A' is not an edge. Give PARENT:CHILD, as in A:B"),
+        (["A:X"], "'X' is not a column that is used"),
         (["A:A"], "give two columns, and each pair once"),
         (["A:B", "A:B"], "give two columns, and each pair once"),
-        (["class:B"], "'class' is no column that is used"),
+        (["class:B"], "'class' is not a column that is used"),
     ],
 )
 def test_what_is_no_direct_effect(frame, edges, message):

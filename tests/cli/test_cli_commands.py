@@ -316,8 +316,8 @@ def test_more_states_than_rows_is_a_warning(invoke, tmp_path):
 def test_a_column_that_looks_like_weights_is_mentioned(invoke, carcinoma):
     ran = invoke("fit", carcinoma, "--states", 1)
     assert (
-        "note: column 'count' is used as a variable. If it says how often a row occurs, or what it "
-        "weighs, give --weights count." in ran.err
+        "note: column 'count' is used as a variable. If it holds counts or weights of rows, give "
+        "--weights count." in ran.err
     )
 
 

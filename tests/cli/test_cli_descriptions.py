@@ -154,7 +154,7 @@ def test_assign_shows_one_table_of_all_columns_with_holes(invoke, holes):
 def test_compare_missing(lacunet, invoke, holes):
     ran = lacunet("compare-missing", holes, "--states", "2", "--starts", "8", "--both-ways")
     assert ran.code == 0
-    assert ran.out.startswith("All holes together: ")
+    assert ran.out.startswith("All missing values together: ")
     assert "What this means" in ran.out
     assert "given the others" in ran.out
     as_json = invoke("compare-missing", holes, "--states", "2", "--starts", "8", "--json")

@@ -157,11 +157,11 @@ MODELS = [
     (("families", 1, "parents"), [["class"]], "family 'A': ['class'] is not the name of a va"),
     (("families", 1, "child"), "Z", "family 'Z': no variable has this name. The variables are "),
     (("families", 1, "child"), ["A"], "family '['A']': ['A'] is not the name of a variable."),
-    (("families", 1, "child"), "B", "family 'B' stands twice. Each variable has one family."),
+    (("families", 1, "child"), "B", "family 'B' occurs twice. Each variable has one family."),
     (("families", 7), None, "variable 'G' has no family. Add its table."),
     (("families", 1, "alpha"), 0, "family 'A': every alpha must be a number above 0."),
     (("families", 1, "alpha"), HALF, "family 'A': its alpha has shape (2,). Give one number, or ("),
-    (("variables", 2, "name"), "A", "variable 'A' stands twice. Names must differ."),
+    (("variables", 2, "name"), "A", "variable 'A' occurs twice. Names must differ."),
     (("variables", 2, "states"), [0, 0], "variable 'B' has a state twice. States must differ."),
     (("variables", 2, "states"), [float("inf"), 0], "variable 'B': states must be texts, numbers"),
     (

@@ -59,8 +59,8 @@ def test_items_are_named_and_weights_taken(invoke, people):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("--group", "gender"), "group 'gender' is no column of the data"),
-        (("--group", "sex", "--free", "e"), "--free names 'e', which is no item"),
+        (("--group", "gender"), "group 'gender' is not a column of the data"),
+        (("--group", "sex", "--free", "e"), "--free names 'e', which is not an item"),
         (("--group", "sex", "--columns", "a,sex"), "Leave it out of --columns"),
         (("--group", "sex", "--like", "x.json"), "--like cannot be given with --group, which"),
         (("--group", "sex", "--covariates", "a"), "--group cannot be given with --covariates"),

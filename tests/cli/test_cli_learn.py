@@ -81,7 +81,7 @@ def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
 @pytest.mark.parametrize(
     ("also", "words"),
     [
-        (("--max-parents", 2), "--shape tree says already where edges are"),
+        (("--max-parents", 2), "--shape tree determines the edges"),
         (("--edges",), "--edges is about graphs over the columns alone"),
         (("--columns", "A"), "only from 2 or more"),
         (("--hidden", "auto"), "has hidden variables of its own"),
@@ -206,7 +206,7 @@ def test_how_sure_each_edge_is(invoke, tmp_path):
     assert (shares["by"], shares["draws"]) == ("bootstrap", 5)
     ran = invoke("learn", path, "--weights", "count", "--resamples", "5")
     assert ran.code == 2
-    assert "--resamples says how sure edges are. Give --edges too." in ran.err
+    assert "--resamples estimates edge probabilities. Give --edges too." in ran.err
 
 
 def test_priors_and_knowledge_reach_the_answer(invoke, carcinoma, tmp_path):

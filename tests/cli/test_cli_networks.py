@@ -336,10 +336,10 @@ def test_a_column_that_is_no_variable(invoke, files):
     options = ("--model", "net.bif", "--scores", "bic", "--json")
     ran = invoke("score", "more.csv", *options)
     assert "note: not in the model, so not used: 'q', 'Count'." in ran.err
-    assert "note: column 'Count' may say how often a row occurs: then give --weights C" in ran.err
+    assert "note: column 'Count' may hold counts of rows. If so, give --weights C" in ran.err
     weighted = invoke("score", "more.csv", *options, "--weights", "Count")
     assert "not used: 'q'." in weighted.err
-    assert "may say" not in weighted.err
+    assert "may hold counts" not in weighted.err
     assert weighted.json["log_likelihood"] == pytest.approx(2 * ran.json["log_likelihood"])
 
 
@@ -448,7 +448,7 @@ NETWORKS = [
         {"probability": "probability (b) { table 0.5, 0.4, 0.1; }"},
         "line 5: probability block 'b': its table has 3 numbers. It needs 2, one per state.",
     ),
-    ({"b": "a"}, "variable 'a' stands twice. Names must differ."),
+    ({"b": "a"}, "variable 'a' occurs twice. Names must differ."),
 ]
 
 

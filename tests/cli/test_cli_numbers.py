@@ -120,8 +120,12 @@ def test_what_cannot_be_is_refused(invoke, people, arguments, words):
 MISTAKES = {
     "inf": ("inf", "a=gaussian,b=gaussian", r"column 'a', row 8 \(line 9\): 'inf' is not finite"),
     "text": ("tall", "a=gaussian,b=gaussian", r"column 'a', row 8 \(line 9\): 'tall' is not a num"),
-    "negative": ("-2", "a=poisson,b=gaussian", r"column 'a', row 8 \(line 9\): -2 is no count"),
-    "fraction": ("2.5", "a=poisson,b=gaussian", r"column 'a', row 8 \(line 9\): 2.5 is no count"),
+    "negative": ("-2", "a=poisson,b=gaussian", r"column 'a', row 8 \(line 9\): -2 is not a count"),
+    "fraction": (
+        "2.5",
+        "a=poisson,b=gaussian",
+        r"column 'a', row 8 \(line 9\): 2.5 is not a count",
+    ),
     "nobody": ("2", "aa=poisson,b=gaussian", r"there is no column 'aa' .*Did you mean 'a'"),
 }
 
@@ -158,7 +162,7 @@ def test_blocks_that_have_no_density_are_refused_and_those_with_few_pairs_flagge
         options = ("--kinds", "a=gaussian,b=gaussian", "--covariance", "full", *FAST)
         found[name] = invoke("fit", path, "--states", 2, *options)
     assert found["same"].code == found["one value"].code == 2
-    assert "'a' and 'b' say the same" in found["same"].err
+    assert "'a' and 'b' are linear functions" in found["same"].err
     assert "column 'b' has only one value, 1.5" in found["one value"].err
     assert found["few pairs"].code == 0
     assert "few pairs: 'a' and 'b' are seen together in 0 cases" in found["few pairs"].out

@@ -76,22 +76,22 @@ def test_what_the_graph_separates(invoke, net):
 
 
 MISTAKES = [
-    ((), "nothing is asked for. Give --of NAME, --most-probable, or --separated NAME,NAME."),
-    (("--of", ""), "nothing is asked for."),
+    ((), "no query is given. Give --of NAME, --most-probable, or --separated NAME,NAME."),
+    (("--of", ""), "no query is given."),
     (("--of", "ll"), "'ll' is not a variable of the network. Did you mean 'l'?"),
     (("--of", "l", "--given", "d=Yes"), "'d': 'Yes' is not one of its states. Did you mean 'yes'"),
     (("--of", "l", "--given", "d"), "--given 'd' is not understood. Give NAME=STATE as in C=yes."),
     (("--of", "l", "--given", "d=yes", "--given", "d=no"), "--given names 'd' twice."),
-    (("--of", "l", "--given", "l=yes"), "'l' is both asked for and given."),
-    (("--of", "l", "--do", "l=yes"), "'l' is both asked for and set by do."),
+    (("--of", "l", "--given", "l=yes"), "'l' is both a target and given."),
+    (("--of", "l", "--do", "l=yes"), "'l' is both a target and set by do."),
     (("--of", "l", "--do", "b=yes", "--given", "b=yes"), "'b' is both given and set by do."),
     (("--of", "l", "--soft", "d=yes"), "--soft 'd=yes' is not understood. Give NAME=STATE:WEIGHT"),
     (("--of", "l", "--soft", "d=yes:0"), "'d': likelihoods [0.0, 0.0] are not allowed."),
-    (("--of", "l", "--soft", "d=yes:1", "--given", "d=no"), "'d' stands in --given and in --soft."),
-    (("--of", "l,l"), "name one or more different variables to ask for."),
+    (("--of", "l", "--soft", "d=yes:1", "--given", "d=no"), "'d' is in both --given and --soft."),
+    (("--of", "l,l"), "name one or more different variables as targets."),
     (("--separated", "l"), "name two or more variables, to be separated from each other."),
-    (("--separated", "l,b", "--of", "d"), "--separated asks the graph alone."),
-    (("--separated", "l,b", "--given", "l"), "'l' stands in two places."),
+    (("--separated", "l,b", "--of", "d"), "--separated concerns only the graph."),
+    (("--separated", "l,b", "--given", "l"), "'l' occurs twice."),
 ]
 
 
@@ -110,4 +110,4 @@ def test_evidence_that_cannot_be(invoke, net, tmp_path):
     package.write_network(package.Model(model.network, theta, model.alpha), tmp_path / "never.bif")
     ran = invoke("query", "never.bif", "--of", "l", "--given", "s=yes")
     assert ran.code == 2
-    assert "what is given cannot be: s = yes has probability 0 under this model." in ran.err
+    assert "the evidence is impossible: s = yes has probability 0 under this model." in ran.err

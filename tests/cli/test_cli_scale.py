@@ -38,12 +38,12 @@ def test_structures_have_a_dry_run_too(invoke, carcinoma):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--memory", "much"), "--memory 'much' is no size of memory. Give for example 500MB"),
+        (("--memory", "much"), "--memory 'much' is not a size of memory. Give for example 500MB"),
         (("--memory", "10MB"), "--memory 10 MB is too little"),
         (("--workers", 0), "0 workers: there must be at least 1."),
         (("--workers", 1, "--cluster", "tcp://127.0.0.1:9"), "--workers starts one: give one."),
-        (("--cluster", "tcp://127.0.0.1:9"), "tcp://127.0.0.1:9: nobody answers there"),
-        (("--cluster", "here"), "--cluster 'here' is no address."),
+        (("--cluster", "tcp://127.0.0.1:9"), "tcp://127.0.0.1:9: no scheduler answers"),
+        (("--cluster", "here"), "--cluster 'here' is not an address."),
     ],
 )
 def test_what_cannot_be_is_said_in_a_sentence(invoke, carcinoma, options, message):

@@ -96,7 +96,7 @@ def test_nobody_is_told_to_round_weights(invoke, people):
     ran = invoke("lrt", people, "--classes", 1, "--weights", "w", "--exclude", "stratum,unit")
     assert ran.code == 2
     told = " ".join(ran.err.split())
-    assert "lacunet select tells with weights" in told
+    assert "lacunet select compares numbers of classes with weights" in told
     assert "Round" not in told
 
 

@@ -266,7 +266,7 @@ def test_workers_with_another_version_or_without_the_program_are_refused(client,
 
 @pytest.mark.parametrize(
     ("address", "message"),
-    [("tcp://127.0.0.1:9", "nobody answers there"), ("nonsense", "is no address")],
+    [("tcp://127.0.0.1:9", "no scheduler answers"), ("nonsense", "is not an address")],
 )
 def test_no_cluster_is_said_before_anything_is_done(address, message):
     with pytest.raises(OptionError, match=message), on_cluster(address, "0.0"):

@@ -140,7 +140,7 @@ def test_an_estimator_cuts_fills_and_reads_back(people):
     np.testing.assert_array_equal(model.predict(filled).shape, (len(people),))
     beyond = people.assign(income=people["income"] * 1e6)
     assert np.isfinite(model.score_samples(beyond)).all()
-    with pytest.raises(OptionError, match="bin name 'aeg', which is no column"):
+    with pytest.raises(OptionError, match="bin name 'aeg', which is not a column"):
         lacunet.LatentClassModel(2, bin={"aeg": 3}).fit(people)
 
 

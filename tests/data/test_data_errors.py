@@ -145,7 +145,7 @@ def test_unknown_ending(write):
 
 def test_columns_that_say_nothing():
     constant = read_table(pl.DataFrame({"a b": ["x"] * 3, "c": [1, 2, 1]}))
-    assert constant.notes == ("column 'a b' has only one state, 'x': it says nothing.",)
+    assert constant.notes == ("column 'a b' has only one state, 'x': it carries no information.",)
     for empty in ([None] * 3, [float("nan")] * 3):
         assert refused(pl.DataFrame({"a": empty})) == (
             "column 'a' has no observed value: every cell is missing. "
@@ -157,7 +157,7 @@ def test_identifier():
     frame = pl.DataFrame({"id": ["u", "v", "w", None], "a": [1, 2, 1, 2]})
     assert refused(frame) == (
         "column 'id' has 3 different values in 3 observed rows, so it looks like an identifier. "
-        "Exclude it with exclude=['id']. If it is none, say kinds='id=categorical'."
+        "Exclude it with exclude=['id']. If it is not one, give kinds='id=categorical'."
     )
     assert read_table(frame, exclude=["id"]).rows == 4
     assert read_table(pl.DataFrame({"a": [1, 2]})).rows == 2

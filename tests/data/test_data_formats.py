@@ -164,7 +164,7 @@ def test_texts_of_dataframes_are_no_holes(library):
     assert table.columns[0].states == ("", "?", "DE", "NA", "NaN", "null")
     assert table.missing[0] == 1 / 8
     (note,) = table.notes
-    assert "column 'country': '', '?', 'NA', 'NaN', 'null' is a state like any other" in note
+    assert "column 'country': '', '?', 'NA', 'NaN', 'null' is used as a category" in note
 
 
 def test_texts_in_parquet_are_no_holes_and_in_csv_they_are(tmp_path):

@@ -22,7 +22,7 @@ def test_a_row_that_is_not_kept_leaves_no_state():
     rows = code_rows(FRAME, weights=np.array([0.0, 1.0, 1.0, 2.0]))
     assert rows.codes.tolist() == [[1, 0], [-1, 0], [0, -1]]
     assert [c.states for c in rows.columns] == [("x", "y"), (2,)]
-    assert rows.notes == ("column 'b' has only one state, 2: it says nothing.",)
+    assert rows.notes == ("column 'b' has only one state, 2: it carries no information.",)
 
 
 def test_given_states_and_what_is_none_of_them():

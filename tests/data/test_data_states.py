@@ -10,7 +10,7 @@ from lacunet.errors import DataError
 
 
 def states(*values, missing=()):
-    """States of one text column in which each value stands twice."""
+    """States of one text column in which each value occurs twice."""
     table = read_table(pl.DataFrame({"a": list(values) * 2}), missing=missing)
     return table.columns[0].states
 

@@ -154,7 +154,7 @@ def test_codes_are_said_with_their_rows_and_what_settles_them():
     first, second = lacunet.read_table(frame).notes
     assert first == (
         "warning: column 'q': -99 (1 row), 99 (2 rows) look like codes of no answer, and are "
-        "values like any other. If nobody answered there, give missing=['-99', '99']."
+        "values like any other. If it marks missing answers, give missing=['-99', '99']."
     )
     assert "'refused' (2 rows) looks like a code" in second
     settled = lacunet.read_table(frame, missing=["-99", "99", "refused"])

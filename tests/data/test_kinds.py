@@ -81,8 +81,8 @@ def test_more_different_numbers_than_any_category_has():
     [
         ("1 2 x 3", "gaussian", r"row 3 \(line 4\): 'x' is not a number.*categories"),
         ("1 2 inf 3", "gaussian", r"row 3 \(line 4\): 'inf' is not finite"),
-        ("1 -2 3 3", "poisson", r"row 2 \(line 3\): -2 is no count"),
-        ("1 2.5 3 3", "poisson", r"row 2 \(line 3\): 2.5 is no count"),
+        ("1 -2 3 3", "poisson", r"row 2 \(line 3\): -2 is not a count"),
+        ("1 2.5 3 3", "poisson", r"row 2 \(line 3\): 2.5 is not a count"),
         ("1 2.5 3 3", "ordinal", r"row 2 \(line 3\): 2.5 is not whole"),
         ("1.5 0 3 3", "lognormal", r"row 2 \(line 3\): 0 is not above 0"),
         ("1.5 1.5 1.5", "gaussian", "has only one value, 1.5"),

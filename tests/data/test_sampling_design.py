@@ -41,7 +41,7 @@ def test_rows_of_each_unit_are_found_again_after_columns_were_sorted(frame):
 def test_files_of_text_and_whole_weights(frame, tmp_path):
     frame.assign(w=frame["w"].round().clip(1).astype(int)).to_csv(tmp_path / "s.csv", index=False)
     table = lacunet.read_table(tmp_path / "s.csv", **DESIGN)
-    assert table.survey is not None  # weights of a sample that has a design are no counts
+    assert table.survey is not None  # weights of a sample that has a design are not counts
     counts = lacunet.read_table(tmp_path / "s.csv", **DESIGN, weights_as="frequency")
     assert counts.survey is None
     assert counts.design.people == counts.weight
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_named(frame, tmp_path):
     hole.to_csv(tmp_path / "holes.csv", index=False)
     assert f"column 'stratum', row 8 (line 9): {gap}" in refused(tmp_path / "holes.csv")
     assert refused(frame.assign(unit=1), strata=None, exclude=["stratum"]).startswith(
-        "the whole sample is one unit, so nothing tells how units vary."
+        "the whole sample is one unit, so the variance between units is unknown."
     )
 
 

@@ -109,7 +109,7 @@ def test_less_than_the_program_takes_is_refused():
 
 @pytest.mark.parametrize("size", ["much", "-1GB", "0", "GB"])
 def test_what_is_no_size_is_refused(size):
-    with pytest.raises(OptionError, match="is no size of memory"):
+    with pytest.raises(OptionError, match="is not a size of memory"):
         lacunet.read_table(FRAME, memory=size)
 
 

@@ -99,7 +99,10 @@ def test_a_table_says_what_its_weights_are(frame):
     assert f"worth {effective:.4g}" in str(table)
     raw = lacunet.read_table(frame, weights="w", columns=["a", "b", "c"], weights_as="frequency")
     assert raw.weight == pytest.approx(frame["w"].sum())
-    assert "not whole numbers. If nobody asked so many, give weights_as='survey'" in raw.notes[0]
+    assert (
+        "not whole numbers. If the sample has fewer people, give weights_as='survey'"
+        in raw.notes[0]
+    )
 
 
 def test_other_words_are_refused(frame):

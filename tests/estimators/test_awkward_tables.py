@@ -102,7 +102,7 @@ def test_columns_of_any_type(estimator):
 
 @every
 def test_a_constant_column_and_a_single_row(estimator):
-    with pytest.warns(UserWarning, match="has only one state, 'k': it says nothing"):
+    with pytest.warns(UserWarning, match="has only one state, 'k': it carries no information"):
         assert answers(fitted(estimator, table(e="k")), table(e="k"))
     one = table().iloc[:1]
     if isinstance(estimator, StackedModel):

@@ -91,7 +91,7 @@ def test_a_grid_may_choose_covariates(X):
 def test_what_is_wrong_with_covariates(X, model):
     with pytest.raises(OptionError, match=r"X has no column 'agee'. Did you mean 'age'\?"):
         LatentClassModel(2, covariates="agee", **FEW).fit(X)
-    with pytest.raises(DataError, match=r"row 1, covariate 'side': .* It knows left, right"):
+    with pytest.raises(DataError, match=r"row 1, covariate 'side': .* Known values: left, right"):
         model.predict(X.assign(side="middle"))
     with pytest.raises(DataError, match="column 'age', row 3: the cell is missing"):
         model.predict(X.assign(age=X["age"].where(X.index != 2)))
@@ -150,7 +150,7 @@ def test_a_design_beside_covariates(people):
 
 def test_what_is_wrong_with_a_design(people):
     rows = people[[*"ABCD", "region", "village"]]
-    with pytest.raises(OptionError, match="strata 'regoin' is no column of X"):
+    with pytest.raises(OptionError, match="strata 'regoin' is not a column of X"):
         LatentClassModel(2, strata="regoin", **FEW).fit(rows)
     holed = rows.assign(village=rows["village"].where(rows.index != 1))
     with pytest.raises(DataError, match="column 'village', row 2: the cell is missing"):

@@ -353,7 +353,7 @@ def test_unseen_states_are_named(fitted, holes):
     odd = holes.copy()
     odd.loc[16, "B"] = 2.0
     message = (
-        r"column 'B', row 17: 2 is not among the states that the model knows: 0, 1\. "
+        r"column 'B', row 17: 2 is not among the states of the model: 0, 1\. "
         r"(It counts as missing\. .*|Set )unseen='missing'"
     )
     strict = copy(fitted).set_params(unseen="error")
@@ -406,7 +406,7 @@ def test_states_may_be_declared(holes):
     [
         ("all", "Give 'auto', or lists"),
         ([[0, 1]], "1 lists of states; X has 7 columns"),
-        ({"Z": [0, 1]}, "'Z', which is no column of X"),
+        ({"Z": [0, 1]}, "'Z', which is not a column of X"),
     ],
 )
 def test_declarations_that_are_refused(holes, categories, message):
@@ -417,7 +417,7 @@ def test_declarations_that_are_refused(holes, categories, message):
 def test_a_column_may_be_constant(holes):
     """A fold of a cross-validation may leave one state of a rare one."""
     constant = holes.assign(A=1.0)
-    with pytest.warns(UserWarning, match="'A' has only one state, 1: it says nothing"):
+    with pytest.warns(UserWarning, match="'A' has only one state, 1: it carries no information"):
         model = LatentClassModel(2, **QUICK).fit(constant)
     without = LatentClassModel(2, **QUICK).fit(holes.drop(columns="A"))
     assert model.log_likelihood_ == pytest.approx(without.log_likelihood_, abs=1e-6)
@@ -716,7 +716,7 @@ def test_columns_that_a_network_does_not_have(holes, fitted):
         (None, {"A": 2}, "'A' is hidden, and a column of X too"),
         (None, {"h": 0}, "0 states. Give a whole number"),
         (None, {"h": None}, "None states. Give a whole number"),
-        (None, ["h"], "says no numbers of states"),
+        (None, ["h"], "gives no numbers of states"),
     ],
 )
 def test_networks_that_are_refused(network, hidden, message, holes):
@@ -733,7 +733,7 @@ def test_a_network_without_hidden_variables(holes):
     np.testing.assert_array_equal(model.predict(holes), filled)
     np.testing.assert_array_equal(model.transform(holes), filled)
     assert model.get_feature_names_out().tolist() == list("ABCDEFG")
-    with pytest.raises(ModelError, match="no hidden variable, so there are no probabilities"):
+    with pytest.raises(ModelError, match="no hidden variable, so it has no class probabilities"):
         model.predict_proba(holes)
 
 
@@ -805,7 +805,7 @@ def test_latent_classes_are_clusterers(holes):
 
 
 def test_labels_of_rows_without_weight(holes):
-    """They are no rows to learn from, and get a class all the same, whatever they show."""
+    """They are not rows to learn from, and get a class all the same, whatever they show."""
     weights = np.ones(len(holes))
     weights[3], odd = 0, holes.copy()
     odd.loc[odd.index[3], "A"] = 9.0
@@ -834,7 +834,7 @@ def test_profiles_as_a_frame(library):
 
 
 def test_progress_on_request(holes, capsys):
-    """Plain lines where stderr is no terminal, and not a word without being asked."""
+    """Plain lines where stderr is not a terminal, and not a word without being asked."""
     LatentClassModel(2, **QUICK).fit(holes)
     assert capsys.readouterr().err == ""
     LatentClassModel(2, verbose=1, **QUICK).fit(holes)

@@ -60,7 +60,7 @@ def test_pickle_and_clone(rows, fitted):
 
 
 def test_bad_input_says_what_to_do(rows):
-    with pytest.warns(UserWarning, match="X has 2 columns, and a hidden variable joins them"):
+    with pytest.warns(UserWarning, match="X has 2 columns, joined by a hidden variable"):
         assert len(LatentTreeModel(random_state=0).fit(rows[["a", "b"]]).hidden_) == 1
     with pytest.raises(DataError, match="X has 1 feature"):
         LatentTreeModel().fit(rows[["a"]])

@@ -152,10 +152,10 @@ def test_kinds_can_be_said(blobs):
 @pytest.mark.parametrize(
     ("parameters", "error", "words"),
     [
-        ({"kinds": {"x9": "gaussian"}}, OptionError, "kinds name 'x9', which is no column"),
+        ({"kinds": {"x9": "gaussian"}}, OptionError, "kinds name 'x9', which is not a column"),
         ({"kinds": "normal"}, OptionError, "is not understood"),
         ({"kinds": {"x0": "normal"}}, OptionError, "'normal' of column 'x0' is not known"),
-        ({"kinds": {"x0": "poisson"}}, DataError, "'x0', row 1.*is no count"),
+        ({"kinds": {"x0": "poisson"}}, DataError, "'x0', row 1.*is not a count"),
         (
             {"kinds": {"x0": "gaussian"}, "categories": {"x0": [1]}},
             OptionError,

@@ -143,7 +143,7 @@ def test_an_interval_that_says_nothing_is_not_given():
 
 
 def test_a_weak_prior_does_not_make_a_standard_error():
-    """With α = 1.01 the matrix is regular, by the prior alone: what comes out is no probability."""
+    """With α = 1.01 the matrix is regular, by the prior alone: the result is not a probability."""
     case = make_case([2, 2], 2, 2000, seed=1)
     fit = learn(case.problem, Options(starts=8))
     found = hessian_intervals(case.problem, fit.model, Estimate.MAP)

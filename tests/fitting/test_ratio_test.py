@@ -47,7 +47,7 @@ def test_it_finds_classes_that_are_there():
     assert found.states == (1, 2)
     # Goodman's two classes: log-likelihoods of the published fits.
     assert found.statistic == pytest.approx(2 * (543.6498 - 504.4677), abs=1e-3)
-    assert "the data ask for 2 or more" in str(found)
+    assert "the data favour 2 or more" in str(found)
 
 
 @pytest.mark.slow

@@ -25,15 +25,15 @@ probability ( b | a ) {
 """
 
 BROKEN_BIF = [
-    ("variable b", "variable a", "variable 'a' stands twice. Names must differ"),
+    ("variable b", "variable a", "variable 'a' occurs twice. Names must differ"),
     (
         "( a ) {",
         "( z ) {",
         "line 9: probability block 'z': no variable has this name. The variables are 'a', 'b'",
     ),
     ("b | a", "b | z", "line 12: .* 'b': its parent 'z' is not a variable .* These are 'a', 'b'"),
-    ("b | a", "b | a, a", "line 12: probability block 'b': its parent 'a' stands twice"),
-    ("( b | a )", "( a )", "line 12: probability block 'a' stands twice. Each variable has one"),
+    ("b | a", "b | a, a", "line 12: probability block 'b': its parent 'a' occurs twice"),
+    ("( b | a )", "( a )", "line 12: probability block 'a' occurs twice. Each variable has one"),
     (
         "probability ( a ) {\n  table 0.25, 0.75;\n}",
         "",
@@ -58,7 +58,7 @@ BROKEN_BIF = [
         "(maybe) 0.25",
         "line 14: .* 'maybe' is not a state of its parent 'a'. .*'no', 'yes'",
     ),
-    ("(yes) 0.25", "(no) 0.25", r"line 14: .* the row \(no\) stands twice. Keep one"),
+    ("(yes) 0.25", "(no) 0.25", r"line 14: .* the row \(no\) occurs twice. Keep one"),
     (
         "(yes) 0.25",
         "(yes, u) 0.25",
@@ -142,10 +142,10 @@ XMLBIF = """<BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
 </NETWORK></BIF>"""
 
 BROKEN_XMLBIF = [
-    ("<NAME>b</NAME>", "<NAME>a</NAME>", "variable 'a' stands twice"),
+    ("<NAME>b</NAME>", "<NAME>a</NAME>", "variable 'a' occurs twice"),
     ("<NAME>b</NAME>", "", "a VARIABLE has 0 NAME elements. It must have one"),
     ("<FOR>b</FOR>", "<FOR>z</FOR>", "DEFINITION 'z': no variable has this name"),
-    ("<FOR>b</FOR>", "<FOR>a</FOR>", "DEFINITION 'a' stands twice. Each variable has one DEFIN"),
+    ("<FOR>b</FOR>", "<FOR>a</FOR>", "DEFINITION 'a' occurs twice. Each variable has one DEFIN"),
     ("<FOR>b</FOR>", "<FOR>b</FOR><FOR>a</FOR>", "a DEFINITION has 2 FOR elements"),
     ("<GIVEN>a</GIVEN>", "<GIVEN>z</GIVEN>", "DEFINITION 'b': its parent 'z' is not a variable"),
     ("<FOR>a</FOR>", "<FOR>a</FOR><GIVEN>b</GIVEN>", "the parents form a cycle"),
@@ -178,7 +178,7 @@ XDSL = """<smile version="1.0" id="n"><nodes>
 <probabilities>0.5 0.5 0.1 0.9</probabilities></cpt></nodes></smile>"""
 
 BROKEN_XDSL = [
-    ('<cpt id="b">', '<cpt id="a">', "variable 'a' stands twice"),
+    ('<cpt id="b">', '<cpt id="a">', "variable 'a' occurs twice"),
     ("<parents>a<", "<parents>a z<", "node 'b': its parent 'z' is not a variable"),
     ("<parents>a<", "<parents>b<", "the parents form a cycle: 'b' → 'b'"),
     ("<probabilities>0.25 0.75</probabilities>", "", "node 'a' has 0 probabilities elements"),

@@ -356,6 +356,6 @@ def test_a_broken_package_is_not_called_missing(error, monkeypatch):
         raise error
 
     monkeypatch.setattr(lacunet.optional, "import_module", broken)
-    text = f"networkx is installed but cannot be loaded: {error}. Install what it names"
+    text = f"networkx is installed but cannot be loaded: {error}. Install the library"
     with pytest.raises(ModelError, match=re.escape(text)):
         to_networkx(ordinary())

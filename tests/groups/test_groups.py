@@ -188,7 +188,7 @@ def test_a_sample_keeps_its_units_where_rows_are_left_out():
     assert "12 units in strata were drawn, and evidence, probabilities of models and" in str(found)
     assert Kind.ROWS_AS_INDEPENDENT in {note.kind for note in found.selection.certainty.notes}
     assert lacunet.intervals(table, found.fit).design is not None
-    with pytest.raises(lacunet.OptionError, match="it says how rows were drawn"):
+    with pytest.raises(lacunet.OptionError, match="it describes the design"):
         lacunet.compare_groups(frame, 2, "stratum", **how, **QUICK)
 
 
@@ -205,7 +205,7 @@ def test_numbers_have_evidence_and_no_test():
     ages = rng.normal(40, 10, 200).round(2).tolist()
     found = lacunet.compare_groups({**data, "age": ages}, 2, "sex", **QUICK)
     assert found.tests == ()
-    assert "the MAP, for it has no maximum" in str(found)
+    assert "the MAP, because it has no maximum" in str(found)
     assert found.criteria("free")["BIC"] > found.criteria("equal")["BIC"]
 
 
@@ -244,9 +244,9 @@ def test_flat_vectors_by_group():
         ({"sex": ["f"] * 60}, {}, "in all rows it is 'f'. Name a column with two values or more"),
         ({"sex": ["f"] * 57 + ["m"] * 3}, {}, "group 'm' of 'sex' has 3 cases, and 10 are the few"),
         ({"sex": [i % 50 for i in range(60)]}, {}, "has 50 values, and 30 groups are the most"),
-        ({}, {"group": "sez"}, "group 'sez' is no column of the data. Did you mean 'sex'"),
-        ({}, {"columns": ["A", "sex"]}, "'sex' is the group, so it is no item"),
-        ({}, {"free": ["Q"]}, "free names 'Q', which is no item"),
+        ({}, {"group": "sez"}, "group 'sez' is not a column of the data. Did you mean 'sex'"),
+        ({}, {"columns": ["A", "sex"]}, "'sex' is the group, so it is not an item"),
+        ({}, {"free": ["Q"]}, "free names 'Q', which is not an item"),
         ({}, {"free": ["sex"]}, "which is the group"),
         ({}, {"free": ITEMS}, "free names every item: that is the free model"),
         ({}, {"exclude": ["sex"]}, "left out by exclude"),

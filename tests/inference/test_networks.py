@@ -178,7 +178,7 @@ def test_equal_components_are_merged():
         [0, -1, -1, 1],  # b and c open between 0 and 1
         [0, -1, -1, 1],
         [1, -1, -1, 1],
-        [0, -1, 0, 0],  # b open between 0 and 0; d is seen, and is no part of it
+        [0, -1, 0, 0],  # b open between 0 and 0; d is seen, and is not a part of it
         [0, -1, 0, 1],
         [0, -1, -1, -1],  # all barren
         [-1, 1, 0, 1],  # a open above 1

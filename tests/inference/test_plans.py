@@ -23,7 +23,7 @@ networks = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 
 
 def some_weights(case, seed=0):
-    """Log weights: those of θ, and two vectors of numbers that are no probabilities."""
+    """Log weights: those of θ, and two vectors of numbers that are not probabilities."""
     others = np.random.default_rng(seed).standard_normal((2, case.layout.size))
     return np.vstack([safe_log(case.theta), others])
 

@@ -205,7 +205,7 @@ def test_rows_that_nothing_allows_are_named():
 
 ALIKE = [[0.5, 0.5], [0.5, 0.5]]
 WRONG_FILES = {
-    "fixed is no word": ("known", {"fixed": "yes"}, "true or false"),
+    "fixed is not a word": ("known", {"fixed": "yes"}, "true or false"),
     "tied by another word": ("second", {"tied": "first"}, '"tied_to"'),
     "tied to a number": ("second", {"tied_to": 3}, "name of a variable"),
     "tied to nobody": ("second", {"tied_to": "frist"}, "'frist'.*first"),

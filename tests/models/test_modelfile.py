@@ -87,9 +87,9 @@ BROKEN = [
     (put({}, "families"), '"families" of the file must be a list'),
     (put("x", "variables", 1, "name"), "family 'a': no variable has this name"),
     (drop("families", 1), "variable 'a' has no family"),
-    (put("a", "families", 2, "child"), "family 'a' stands twice"),
+    (put("a", "families", 2, "child"), "family 'a' occurs twice"),
     (put(["z"], "families", 1, "parents"), "its parent 'z' is not a variable"),
-    (put(["class", "class"], "families", 1, "parents"), "its parent 'class' stands twice"),
+    (put(["class", "class"], "families", 1, "parents"), "its parent 'class' occurs twice"),
     (put([[0.5, 0.5]], "families", 1, "table"), r"table has shape \(1, 2\).*ask for \(2, 2\)"),
     (put([[0.5, 0.6], [0.5, 0.5]], "families", 1, "table"), "sums to 1.1 at parent states"),
     (put([[1.5, -0.5], [0.5, 0.5]], "families", 1, "table"), r"negative at \[0, 1\]"),
@@ -101,7 +101,7 @@ BROKEN = [
     (put([[2.0, 1.0]], "families", 1, "posterior"), "family 'class' has no \"posterior\""),
     (put([], "variables", 1, "states"), "variable 'a' has no states"),
     (put([["x"]], "variables", 1, "states"), "states must be texts, numbers or true/false"),
-    (put("class", "variables", 1, "name"), "family 'a': no variable has this name|stands twice"),
+    (put("class", "variables", 1, "name"), "family 'a': no variable has this name|occurs twice"),
 ]
 
 

@@ -22,7 +22,7 @@ def test_cycles_are_named():
     ("variables", "text"),
     [
         ([], "at least one variable"),
-        ([binary("a"), binary("a")], "variable 'a' stands twice"),
+        ([binary("a"), binary("a")], "variable 'a' occurs twice"),
         ([Variable("a", ())], "variable 'a' has no states"),
         ([Variable("a", (1, "1"))], "variable 'a' has a state twice"),
     ],

@@ -123,7 +123,7 @@ def test_what_the_command_refuses(tmp_path, capsys):
     folder = tmp_path / "x"
     ask = ["calibration", "--out", str(folder), "--cells", "reference,nowhere"]
     assert main(ask) == 2
-    known = "'nowhere' is no cell of this study. Choose from posteriors, verdicts"
+    known = "'nowhere' is not a cell of this study. Choose from posteriors, verdicts"
     assert known in capsys.readouterr().err
     assert main(["truth", "--out", str(folder), "--models", "0"]) == 2
     assert "0 models: there must be at least 1." in capsys.readouterr().err

@@ -79,7 +79,7 @@ def test_some_cells_and_fewer_data_sets(whole, tmp_path):
 
 
 def test_unknown_cells_are_refused(tmp_path):
-    with pytest.raises(OptionError, match="'nowhere' is no cell"):
+    with pytest.raises(OptionError, match="'nowhere' is not a cell"):
         calibrate(tmp_path / "x", cells=["nowhere"])
     with pytest.raises(OptionError, match="at least 1"):
         calibrate(tmp_path / "x", datasets=0)

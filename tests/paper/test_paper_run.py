@@ -107,7 +107,7 @@ def test_fewer_models_use_what_is_there(whole, tmp_path):
     [
         (lambda lines: ['{"format": "other"}\n', *lines[1:]], "not a results file"),
         (lambda lines: [*lines[:3], "{broken\n", *lines[3:]], "line 4 is damaged"),
-        (lambda lines: [*lines[:3], "{}\n"], "line 4 is no result"),
+        (lambda lines: [*lines[:3], "{}\n"], "line 4 is not a result"),
         (lambda lines: [lines[0].replace('"seed": 0', '"seed": 5')], "made with seed 5, not 0"),
     ],
 )

@@ -107,7 +107,7 @@ def test_another_reference_class_is_the_same_model(found):
         turned.against("1").covariance, found.coefficients.covariance, atol=1e-12
     )
     assert turned.test("age").statistic == pytest.approx(found.coefficients.test("age").statistic)
-    with pytest.raises(lacunet.OptionError, match=r"'4' is no class\. Choose from 1, 2, 3"):
+    with pytest.raises(lacunet.OptionError, match=r"'4' is not a class\. Choose from 1, 2, 3"):
         found.coefficients.against("4")
 
 

@@ -44,7 +44,7 @@ def test_ways_to_say_covariates(said, meant):
         ("~ agee", "have no column 'agee'. Did you mean 'age'"),
         (
             "C(region, ref=E)",
-            "'E' is no state of 'region' that the rows show.* Choose from N, S, W",
+            "'E' is not a state of 'region' that the rows show.* Choose from N, S, W",
         ),
     ],
 )

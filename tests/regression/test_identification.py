@@ -248,7 +248,7 @@ def test_a_class_whose_outcome_is_missing_has_no_mean(correction, estimate, seed
 
 
 def test_a_class_with_few_rows_that_show_the_outcome_keeps_its_mean():
-    """Missing for four in five of a class: that is no reason for a dash."""
+    """Missing for four in five of a class: that is not a reason for a dash."""
     frame, z, rng = noisy(300, 5)
     number = pd.Series(rng.normal(size=300).round(3)).mask((z == 2) & (rng.random(300) < 0.8))
     fit = fitted(frame, 3)

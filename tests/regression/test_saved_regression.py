@@ -174,7 +174,7 @@ def test_holes_are_filled_in_by_covariates(frame, path):
     ("change", "told"),
     [
         (lambda f: f.drop(columns="age"), "no column 'age', from which the model predicts classes"),
-        (lambda f: f.assign(region="Q"), "row 1, covariate 'region': .* It knows S, N, W"),
+        (lambda f: f.assign(region="Q"), "row 1, covariate 'region': .* Known values: S, N, W"),
         (lambda f: f.assign(age=f["age"].where(f.index != 3)), "column 'age', row 4: .* missing"),
         (lambda f: f.assign(age="old"), "'old' is not a number"),
     ],
@@ -276,12 +276,12 @@ def test_other_formats_say_what_they_lose(path, tmp_path):
     ("change", "told"),
     [
         (lambda e: e.pop("class"), 'has no "class"'),
-        (lambda e: e.update({"class": "y0"}), "'y0' is no hidden variable without parents"),
+        (lambda e: e.update({"class": "y0"}), "'y0' is not a hidden variable without parents"),
         (lambda e: e.update(coefficient_sd=0), '"coefficient_sd" is 0'),
         (lambda e: e.update(coefficients=[[0, 0]]), r"of the shape \(3, 4\)"),
         (lambda e: e["covariates"][0].update(scale=-1), '"scale" above 0'),
         (lambda e: e["covariates"][1].update(shown=["S", "X"]), "two or more of its"),
-        (lambda e: e["covariates"][1].update(name="age"), "'age' stands twice"),
+        (lambda e: e["covariates"][1].update(name="age"), "'age' occurs twice"),
     ],
 )
 def test_mistakes_in_a_file(path, tmp_path, change, told):

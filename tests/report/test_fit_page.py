@@ -38,5 +38,5 @@ def test_where_no_probability_can_be_told_none_is_shown(table, monkeypatch):
     chosen = lacunet.select(table, [1, 2, 3], starts=4, quick=True)
     assert tiles(chosen, [])[0][1] != "–"
     monkeypatch.setattr("lacunet.report.page.selection_page.cannot_tell", lambda _: True)
-    assert tiles(chosen, [])[0][1:] == ("–", "cannot be told: the search is unstable")
+    assert tiles(chosen, [])[0][1:] == ("–", "unknown: the search is unstable")
     assert not sentences.cannot_tell(chosen)

@@ -122,6 +122,6 @@ def test_figures(found):
         ring = ax.lines[2 * k].get_xdata()
         np.testing.assert_allclose((ring.max() + ring.min()) / 2, told["mean"][k], rtol=1e-6)
         np.testing.assert_allclose((ring.max() - ring.min()) / 2, told["sd"][k], rtol=1e-3)
-    with pytest.raises(OptionError, match="'sex' is no column of numbers"):
+    with pytest.raises(OptionError, match="'sex' is not a column of numbers"):
         plots.plot_densities(fit, "sex")
     plt.close("all")

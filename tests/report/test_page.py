@@ -162,7 +162,7 @@ def test_the_policy_lets_only_our_script_run(pages):
 
 
 def test_what_was_not_measured_did_not_fail(pages):
-    """Candidates far behind have no measured evidence: that is no failure of a score."""
+    """Candidates far behind have no measured evidence: that is not a failure of a score."""
     page = pages["carcinoma"]
     assert any(c.measured is None for c in page.selection.candidates)
     text = page.path.read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def test_failures_show_as_failed(read):
 
 def test_one_class(read, selections):
     assert selections["one"].states == 1
-    assert "One class: there is nothing to tell apart." in read["one"].text
+    assert "One class: there is nothing to compare." in read["one"].text
 
 
 def test_profiles_of_every_hidden_variable(read, selections):
@@ -202,7 +202,7 @@ def test_missing_data(read, selections):
     assert f"{table.missing.mean():.1%} of all cells are missing, in 8 of 8 columns" in text
     assert f"{complete:.1%} of the rows are complete" in text
     patterns = len(np.unique(table.codes < 0, axis=0))
-    assert f"There are {patterns} patterns of holes" in text
+    assert f"There are {patterns} missing-data patterns" in text
     assert "No cell is missing." in read["carcinoma"].text
 
 

@@ -181,7 +181,7 @@ def test_word_has_tables_captions_and_notes(written, tables):
 
 def test_any_result_may_be_written(found, tmp_path):
     assert lacunet.write_tables(found, tmp_path / "all.docx").stat().st_size > 0
-    with pytest.raises(OptionError, match=r"str is no result with tables\. Give paper_tables"):
+    with pytest.raises(OptionError, match=r"str is not a result with tables\. Give paper_tables"):
         lacunet.write_tables("found", tmp_path / "x.csv")  # type: ignore[arg-type]
 
 

@@ -72,7 +72,7 @@ def test_evidence_with_error_bars_and_span(selections):
 
 
 def test_evidence_names_its_scores(selections):
-    with pytest.raises(OptionError, match="'elbo' is no score of this selection"):
+    with pytest.raises(OptionError, match="'elbo' is not a score of this selection"):
         plots.plot_evidence(selections["carcinoma"], scores=["elbo"])
 
 
@@ -115,7 +115,7 @@ def test_profiles_of_a_network(selections):
     ax = plots.plot_profiles(model, hidden="wealth", most=2, numbers=False)
     assert len({text.get_text().partition(" = ")[0] for text in ax.get_yticklabels()}) == 2
     assert not ax.texts
-    with pytest.raises(OptionError, match="'age' is no hidden variable"):
+    with pytest.raises(OptionError, match="'age' is not a hidden variable"):
         plots.plot_profiles(model, hidden="age")
 
 
@@ -213,7 +213,7 @@ def test_profile_lines_in_groups_and_without_intervals(selections):
     assert names == ["first", "G", "A", "then", "C", "others", "B", "D", "E", "F"]
     assert not any(len(bars.get_segments()) for bars in ax.collections)
     assert np.isnan(ax.lines[0].get_xdata()).sum() == 2  # lines end with their group
-    with pytest.raises(OptionError, match="'H' is no item here"):
+    with pytest.raises(OptionError, match="'H' is not an item here"):
         plots.plot_profile_lines(fit, groups={"x": ["H"]})
     with pytest.raises(OptionError, match="'A' is in two of them"):
         plots.plot_profile_lines(fit, groups={"x": ["A"], "y": ["A"]})

@@ -20,7 +20,7 @@ def at(case, **how):
 @examples(40)
 @given(cases(max_rows=15, max_classes=4))
 def test_icl_takes_the_entropy_of_the_classes_from_bic(case):
-    """Cells that are missing are no classes: their entropy does not count."""
+    """Cells that are missing are not classes: their entropy does not count."""
     weights, *tables = case.tables()
     entropy = 0.0
     for (_, *row), n in zip(case.rows, case.counts, strict=True):

@@ -181,7 +181,7 @@ def test_names_and_orders_do_not_matter():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8, 28))
 def test_csl_stays_near_the_evidence_of_a_handful_of_rows(seed):
-    """They see one labelling of two, or both where these overlap, and four rows are no N → ∞.
+    """They see one labelling of two, or both where these overlap, and four rows are not N → ∞.
 
     So problems are fixed: where two classes are just about to become different, a Laplace
     approximation may be off by more.

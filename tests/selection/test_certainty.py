@@ -82,7 +82,7 @@ def test_what_nobody_knows_has_no_error():
     assert not unsure.reliable
     assert set(unsure.stderr.values()) == {None}
     assert unsure.bayes_factor(1, 2).interval is None
-    with pytest.raises(OptionError, match="7 is no candidate"):
+    with pytest.raises(OptionError, match="7 is not a candidate"):
         unsure.bayes_factor(7, 1)
 
 

@@ -147,10 +147,10 @@ def test_it_finds_the_column_whose_holes_go_with_the_classes():
     )
     text = str(found)
     assert text.startswith(
-        "All holes together: go with the classes (very strong); log Bayes factor +"
+        "All missing values together: go with the classes (very strong); log Bayes factor +"
     )
     assert "do not go with the classes" in text
-    assert "No data can tell whether a cell is missing because of the very value" in text
+    assert "No data can tell whether a cell is missing because of its own value" in text
 
 
 @pytest.mark.slow
@@ -194,9 +194,9 @@ def test_what_cannot_be_compared():
         compare_readings(TINY, structure(TINY, 1))
     with pytest.raises(OptionError, match=r"the network has 2 hidden variables \('G', 'H'\)"):
         the_hidden(build("G>a H>a", dict.fromkeys("GHa", 2), "GH"))
-    with pytest.raises(OptionError, match="the network has 0 hidden variables; holes can"):
+    with pytest.raises(OptionError, match="the network has 0 hidden variables; missing values are"):
         the_hidden(build("a>b", dict.fromkeys("ab", 2)))
-    with pytest.raises(OptionError, match="a prior for each family says nothing of holes"):
+    with pytest.raises(OptionError, match="a prior for each family has none for missing values"):
         compare_readings(TINY, structure(TINY, 2), alpha={"a": 1.0})
 
 

@@ -240,7 +240,7 @@ def test_what_cannot_be_selected(truth, table):
         api.select(table, [2], network=truth, hidden=["Hh"])
     with pytest.raises(OptionError, match="hidden variables are named, but no network"):
         api.select(table, [2], hidden=["H"])
-    with pytest.raises(OptionError, match="the prior says nothing of 'H=1, G=2'"):
+    with pytest.raises(OptionError, match="the prior has no weight for 'H=1, G=2'"):
         api.select(table, [1, 2], network=truth, prior={"H=1, G=1": 1.0})
     with pytest.raises(ModelError, match="the table of 'H' would have 200,000,000 numbers"):
         api.select(table, [10**8], network=truth, hidden=["H"])

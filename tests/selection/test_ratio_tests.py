@@ -90,7 +90,7 @@ def test_p_is_in_every_format(tables, ending, tmp_path):
 def test_it_is_printed_saved_and_on_the_page(found, tmp_path):
     text = str(found)
     assert "3 against 2" in text
-    assert "A small p speaks against the smaller number of classes." in text
+    assert "A small p is evidence against the smaller number of classes." in text
     two, three = found.to_dict()["bootstrap_tests"]
     assert (two["states"], two["against"], two["draws"], two["exceeding"]) == (2, 1, 29, 0)
     assert three["stopped_early"]

@@ -60,7 +60,7 @@ def test_the_largest_number_of_a_range_is_a_least_number(cut_short):
 def test_the_page_does_not_call_it_probable(cut_short, tmp_path):
     page = cut_short.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "At least 5 classes" in page
-    assert "cannot be told: more were not tried" in page
+    assert "unknown: more were not tried" in page
 
 
 def test_without_a_range_more_are_tried_while_they_are_probable(ten, followed):
@@ -91,7 +91,7 @@ def test_no_range_goes_beyond_what_columns_can_tell_apart():
     assert found.unidentified == tuple(range(3, 9))
     assert not found.extended
     if found.more > ENOUGH:
-        assert "these columns cannot tell even so many apart" in " ".join(limits(found))
+        assert "these columns cannot identify even so many" in " ".join(limits(found))
 
 
 def test_there_is_an_end_by_itself_too(ten, monkeypatch):
@@ -235,7 +235,7 @@ def test_the_probability_of_more_has_no_surprises():
     flat = dict.fromkeys(range(1, 6), 0.0) | {2: 3.0}
     p = {k: math.exp(v) for k, v in flat.items()}
     p = {k: x / sum(p.values()) for k, x in p.items()}
-    assert 0.0 < probability_of_more(flat, p) < 1.0  # it does not fall, but it is no maximum
+    assert 0.0 < probability_of_more(flat, p) < 1.0  # it does not fall, but it is not a maximum
     rising = {1: -3.0, 2: -1.0, 3: 0.0}
     assert probability_of_more(rising, {1: 0.03, 2: 0.26, 3: 0.71}) == 1.0
     lost = {1: 0.0, 2: math.nan, 3: -9.0, 4: math.nan}

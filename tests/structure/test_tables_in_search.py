@@ -113,7 +113,7 @@ def test_a_row_against_zeros_is_named_before_the_search():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*KNOWN, "all"])
 def test_edges_with_holes_are_those_of_exact_evidence(name):
-    """Every graph that keeps to what is known, each with its exact evidence, holes summed out."""
+    """Every graph under the constraints, each with its exact evidence, holes summed out."""
     known = BOTH if name == "all" else KNOWN[name]
     table = survey(18, 3, missing=0.25)
     assert (table.codes < 0).sum() >= 7
@@ -188,7 +188,7 @@ WRONG = {
     "nobody's table": (told(fixed=[{**TEST, "child": "y"}]), "'y'"),
     "another shape": (told(fixed=[{**TEST, "table": [0.5, 0.5]}]), "shape"),
     "no sum of one": (told(fixed=[{**TEST, "table": [[0.8, 0.3], [0.1, 0.9]]}]), "1.1"),
-    "no number": (told(fixed=[{**TEST, "table": [["a", 0.3], [0.1, 0.9]]}]), "no nested list"),
+    "no number": (told(fixed=[{**TEST, "table": [["a", 0.3], [0.1, 0.9]]}]), "not a nested list"),
     "a state left out": (told(fixed=[{**TEST, "table": {"0": [0.5, 0.5]}}]), "x1 = 1"),
     "no such state": (told(zeros=[{"child": "x3", "state": "9"}]), "'9'"),
     "nothing left": (told(zeros=[{"child": "x1", "state": k} for k in (0, 1)]), "no state"),

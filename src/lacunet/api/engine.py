@@ -117,13 +117,13 @@ def check_drawn(table: Table, proposals: Sequence[Proposal]) -> None:
     if table.design is not None and table.design.declared:
         raise OptionError(
             "--blrt draws rows one by one, and these were drawn in strata or clusters. Leave "
-            "--blrt out: the evidence knows of weights."
+            "--blrt out: the evidence accounts for weights."
         )
     fractional = table.counts[table.counts != np.round(table.counts)]
     if len(fractional):
         raise OptionError(
             f"--blrt: a row weighs {fractional[0]:g}, and the bootstrap draws whole rows. Leave "
-            "--blrt out: the evidence knows of weights."
+            "--blrt out: the evidence accounts for weights."
         )
     if table.memory is not None:
         raise OptionError(

@@ -159,7 +159,7 @@ def warm_up(work: Sequence[str] = (), *, listener: Listener = ignore) -> None:
     for name in work:
         if name not in tasks:
             known = ", ".join(map(repr, tasks))
-            raise OptionError(f"there is no work '{name}' to warm up. Give some of {known}.")
+            raise OptionError(f"unknown task '{name}' to warm up. Choose from {known}.")
     wanted = [name for name in tasks if not work or name in work]
     report = Serial(listener).report
     for done, name in enumerate(wanted):

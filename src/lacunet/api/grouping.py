@@ -99,7 +99,8 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
     names = names_in(data)
     if group not in names:
         raise DataError(
-            f"group '{group}' is no column of the data.{did_you_mean(group, names)} Their columns "
+            f"group '{group}' is not a column of the data.{did_you_mean(group, names)} Their "
+            "columns "
             f"are {listed(names)}."
         )
     if isinstance(data, Table):
@@ -108,13 +109,14 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
         raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
     if group in beside_items(reading):
         raise OptionError(
-            f"'{group}' cannot be the group, for it says how rows were drawn or what they weigh. "
+            f"'{group}' cannot be the group, because it describes the design or the weights of "
+            "the rows. "
             "Put a copy of it into the data, under another name."
         )
     columns = reading.columns
     if group in (columns or ()):  # `columns` names items
         raise OptionError(
-            f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
+            f"'{group}' is the group, so it is not an item. Leave it out of --columns, which name "
             "the items alone."
         )
     if columns:
@@ -139,7 +141,8 @@ def _checked_free(free: Sequence[str], grouped: Grouped) -> list[str]:
             raise OptionError(f"--free names '{name}', which is the group. Name items.")
         if name not in items:
             raise OptionError(
-                f"--free names '{name}', which is no item.{did_you_mean(name, items)} The items "
+                f"--free names '{name}', which is not an item.{did_you_mean(name, items)} The "
+                "items "
                 f"are {listed(items)}."
             )
     if set(given) >= set(items):

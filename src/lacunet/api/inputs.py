@@ -80,7 +80,8 @@ def read_predictive(
         return prediction_model(given, settings, hidden)
     if hidden:
         raise OptionError(
-            "--hidden says what a network hides; the networks of a stack see to that themselves. "
+            "--hidden lists the hidden variables of a network; the models of a stack have their "
+            "own. "
             "Leave it out."
         )
     return all_in_canonical_order(given)
@@ -239,8 +240,8 @@ def check_unpredicted(model: Model, what: str) -> Model:
     """Refuse a model with covariates, for which `what` is undefined."""
     if (known := model.predictors) is not None:
         raise ModelError(
-            f"the model predicts its classes from {listed(known.names)}: {what} are of models "
-            "without covariates. Fit it with --covariates, which says what its evidence is."
+            f"the model predicts its classes from {listed(known.names)}: {what} are for models "
+            "without covariates. Fit it with --covariates, which gives its evidence."
         )
     return model
 
@@ -316,7 +317,7 @@ def _unused(network: Network, names: Sequence[str], left_out: Collection[str | N
     if other:
         notes.append(f"not in the model, so not used: {listed(other)}.")
     notes += [
-        f"column '{name}' may say how often a row occurs: then give --weights {shlex.quote(name)}."
+        f"column '{name}' may hold counts of rows. If so, give --weights {shlex.quote(name)}."
         for name in other
         if None in left_out and name.lower() in COUNTS
     ]

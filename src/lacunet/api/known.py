@@ -41,7 +41,7 @@ class Known:
             if v in self.seen or v in self.done:
                 name = self.network.variables[v].name
                 given = "given" if v in self.seen else "set by do"
-                raise OptionError(f"'{name}' is both asked for and {given}. Name it once.")
+                raise OptionError(f"'{name}' is both a target and {given}. Name it once.")
 
     def document(self) -> dict[str, Any]:
         """Give the evidence as names and labels."""
@@ -96,8 +96,8 @@ def understand(
         i = network.index(name)
         if i in seen or i in heard:
             raise OptionError(
-                f"'{name}' is both given and set by do. What is set tells nothing of its causes, "
-                "what is seen does: name it once."
+                f"'{name}' is both given and set by do. An intervention says nothing about "
+                "causes, an observation does: name it once."
             )
         done[i] = network.variables[i].code(state)
     return Known(network, seen, heard, done)

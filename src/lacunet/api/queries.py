@@ -160,7 +160,7 @@ def most_probable(
     if variables is None:
         group = [v for v in network.shown if v not in {*known.seen, *known.done, *numbers}]
         if not group:
-            raise OptionError("every variable is given: nothing is left to ask for. Leave one out.")
+            raise OptionError("every variable is given, so no target is left. Leave one out.")
     else:
         group = _indices(network, variables)
     case = _possible_case(given, known, group, refused=numbers)
@@ -205,7 +205,7 @@ def d_separated(
     for v in everything:
         if everything.count(v) > 1:
             name = graph.variables[v].name
-            raise OptionError(f"'{name}' stands in two places. Each variable may stand in one.")
+            raise OptionError(f"'{name}' occurs twice. Name each variable once.")
     return graph_separates(without_causes(graph, done), left, right, [*seen, *done])
 
 
@@ -234,10 +234,10 @@ def _indices(network: Network, names: Any) -> list[int]:
     """Find variables by name: one or more different ones."""
     given = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
     if not all(isinstance(name, str) for name in given):
-        raise OptionError(f"variables are asked for by their names, not by {names!r}.")
+        raise OptionError(f"targets are names of variables, not {names!r}.")
     indices = [network.index(name) for name in given]
     if not indices or len(set(indices)) < len(indices):
-        raise OptionError("name one or more different variables to ask for.")
+        raise OptionError("name one or more different variables as targets.")
     return indices
 
 
@@ -252,7 +252,7 @@ def _possible_case(
     if case.log_probability == -np.inf:
         condition = str(known).removeprefix(" | ")
         raise DataError(
-            f"what is given cannot be: {condition} has probability 0 under this model. Leave out "
-            "what contradicts the rest, or fit the model with a prior that allows it."
+            f"the evidence is impossible: {condition} has probability 0 under this model. Leave "
+            "out the value that contradicts the others, or fit with a prior that allows it."
         )
     return case

@@ -181,8 +181,8 @@ def _understood(
             )
         if name in predictors:
             raise OptionError(
-                f"'{name}' predicts the classes of the model, so it is no outcome of them. Leave "
-                "it out."
+                f"'{name}' predicts the classes of the model, so it is not an outcome. Leave it "
+                "out."
             )
         if name in items:
             raise OptionError(

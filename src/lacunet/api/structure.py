@@ -59,7 +59,8 @@ class Structured:
         for name in self.open:
             hint = did_you_mean(name, self.columns)
             raise ModelError(
-                f"'{name}' is no column of the data, so it is hidden: how many states has it?{hint}"
+                f"'{name}' is not a column of the data, so it is hidden: how many states has "
+                f"it?{hint}"
                 f" Write {name}[3] in the graph, or give --hidden {shlex.quote(name)}=3."
             )
         return self.network
@@ -126,7 +127,7 @@ def as_sketch(network: NetworkLike | GraphSketch) -> GraphSketch | None:
     try:
         return read_sketch(Path(text).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ModelError(f"{text} cannot be read: {why}.") from error
 
 
@@ -256,7 +257,7 @@ def one_number(states: int | Iterable[int]) -> int:
     """Give the number of states; refuse several."""
     numbers = whole_numbers(states)
     if len(numbers) != 1:
-        raise OptionError(f"states {states!r}: one number of states is wanted here. Give one.")
+        raise OptionError(f"states {states!r}: give a single number of states.")
     return numbers[0]
 
 

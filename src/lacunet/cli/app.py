@@ -55,7 +55,7 @@ def demo(
 
 
 Full: TypeAlias = Annotated[
-    bool, o.switch("--full", f"{FULL_MODELS} models: means with honest error bars.")
+    bool, o.switch("--full", f"{FULL_MODELS} models: means with standard errors.")
 ]
 
 

@@ -353,6 +353,8 @@ def _check_sandwich(network: Path | None, knowledge: Path | None, resume: Path |
             "--sandwich needs the model that the data were simulated from: give --network."
         )
     if knowledge is not None:
-        raise OptionError("--sandwich takes what is known from the file of --network, not here.")
+        raise OptionError(
+            "--sandwich takes fixed tables from the file of --network. Leave --knowledge out."
+        )
     if resume is not None:
         raise OptionError("--resume keeps what the evidence was sampled with, not --sandwich.")

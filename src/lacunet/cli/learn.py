@@ -128,7 +128,7 @@ def learn(
     compared by the score CSL, or by measured evidence (--evidence).
     """
     if resamples and not edges:
-        raise OptionError("--resamples says how sure edges are. Give --edges too.")
+        raise OptionError("--resamples estimates edge probabilities. Give --edges too.")
     known = Knowledge(
         parse_edges("--require", split(require)),
         parse_edges("--forbid", split(forbid)),
@@ -148,7 +148,7 @@ def learn(
         show_network(looked, answer, looked.to_dict(), request, *outputs)
         return
     if _was_given(context, "most"):
-        raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
+        raise OptionError("--most limits the number of hidden variables. Give --hidden auto too.")
     if shape is not None:
         _check_shape(shape, known, edges, resume)
         request = _with_default_prior(context, request, api.learn_latent_tree)
@@ -207,8 +207,8 @@ def _check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path |
         )
     if known != Knowledge():
         raise OptionError(
-            f"--shape {shape} says already where edges are, so that nothing else can be known of "
-            "them: leave out --require, --forbid, --tiers, --start, --max-parents and --knowledge, "
+            f"--shape {shape} determines the edges, so it allows no other constraints: leave out "
+            "--require, --forbid, --tiers, --start, --max-parents and --knowledge, "
             "or --shape."
         )
 

@@ -79,7 +79,7 @@ def query(
     if separated is not None:
         if of or soft or most_probable:
             raise OptionError(
-                "--separated asks the graph alone. Leave out --of, --soft and --most-probable."
+                "--separated concerns only the graph. Leave out --of, --soft and --most-probable."
             )
         known = parse_names(given, names), parse_names(do, names)
         pairs = api.separations(network, split(separated, names), *known)
@@ -88,7 +88,7 @@ def query(
     wanted = [name for name in split(of, names) if name]
     if not wanted and not most_probable:
         raise OptionError(
-            "nothing is asked for. Give --of NAME, --most-probable, or --separated NAME,NAME."
+            "no query is given. Give --of NAME, --most-probable, or --separated NAME,NAME."
         )
     case: dict[str, Any] = {
         "evidence": _evidence(given, soft, [*names, *api.covariates_of(network).names]),
@@ -110,7 +110,7 @@ def _evidence(
     seen, heard = parse_given(given, names, "--given"), parse_soft(soft, names)
     for name in seen:
         if name in heard:
-            raise OptionError(f"'{name}' stands in --given and in --soft. Name it once.")
+            raise OptionError(f"'{name}' is in both --given and --soft. Name it once.")
     return {**seen, **heard}
 
 

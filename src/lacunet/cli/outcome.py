@@ -130,8 +130,8 @@ def audit(table: Table) -> None:
         numbers = len(column.states) and not isinstance(column.states[0], str)
         if table.weights is None and numbers and column.name.lower() in COUNTS:
             echo(
-                f"note: column '{column.name}' is used as a variable. If it says how often a row "
-                f"occurs, or what it weighs, give --weights {shlex.quote(column.name)}."
+                f"note: column '{column.name}' is used as a variable. If it holds counts or "
+                f"weights of rows, give --weights {shlex.quote(column.name)}."
             )
 
 

@@ -187,7 +187,7 @@ def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterato
             f"--bin {shlex.quote(name)}=5."
         )
     if len(states) == 1 and not coding.kind.number:
-        yield f"column {name!r} has only one state, {shown(states)}: it says nothing."
+        yield f"column {name!r} has only one state, {shown(states)}: it carries no information."
     yield from _lost_digits(name, coding)
     if isinstance(raw.values, Numbers):
         return
@@ -206,8 +206,8 @@ def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterato
     marks = [state for state in texts if state in MARKERS]
     if marks:
         yield (
-            f"column {name!r}: {shown(marks)} is a state like any other, since a cell without a "
-            "value says so by itself here. If it stands for a hole, declare it missing."
+            f"column {name!r}: {shown(marks)} is used as a category, because empty cells already "
+            "mark missing values. If it means missing, declare it missing."
         )
 
 
@@ -249,7 +249,7 @@ def _nonresponse_codes(raw: RawValues, coding: Coding) -> Iterator[Remark]:
         what = "looks like a code of no answer, and is a value"
         if len(codes) > 1:
             what = "look like codes of no answer, and are values"
-        sentence = f"{what} like any other. If nobody answered there, give {declared}."
+        sentence = f"{what} like any other. If it marks missing answers, give {declared}."
         yield Remark(raw.name, sentence, tuple(codes.items()), warning=True)
 
 

@@ -70,7 +70,7 @@ def check_not_identifier(raw: RawValues, coding: Coding, *, weighted: bool) -> N
         f"has {observed:,} different values in {observed:,} observed rows, so it looks like an "
         "identifier",
     )
-    raise DataError(f"{refused.args[0]} If it is none, say --kinds {shlex.quote(name)}={kind}.")
+    raise DataError(f"{refused.args[0]} If it is not one, give --kinds {shlex.quote(name)}={kind}.")
 
 
 def _numbers_rows(name: str, states: Sequence[State]) -> bool:
@@ -251,7 +251,7 @@ WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
     ColumnKind.LOGNORMAL: (lambda x: x <= 0, "is not above 0, so it has no logarithm"),
     ColumnKind.POISSON: (
         lambda x: (x < 0) | (x != np.floor(x)),
-        "is no count: counts are whole numbers from 0 up",
+        "is not a count: counts are whole numbers from 0 up",
     ),
     ColumnKind.ORDINAL: (
         lambda x: x != np.floor(x),

@@ -169,7 +169,8 @@ def _merge_small_strata(stratum: IntArray, copies: IntArray) -> tuple[IntArray, 
     units = np.bincount(stratum, copies)
     if units.sum() < 2:
         raise DataError(
-            "the whole sample is one unit, so nothing tells how units vary. Give clusters of which "
+            "the whole sample is one unit, so the variance between units is unknown. Give "
+            "clusters of which "
             "there are several (--clusters), or leave the design out."
         )
     alone = np.flatnonzero(units == 1)
@@ -258,8 +259,8 @@ def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
     cases = math.fsum(given * copies[weighty])
     return (
         f"weights are taken as counts of copies: {rows:,} rows are {cases:,.6g} cases, and "
-        f"standard errors and evidence are those of so many. But {why}. If nobody asked so many, "
-        "give --weights-as survey."
+        f"standard errors and evidence are those of so many. But {why}. If the sample has fewer "
+        "people, give --weights-as survey."
     )
 
 

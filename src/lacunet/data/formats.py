@@ -64,7 +64,7 @@ def _labelled(path: Path, ending: str) -> Source:
     except Exception as error:  # the package has no error classes
         raise DataError(
             f"{path} cannot be read ({str(error).partition(chr(10))[0]}). It may be damaged, cut "
-            "off, or of another format than its ending says: write it again."
+            "off, or not of the format of its extension: write it again."
         ) from error
     names = check_frame_names(frame.columns, str(path))
     labels, ranges = meta.variable_value_labels, meta.missing_ranges

@@ -31,7 +31,9 @@ def open_object(source: Any) -> Source:
     from lacunet.data.table import Table
 
     if isinstance(source, Table):
-        raise DataError("this table is read already. Give what it was read from.")
+        raise DataError(
+            "this is already a table. Give its source: a path, a dataframe or an array."
+        )
     if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # a sparse matrix
         return _open_mapping(source)
     if isinstance(source, list | tuple):

@@ -148,7 +148,7 @@ def _expanded(source: str | os.PathLike[str]) -> Path:
 
 def _open_path(path: Path) -> Source:
     if "\0" in str(path):
-        raise DataError(f"{str(path)!r} is no name of a file: it has a zero byte.")
+        raise DataError(f"{str(path)!r} is not a name of a file: it has a zero byte.")
     try:
         if path.is_dir() or is_pattern(path):
             return _open_many(path, files_of(path, MANY))
@@ -217,8 +217,8 @@ def unreadable(name: str, error: BaseException) -> DataError:
     """Build the error for an unreadable table."""
     why = str(error).strip().partition("\n")[0]
     return DataError(
-        f"{name} cannot be read ({why}). A file may be damaged, cut off, or of another format than "
-        "its ending says: write it again."
+        f"{name} cannot be read ({why}). A file may be damaged, cut off, or not of the format of "
+        "its extension: write it again."
     )
 
 

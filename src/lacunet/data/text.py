@@ -220,7 +220,7 @@ class _TextFile:
             return self._unclosed(row)
         return DataError(
             f"{self.path}, row {row}: a cell has more than {csv.field_size_limit():,} characters, "
-            "or a quotation mark stands where none belongs. Shorten it, or leave its column out."
+            "or a misplaced quotation mark. Shorten it, or leave its column out."
         )
 
     def _unclosed(self, row: int) -> DataError:

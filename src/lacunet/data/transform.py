@@ -109,7 +109,7 @@ def with_groups(table: Table, name: str) -> Table:
     if given.kind.number:
         raise DataError(
             f"group '{name}' holds numbers. Put them into bins with --bin {shlex.quote(name)}=3, "
-            f"or say that they are categories with --kinds {shlex.quote(name)}=categorical."
+            f"or declare categories with --kinds {shlex.quote(name)}=categorical."
         )
     if len(table.columns) == 1:
         raise DataError(f"'{name}' is the only column: there are no items. Use more columns.")
@@ -133,7 +133,7 @@ def with_groups(table: Table, name: str) -> Table:
         if n < FEWEST_CASES:
             raise DataError(
                 f"group '{text}' of '{name}' has {n:,.4g} cases, and "
-                f"{FEWEST_CASES} are the fewest to tell anything of its classes. Put it together "
+                f"{FEWEST_CASES} is the minimum to estimate its classes. Put it together "
                 "with another group, or take its rows out of the data."
             )
     columns = list(table.columns)

@@ -120,7 +120,7 @@ class RowReading(Parameters):
         """Make a table of some columns of X."""
         every = self._names
         if not used:
-            raise OptionError("no column of X is left to learn from: all say how rows were drawn.")
+            raise OptionError("no column of X is left to learn from: all describe the design.")
         declared = dict(zip(every, declared_states(self.categories, every), strict=True))
         states, places = [declared[name] for name in used], [every.index(name) for name in used]
         kinds_of_columns = column_kinds(kinds, used, states, self.bin)
@@ -377,8 +377,8 @@ class HiddenStateEstimator(
         hidden = self.model_.network.hidden
         if not hidden:
             raise ModelError(
-                "the network has no hidden variable, so there are no probabilities of its states. "
-                "Declare one with hidden=, or use impute to fill in holes."
+                "the network has no hidden variable, so it has no class probabilities. Declare "
+                "one with hidden=, or use impute for missing values."
             )
         predictive, inputs = self._predictive_input(rows)
         return posterior_of(predictive, inputs.codes, [(h,) for h in hidden])

@@ -188,8 +188,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             )
         if self.structure == LEARN and not (self.network is None and self.hidden is None):
             raise OptionError(
-                "structure='learn' finds the graph over the columns. Leave out network and hidden, "
-                "or say with knowledge what it keeps to."
+                "structure='learn' finds the graph over the columns. Leave out network and "
+                "hidden, or give constraints as knowledge."
             )
         if self.structure == GIVEN and self.knowledge is not None:
             raise OptionError("knowledge is about a graph that is learned. Give structure='learn'.")
@@ -207,7 +207,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         if absent:
             raise DataError(
                 f"X has no column for {shown(absent)}, which the network has. Its columns are "
-                f"{shown(names)}. Add what is absent (NaN is fine), or declare it with hidden=."
+                f"{shown(names)}. Add the absent columns (NaN is allowed), or declare them with "
+                "hidden=."
             )
         unused = [name for name in names if name not in known and name not in drawn.names]
         if unused:
@@ -243,7 +244,7 @@ def _sizes(hidden: Hidden | None, columns: Sequence[str]) -> dict[str, int]:
         return {}
     if not isinstance(hidden, Mapping):
         raise ModelError(
-            f"hidden {hidden!r} says no numbers of states. Give for example {{'h': 2}}."
+            f"hidden {hidden!r} gives no numbers of states. Give for example {{'h': 2}}."
         )
     for name, size in hidden.items():
         if name in columns:
@@ -258,7 +259,7 @@ def _sizes(hidden: Hidden | None, columns: Sequence[str]) -> dict[str, int]:
 def _checked(edges: Edges, names: Sequence[str]) -> list[tuple[str, str]]:
     for edge in edges:
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-            raise ModelError(f"{edge!r} is no edge. Give pairs: (parent, child).")
+            raise ModelError(f"{edge!r} is not an edge. Give pairs: (parent, child).")
         for name in edge:
             if name not in names:
                 hint = did_you_mean(str(name), names)

@@ -356,7 +356,9 @@ class Classifier(ClassifierMixin, PooledEstimator):
     def _shift(self) -> FloatArray:
         """Assumed class frequencies at prediction time."""
         if self.class_prior is not None and self.class_weight is not None:
-            raise OptionError("class_prior and class_weight say the same. Give one of the two.")
+            raise OptionError(
+                "class_prior and class_weight have the same meaning. Give one of the two."
+            )
         if self.class_weight == BALANCED:
             return np.full(len(self.classes_), 1 / len(self.classes_))
         if self.class_weight is not None:

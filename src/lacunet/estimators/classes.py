@@ -108,7 +108,7 @@ class LatentClassModel(Searching, ClassEstimator):
         Prior of covariates: standard deviation of the log odds ratio of two classes, for one
         standard deviation of a number or between two states of a category.
     missing_covariates : {'refuse', 'drop'}
-        Rows that lack a covariate: refuse (and say how many), or drop them.
+        Rows without a covariate: refuse (and report their number), or drop them.
     strata : str or None
         Column of X with the sampling stratum of each row. It is not a variable, and affects only
         the standard errors of `intervals`.

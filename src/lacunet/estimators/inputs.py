@@ -197,7 +197,7 @@ def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
             if name is not None and name not in names:
                 hint = did_you_mean(str(name), names)
                 raise OptionError(
-                    f"{option} {name!r} is no column of X.{hint} It has {shown(names)}."
+                    f"{option} {name!r} is not a column of X.{hint} It has {shown(names)}."
                 )
 
 
@@ -250,7 +250,7 @@ def read_codes(
     """Code rows with the states of a model, by the positions of the columns."""
     states = list(known.values())
     rows = code_rows(X, states, columns, names=list(known), kinds=kinds, queried=True)
-    _check_codes(rows.unseen, unseen, "the states that the model knows")
+    _check_codes(rows.unseen, unseen, "the states of the model")
     if as_state:
         put_missing_states(rows.codes, rows.columns)
     return rows
@@ -284,11 +284,11 @@ def column_kinds(
         for name in about:
             if name not in names:
                 raise OptionError(
-                    f"{option} name {name!r}, which is no column of X. It has {shown(names)}."
+                    f"{option} name {name!r}, which is not a column of X. It has {shown(names)}."
                 )
             if name in declared and said.declares_number(name):
                 raise OptionError(
-                    f"column {name!r} has its states in categories=, and stands in {option}=. "
+                    f"column {name!r} has its states in categories=, and is also in {option}=. "
                     "Leave out one of the two."
                 )
     return said.also(Kinds(dict.fromkeys(declared, ColumnKind.CATEGORICAL)))
@@ -306,7 +306,7 @@ def declared_states(categories: Categories, names: Sequence[str]) -> States:
         for name in categories:
             if name not in names:
                 raise OptionError(
-                    f"categories name {name!r}, which is no column of X. It has {shown(names)}."
+                    f"categories name {name!r}, which is not a column of X. It has {shown(names)}."
                 )
         return [_plain(categories[name]) if name in categories else None for name in names]
     if len(categories) != len(names):
@@ -359,8 +359,8 @@ def _check_codes(unseen: Sequence[Unseen], policy: str, what: str) -> None:
         )
     near = did_you_mean(str(first.value), map(str, first.states))
     warn(
-        f"{message}{near} It counts as missing. unseen='missing' says that without a word, "
-        f"unseen='error' refuses it; or {known}"
+        f"{message}{near} It counts as missing. unseen='missing' omits this warning, "
+        f"unseen='error' refuses the value; or {known}"
     )
 
 

@@ -77,8 +77,8 @@ class LatentTreeModel(Measured, HiddenStateEstimator):
             raise DataError("X has 1 feature(s), and hidden variables join several. Add columns.")
         if X.shape[1] == 2:
             warn(
-                "X has 2 columns, and a hidden variable joins them: that they depend on each other "
-                "is all that the data tell of it."
+                "X has 2 columns, joined by a hidden variable: the data determine only their "
+                "dependence."
             )
         table = self._read_all(X, sample_weight, self.kinds)
         tree = api.learn_latent_tree(

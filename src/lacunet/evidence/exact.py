@@ -114,8 +114,8 @@ def _too_large(problem: Problem, largest: int) -> OptionError:
     digits = sum(log_ways(w, k) for w, k in choice_sizes(problem)) / math.log(10)
     count = f"{terms(problem):,}" if digits < 15 else f"about 10^{digits:.0f}"
     return OptionError(
-        f"the exact evidence is a sum over {count} completions of what is hidden, and adding them "
-        f"up by their counts may take more than {largest:,} steps or {MOST_VECTORS:,} count "
+        f"the exact evidence is a sum over {count} completions of the hidden values. Summing them "
+        f"by counts may take more than {largest:,} steps or {MOST_VECTORS:,} count "
         "vectors at a time. Estimate it by sampling instead (--method ais): that has an error bar."
     )
 

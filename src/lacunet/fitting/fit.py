@@ -153,7 +153,7 @@ class Fit(Printable):
         notes = (
             f"{self.status}; {self.iterations} iterations",
             f"{self.reached} of {self.finalists} final starts reached the best optimum",
-            f"probabilities: {self.estimate} estimate; rows are asked of their posterior",
+            f"probabilities: {self.estimate} estimate; queries use the posterior predictive",
             *known_words(self.model.network),
             *(f"- {flag}" for flag in self.flags),
         )

@@ -67,8 +67,8 @@ def unbounded(problem: Problem) -> Iterator[str]:
             )
         if not v.family.bounded:
             yield (
-                f"'{v.name}' is continuous, so the likelihood has no maximum: it grows without end "
-                "as a class takes in a single case and its variance goes to 0. Use --estimate map, "
+                f"'{v.name}' is continuous, so the likelihood has no maximum: it is unbounded as "
+                "the variance of a class with one case approaches 0. Use --estimate map, "
                 "where the prior holds variances off 0."
             )
 

@@ -91,8 +91,8 @@ def design_of(known: Covariates, columns: Sequence[Column], codes: CodeArray) ->
 
 def _unknown_words(one: Covariate, text: str) -> str:
     return (
-        f"covariate '{one.name}': the model was fitted to no row with '{text}', and does not know "
-        f"its classes.{did_you_mean(text, one.labels)} It knows {', '.join(one.labels)}. Leave "
+        f"covariate '{one.name}': no training row has '{text}', so its class probabilities are "
+        f"unknown.{did_you_mean(text, one.labels)} Known values: {', '.join(one.labels)}. Leave "
         "such rows out, or fit the model with some of them."
     )
 
@@ -121,8 +121,8 @@ def _covariate(
     used = np.flatnonzero(seen)
     if len(used) < 2:
         raise DataError(
-            f"covariate '{term.name}' has the same value in every row, so it cannot tell classes "
-            "apart. Leave it out."
+            f"covariate '{term.name}' has the same value in every row, so it cannot predict "
+            "classes. Leave it out."
         )
     # Columns of few integers are numbers too, except inside C().
     first = column.states[0]
@@ -135,7 +135,8 @@ def _covariate(
     if term.reference is not None:
         if term.reference not in shown:
             raise OptionError(
-                f"--covariates: '{term.reference}' is no state of '{term.name}' that the rows show."
+                f"--covariates: '{term.reference}' is not a state of '{term.name}' that the rows "
+                "show."
                 f"{did_you_mean(term.reference, shown)} Choose from {', '.join(shown)}."
             )
         reference = column.labels.index(term.reference)
@@ -154,7 +155,7 @@ def _check_independent(design: CovariateDesign, counts: FloatArray) -> None:
             before = ", ".join(f"'{other}'" for other in design.names[:k])
             raise DataError(
                 f"covariate '{name}' is determined by {before or 'a constant'}: which "
-                "of them predicts a class cannot be told. Leave one of them out."
+                "of them predicts a class is not identified. Leave one of them out."
             )
 
 
@@ -181,8 +182,8 @@ def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariat
         raise DataError(
             f"{lack}. Classes are predicted from covariates, which are not modelled themselves, so "
             "they cannot be missing. Give --missing-covariates drop to leave these cases out, or "
-            "let the column be an item like the others (leave it out of --covariates): holes of "
-            "items are no trouble."
+            "let the column be an item like the others (leave it out of --covariates): missing "
+            "values of items are allowed."
         )
     if not shown.any():
         raise DataError(f"{lack}: no row is left. Leave out the covariate that is always missing.")

@@ -43,8 +43,8 @@ def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
         pairs = numbers[shown[:, a] & shown[:, b]][:, [a, b]]
         if flat_direction(pairs) is not None:
             raise DataError(
-                f"'{names[a]}' and '{names[b]}' say the same, in other units: together they have "
-                f"no density. Leave one of them out: --exclude {names[b]}."
+                f"'{names[a]}' and '{names[b]}' are linear functions of each other, so they have "
+                f"no joint density. Leave one of them out: --exclude {names[b]}."
             )
     along = flat_direction(numbers[shown.all(axis=1)])
     if along is not None:
@@ -207,8 +207,8 @@ def _check_total(column: Column, total: float) -> None:
     if not total <= MOST_CASES:
         raise DataError(
             f"column '{column.name}': its values count {total:.3g} in all, and {MOST_CASES:g} are "
-            "the most: beyond, log probabilities are lost in rounding. Count in a larger unit "
-            f"(thousands, say), or take them as measurements: --kinds {column.name}=gaussian."
+            "the most: beyond, log probabilities are lost in rounding. Count in a larger unit, "
+            "such as thousands, or treat them as measurements: --kinds {column.name}=gaussian."
         )
 
 

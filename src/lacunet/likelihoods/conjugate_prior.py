@@ -88,7 +88,7 @@ class ConjugatePrior(Likelihood):
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the predictive distribution of a number, (..., width) → (...)."""
-        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+        raise NotImplementedError(f"values of a {self.name} family are not numbers")
 
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw θ and then a value from the predictive distribution, (n, width) → (n,)."""

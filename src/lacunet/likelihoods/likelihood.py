@@ -184,11 +184,11 @@ class Likelihood(ABC):
 
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of a number given tables of θ, (..., width) → (...)."""
-        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+        raise NotImplementedError(f"values of a {self.name} family are not numbers")
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a number, or a block of numbers, from each table of θ."""
-        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+        raise NotImplementedError(f"values of a {self.name} family are not numbers")
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
         """The univariate likelihood of a value, and tables of its θ."""

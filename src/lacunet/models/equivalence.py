@@ -227,7 +227,7 @@ def read_sketch(text: str) -> GraphSketch:
         elif token["size"]:
             size = int(token["size"])
             if not last:
-                raise wrong(f"[{size}] stands behind no name")
+                raise wrong(f"[{size}] follows no name")
             if size < 1:
                 raise wrong(f"'{last[-1]}' would have no state")
             if (known := sizes.setdefault(last[-1], size)) != size:

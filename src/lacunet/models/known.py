@@ -57,7 +57,7 @@ class KnownTable:
         """Raise ModelError unless this is a table of the given shape."""
         if self.shape != shape:
             raise ModelError(
-                f"what is known of the table of '{name}' has shape {self.shape}, but its parents "
+                f"the known table of '{name}' has shape {self.shape}, but its parents "
                 f"in their order and its own states make {shape}. Give a table of this shape."
             )
         rows = self.values.reshape(-1, shape[-1])

@@ -55,7 +55,8 @@ class KnownTables:
             also = "and in tied" if name in tied else also
             if also:
                 raise OptionError(
-                    f"fixed: '{name}' stands there {also}. A fixed table says all there is to say."
+                    f"fixed: '{name}' is also {also}. A fixed table is complete: remove the other "
+                    "entry."
                 )
 
     @property
@@ -158,7 +159,7 @@ def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
     try:
         numbers = np.array(ordered, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{where} is no nested list of numbers of one shape.") from None
+        raise ModelError(f"{where} is not a nested list of numbers of one shape.") from None
     if np.isnan(numbers).any():
         raise ModelError(f"{where} has a number missing. Give all of them.")
     return numbers
@@ -171,7 +172,7 @@ def _ordered(table: Any, variables: Sequence[Variable], where: str) -> Any:
         by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}
         if len(by_code) < len(first.states):
             missing = [text for k, text in enumerate(first.labels) if k not in by_code]
-            raise ModelError(f"{where} says nothing of {first.name} = {', '.join(missing)}.")
+            raise ModelError(f"{where} has no entry for {first.name} = {', '.join(missing)}.")
         table = [by_code[k] for k in range(len(first.states))]
     if isinstance(table, str) or not isinstance(table, Sequence | np.ndarray):
         return table

@@ -133,7 +133,7 @@ def with_edges(network: Network, edges: Sequence[tuple[str, str]]) -> Network:
         for name in edge:
             if name not in names or network.variables[names.index(name)].hidden:
                 raise OptionError(
-                    f"edge '{':'.join(edge)}': '{name}' is no column that is used."
+                    f"edge '{':'.join(edge)}': '{name}' is not a column that is used."
                     f"{did_you_mean(name, names)}"
                 )
         u, v = map(names.index, edge)
@@ -155,7 +155,7 @@ def read_edges(edges: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
     for edge in [edges] if isinstance(edges, str) else edges:
         parts = tuple(part.strip() for part in edge.split(":")) if isinstance(edge, str) else edge
         if len(parts) != 2 or not all(parts):
-            raise OptionError(f"edge '{edge}' is no edge. Give PARENT:CHILD, as in A:B.")
+            raise OptionError(f"edge '{edge}' is not an edge. Give PARENT:CHILD, as in A:B.")
         pairs.append((parts[0], parts[1]))
     return pairs
 

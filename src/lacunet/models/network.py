@@ -67,7 +67,7 @@ class Network(Printable):
         names = [v.name for v in self.variables]
         if len(set(names)) < len(names):
             name = next(name for name in names if names.count(name) > 1)
-            raise ModelError(f"variable '{name}' stands twice. Names must differ.")
+            raise ModelError(f"variable '{name}' occurs twice. Names must differ.")
         for v in self.variables:
             if not v.states:
                 raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")

@@ -33,8 +33,8 @@ class Covariance:
         for name in (name for block in self.named for name in block):
             if name not in columns:
                 raise OptionError(
-                    f"covariance: '{name}' is no Gaussian column.{did_you_mean(name, columns)} "
-                    f"They are {', '.join(columns) or 'none'}; --kinds says which are."
+                    f"covariance: '{name}' is not a Gaussian column.{did_you_mean(name, columns)} "
+                    f"They are {', '.join(columns) or 'none'}; declare them with --kinds."
                 )
         return list(self.named)
 
@@ -61,7 +61,7 @@ def understand_covariance(text: str) -> Covariance:
         )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OptionError(f"covariance: '{twice}' stands twice. A column is in one block.")
+        raise OptionError(f"covariance: '{twice}' occurs twice. A column is in one block.")
     return Covariance(named=blocks, common=COMMON in parts)
 
 

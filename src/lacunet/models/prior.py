@@ -175,12 +175,12 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
     names = [v.name for v in network.variables]
     for name in alpha:
         if name not in names:
-            raise OptionError(f"alpha names '{name}', which is no variable of the network.")
+            raise OptionError(f"alpha names '{name}', which is not a variable of the network.")
     layout, tables = network.layout, []
     for i, name in enumerate(names):
         if name not in alpha:
             raise OptionError(
-                f"alpha says nothing of the family of '{name}'. Give a number or table."
+                f"alpha has no entry for the family of '{name}'. Give a number or table."
             )
         table, shape = np.asarray(alpha[name], dtype=np.float64), tuple(layout.shape(i))
         if table.shape not in ((), shape):

@@ -82,7 +82,7 @@ def plot_group_profiles(
     precise = intervals_to_draw(found.candidate(shown).fit, intervals)
     answers = list(group_answers(found, shown, precise))
     if len(answers) == 1:
-        raise OptionError("every item is a number: there are no answers to draw.")
+        raise OptionError("every item is a number, so there are no categories to draw.")
     root = answers[0].variable
     classes = [f"{root.name} {label}" for label in root.labels]
     by_class = panels == "classes"

@@ -335,7 +335,7 @@ def _grouped(
     for title, members in groups.items():
         for name in members:
             if name not in items:
-                raise OptionError(f"groups: '{name}' is no item here; there are {list(items)}.")
+                raise OptionError(f"groups: '{name}' is not an item here; there are {list(items)}.")
             if name not in others:
                 raise OptionError(f"groups: '{name}' is in two of them. Name it once.")
             del others[name]

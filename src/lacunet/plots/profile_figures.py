@@ -81,7 +81,9 @@ def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
     if not names:
         raise OptionError("the model has no hidden variable, so there are no profiles.")
     if hidden is not None and hidden not in names:
-        raise OptionError(f"'{hidden}' is no hidden variable of the model: it has {list(names)}.")
+        raise OptionError(
+            f"'{hidden}' is not a hidden variable of the model: it has {list(names)}."
+        )
     return profile(model, names[hidden] if hidden else model.network.hidden[0])
 
 
@@ -174,5 +176,5 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
 def _number(profiles: Profiles, name: str) -> NumberProfile:
     names = [n.name for n in profiles.numbers]
     if name not in names:
-        raise OptionError(f"'{name}' is no column of numbers of the model: it has {names}.")
+        raise OptionError(f"'{name}' is not a column of numbers of the model: it has {names}.")
     return profiles.numbers[names.index(name)]

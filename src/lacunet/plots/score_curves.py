@@ -65,7 +65,7 @@ def plot_evidence(
     known = [s.name for s in selection.scores]
     unknown = [name for name in scores or () if name not in known]
     if unknown:
-        raise OptionError(f"'{unknown[0]}' is no score of this selection: it has {known}.")
+        raise OptionError(f"'{unknown[0]}' is not a score of this selection: it has {known}.")
     curves = score_series(selection, known if scores is None else scores)
     draw_curves(ax, range(len(selection.candidates)), curves)
     if span is not None:

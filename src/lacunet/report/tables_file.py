@@ -142,8 +142,8 @@ def write_tables(result: Printable, path: StrPath) -> Path:
     """
     if not isinstance(result, Printable):
         raise OptionError(
-            f"{type(result).__name__} is no result with tables. Give paper_tables(found), or any "
-            "other result."
+            f"{type(result).__name__} is not a result with tables. Give paper_tables(result), or "
+            "any other result."
         )
     check_tables(path)
     ending = _ending(path)

@@ -103,7 +103,7 @@ class Ledger(Generic[T]):
             if record is None:
                 raise self._refused(f"line {number} is damaged")
             if not all(name in record for name in self.names):
-                raise self._refused(f"line {number} is no result")
+                raise self._refused(f"line {number} is not a result")
             self.records[self._task(record)] = record
         if rest:  # a truncated last line: its result is computed again
             with self.path.open("r+b") as file:

@@ -202,9 +202,8 @@ def _check_running(client: Client, cause: Exception | None = None) -> None:
     """Raise an error if the scheduler is gone."""
     if client.status != "running":
         raise WorkerError(
-            "the scheduler of the cluster was lost in the middle of the work. Start the cluster "
-            "again, and give the same command again: with --resume FILE it goes on from what was "
-            "kept there."
+            "the connection to the scheduler was lost. Start the cluster and run the same command "
+            "again: with --resume FILE it continues from the checkpoint."
         ) from cause
 
 

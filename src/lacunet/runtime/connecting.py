@@ -93,13 +93,13 @@ def _connected(address: str) -> Client:
     try:
         host, port = get_address_host_port(address, strict=True)
     except (ValueError, TypeError):
-        raise OptionError(f"--cluster '{address}' is no address. {example}") from None
+        raise OptionError(f"--cluster '{address}' is not an address. {example}") from None
     try:
         socket.create_connection((host, port), PATIENCE).close()
         client: Client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"--cluster {address}: nobody answers there ({error}). Start a scheduler with `dask "
+            f"--cluster {address}: no scheduler answers ({error}). Start a scheduler with `dask "
             "scheduler`, or leave --cluster out and give --workers for processes of this machine."
         ) from None
     return client
@@ -142,12 +142,12 @@ def check_workers(client: Client, version: str) -> None:
         if isinstance(installed, ImportError):
             raise WorkerError(
                 f"the worker at {worker} has no lacunet ({installed}). Install lacunet {version} "
-                "where workers run, with what it needs."
+                "and its dependencies on the workers."
             )
         if installed != version:
             raise WorkerError(
-                f"the worker at {worker} has lacunet {installed}, and this is {version}: they "
-                "could come to different numbers. Install the same version everywhere."
+                f"the worker at {worker} has lacunet {installed}, and this process has {version}: "
+                "results could differ. Install the same version everywhere."
             )
 
 

@@ -88,7 +88,7 @@ def _check_place(path: Path, folder: Path) -> None:
 def _translated_errors(target: StrPath) -> Iterator[None]:
     """Translate OSError to `OutputError`."""
     if "\0" in os.fspath(target):
-        raise OutputError(f"{os.fspath(target)!r} is no name of a file: it has a zero byte.")
+        raise OutputError(f"{os.fspath(target)!r} is not a name of a file: it has a zero byte.")
     try:
         yield
     except OutputError:

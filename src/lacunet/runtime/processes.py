@@ -185,5 +185,7 @@ def bytes_of(size: str | float) -> int:
     with suppress(ValueError):
         number = float(text.removesuffix(unit)) * UNITS.get(unit, 1)
     if not 1.0 <= number < 1e18:
-        raise OptionError(f"--memory '{size}' is no size of memory. Give for example 500MB or 2GB.")
+        raise OptionError(
+            f"--memory '{size}' is not a size of memory. Give for example 500MB or 2GB."
+        )
     return int(number)

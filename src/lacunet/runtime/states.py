@@ -260,7 +260,7 @@ def _bin_spec(name: str, given: object) -> BinSpec:
     rising = len(edges) >= 3 and (np.diff(edges) > 0).all() and np.isfinite(edges).all()
     if not rising or len(edges) > MOST_BINS:
         raise OptionError(
-            f"--bin: column '{name}': {given!r} are no edges. Give a number of bins, or at least "
+            f"--bin: column '{name}': {given!r} are not edges. Give a number of bins, or at least "
             "three finite edges, each above the one before."
         )
     return edges

@@ -177,7 +177,7 @@ def check_prior(prior: Mapping[Label, float] | None, labels: Sequence[Label]) ->
     for k in labels:
         name = f"'{k}'" if isinstance(k, str) else f"{k} states"
         if k not in prior:
-            raise OptionError(f"the prior says nothing of {name}. Give one weight for each.")
+            raise OptionError(f"the prior has no weight for {name}. Give one weight for each.")
         if not (math.isfinite(prior[k]) and prior[k] >= 0):
             raise OptionError(f"the prior of {name} is {prior[k]}. Weights must be 0 or more.")
     if not any(prior[k] > 0 for k in labels):
@@ -205,7 +205,7 @@ class Reach:
     def __str__(self) -> str:
         return worded(
             f"{self.last + 1} to {self.asked} were left out: at {self.last} the evidence is about "
-            f"{self.fall:.0f} nats below that of {self.best}, and beyond it goes on falling. "
+            f"{self.fall:.0f} nats below that of {self.best}, and it decreases further beyond. "
             "With --whole-range they are tried too"
         )
 

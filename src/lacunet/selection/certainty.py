@@ -255,7 +255,7 @@ class Certainty(Framed):
     def _place(self, label: Label) -> int:
         labels = list(self.values)
         if label not in labels:
-            raise OptionError(f"{label!r} is no candidate. There are {labels}.")
+            raise OptionError(f"{label!r} is not a candidate. There are {labels}.")
         return labels.index(label)
 
 

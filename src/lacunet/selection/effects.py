@@ -326,10 +326,10 @@ class DirectEffects(Printable):
         header = ("step", "effect", *RATIO, "BIC", "log BF", "needs", "taken")
         chance = f"one of {self.pairs:,} pairs may look good by chance"
         notes = (
-            "Each against the model of its step; what is taken is in the next one.",
+            "Each effect is compared with the model of its step.",
             "BIC: its change, below 0 is better. log BF: in nats, approximated (csl).",
-            f"needs: what log BF must be above, for {chance}; p(χ²) knows nothing of that.",
-            "Effects may stand in for a class that is missing: compare with one class more.",
+            f"needs: the log BF must exceed this, because {chance}; p(χ²) does not account for it.",
+            "Effects may substitute for a missing class: compare with one class more.",
             *map(str, flags_of(self.fit.problem.design)),
         )
         rows = tuple(

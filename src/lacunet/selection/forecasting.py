@@ -143,7 +143,7 @@ class Forecast(Printable):
             times.append(f"bootstrap tests up to {self.drawn:,} fits more, of drawn data")
         notes = [
             f"engine: {self.engine}",
-            f"memory: {whole}, of which the table {table}; the program itself comes on top",
+            f"memory: {whole}, of which the table {table}; the program itself is not included",
             f"time: {', '.join(times)}: {in_time(self.total)} in all",
             *([] if self.measuring is None else [f"measured: {self.measuring.what}"]),
             ESTIMATES,

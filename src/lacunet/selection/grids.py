@@ -177,7 +177,7 @@ def ratio_grid(tests: Mapping[int, RatioTest], unit: str) -> Grid:
         for flag in test.flags
         if flag.kind is Kind.MORE_STATES_FIT_WORSE
     ]
-    small = f"A small p speaks against the smaller number of {unit}."
+    small = f"A small p is evidence against the smaller number of {unit}."
     return Grid.by_columns(TESTS, columns, notes=(f"p: {how_drawn(tests)}", small, *worse))
 
 
@@ -192,7 +192,7 @@ def calibration_grid(selection: Selection) -> Grid | None:
     for k, e in held.stderr.items():
         cells = [number(x[k]) if k in x else "–" for x in held.errors.values()]
         columns[str(k)] = [*cells, "lower bound" if e is None else number(e)]
-    notes = ["A score at one mode is held against one labelling, the others against them all."]
+    notes = ["Scores at one mode are compared with the evidence of one labelling, others with all."]
     if held.nearest:
         notes.append(f"Nearest here: {TITLES[held.nearest]}.")
     return Grid.by_columns("Score − measured evidence, in nats", columns, notes=notes)

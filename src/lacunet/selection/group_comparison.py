@@ -322,7 +322,7 @@ def _models(comparison: GroupComparison) -> Grid:
         last = [f"{len(others)} other sets of free items", *["–"] * 6, left]
         columns = {name: [*x, y] for (name, x), y in zip(columns.items(), last, strict=True)}
     greatest = all(f.fitted.likeliest is not None for f in comparison.levels.fits)
-    where = "its maximum" if greatest else "the MAP, for it has no maximum"
+    where = "its maximum" if greatest else "the MAP, because it has no maximum"
     notes = [
         f"Class sizes differ by {comparison.group} in all models; d parameters.",
         f"log L at {where}; AIC, BIC: lower is better, * the lowest.",
@@ -341,7 +341,7 @@ def _models(comparison: GroupComparison) -> Grid:
 
 def _tests(comparison: GroupComparison) -> Grid:
     rows = tuple((f"{t.narrow} against {t.wide}", *ratio_cells(t.ratio)) for t in comparison.tests)
-    notes = ["A small p speaks against the first of the two."]
+    notes = ["A small p is evidence against the first of the two."]
     if edges := max(t.ratio.at_edge for t in comparison.tests):
         notes.append(AT_EDGE.format(number=edges))
     if comparison.selection.table.survey is not None:

@@ -111,7 +111,7 @@ def hold_out_rows(
     seen = table.counts @ (table.codes >= 0)
     least = int(seen.argmin())
     name, several = table.columns[least].name, bool(seen[least] > 1)
-    more = ", or ask for more folds" if several else ""
+    more = ", or give more folds" if several else ""
     raise DataError(
         f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of "
         f"them out. Leave it out with --exclude {shlex.quote(name)}{more}."

@@ -214,7 +214,7 @@ class HiddenFound(Printable):
         title = f"{title} ({certainty.basis})"
         notes = [self.comparison]
         if not number and self.probability is not None and self.probability > KEPT:
-            notes.append("It is not kept: they are too close for an approximation to tell.")
+            notes.append("It is not accepted: the approximation cannot separate them.")
         below = (*notes, *(f"- {note}" for note in certainty.notes))
         first = hidden_grid(self.model, title, below) if number else Grid(title, notes=below)
         names = [v.name for v in self.network.variables]

@@ -40,14 +40,14 @@ AN_ANSWER = "missing as an answer"
 # Least log Bayes factor of each name. Kass & Raftery (1995).
 WORDS = ((5.0, "very strong"), (3.0, "strong"), (1.0, "some"))
 MEANING = """\
-- Above 0: which cells are missing tells something of {hidden}. Reading a hole as an \
-answer (--missing-as-state) uses that; leaving it open wastes it.
-- Below 0: holes are as frequent everywhere. Leaving them open, as usual, loses nothing.
+- Above 0: which cells are missing is informative about {hidden}. Missing as a \
+category (--missing-as-state) uses that information; missing at random ignores it.
+- Below 0: missing values are equally frequent everywhere. Missing at random, \
+the default, loses nothing.
 - 1 nat is some evidence, 3 are strong, 5 very strong (Kass & Raftery 1995).
-- Holes may go with {hidden} only because they depend on answers that are seen. Given \
-those they are still missing at random, and leaving them open is no mistake.
-- No data can tell whether a cell is missing because of the very value that it hides: \
-neither reading covers that."""
+- Missing values may be associated with {hidden} only because they depend on \
+observed answers. Given those answers they are missing at random, and the default is correct.
+- No data can tell whether a cell is missing because of its own value: neither model covers that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class MissingComparison(Printable):
         headline, factor = self.headline, self.log_bayes_factor
         signed = "–" if math.isnan(factor) else f"{factor:+.2f}"
         answer = (
-            f"All holes together: {words(factor, what)}; "
+            f"All missing values together: {words(factor, what)}; "
             f"log Bayes factor {signed} nats, by {titles[headline]}."
         )
         missing = float(self.table.missing.mean())
@@ -119,9 +119,9 @@ class MissingComparison(Printable):
             *self.columns,
             ColumnReading("all of them", missing, self.log_bayes_factors, None),
         ]
-        notes = [f"Each column alone: its holes may depend on {what}, those of the others may not."]
+        notes = [f"Each column alone: only its missing values may depend on {what}, no others."]
         columns: dict[str, list[str]] = {
-            "holes in": [c.name for c in every],
+            "column": [c.name for c in every],
             "missing": [f"{c.missing:.1%}" for c in every],
             **{title: [number(c.alone[n]) for c in every] for n, title in titles.items()},
         }
@@ -130,7 +130,7 @@ class MissingComparison(Printable):
             columns["given the others"] = [number(x[headline]) if x else "–" for x in others]
             by = titles[headline]
             notes.append(
-                f"Given the others: its holes too, where those of all others do (by {by})."
+                f"Given the others: its missing values too, if those of all others do (by {by})."
             )
         columns["in words"] = [words(c.alone[headline], what) for c in every]
         title = f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)"
@@ -248,7 +248,7 @@ def the_hidden(network: Network) -> int:
         names = ", ".join(f"'{network.variables[h].name}'" for h in network.hidden)
         raise OptionError(
             f"the network has {len(network.hidden)} hidden variables{f' ({names})' * bool(names)}; "
-            "holes can be compared with the states of exactly one. Use a network with one."
+            "missing values are compared with the states of exactly one. Use a network with one."
         )
     (h,) = network.hidden
     if len(network.variables[h].states) < 2:
@@ -278,7 +278,9 @@ def mask_prior(
     An equivalent sample size is spread over the classes and over the r + 1 states.
     """
     if isinstance(alpha, Mapping):
-        raise OptionError("a prior for each family says nothing of holes. Give a number or bdeu.")
+        raise OptionError(
+            "a prior for each family has none for missing values. Give a number or bdeu."
+        )
     pooled = network.layout.pooled(dirichlet(network, alpha))
     exponents = {v.name: network.layout.table(pooled, i) for i, v in enumerate(network.variables)}
     value, is_size = understand_alpha(alpha)

@@ -139,7 +139,7 @@ class Criteria(Printable):
         return [worded(f"{at}; other programs take its maximum: --estimate ml.")]
 
     def grids(self) -> Sequence[Grid]:
-        counted = worded("They count d parameters, whatever --dimension says.")
+        counted = worded("They count d parameters, for every --dimension.")
         notes = [f"* the lowest of each. {counted}", *self.where_taken()]
         return [_grid(f"Fit statistics ({LOWER})", self._columns(), notes)]
 
@@ -240,7 +240,7 @@ class FitTable(Printable):
         if self._ratio_tests:
             notes.append(RATIOS.format("BLRT" if drawn else worded("--blrt 99")))
         if certainty.by == TRUTH.name and far:
-            notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")
+            notes.append(f"Not measured, because a score has them far behind: {', '.join(far)}.")
         networks = isinstance(selection.candidates[0].label, str)
         title = "Fit of the networks" if networks else f"Fit by number of {unit}"
         return [_grid(title, self._columns(), [*notes, *limits(selection)])]

@@ -42,7 +42,7 @@ def answer(selection: Selection) -> str:
     if selection.at_least:
         return f"At least {what} ({_largest(selection)}), {certainty.basis}."
     if cannot_tell(selection):
-        return f"{what} (how probable that is cannot be told: the search is unstable)."
+        return f"{what} (how probable that is unknown: the search is unstable)."
     k = certainty.choice
     p, it = (
         chance(certainty.probabilities[k], certainty.stderr[k]),
@@ -90,7 +90,7 @@ def _largest(selection: Selection) -> str:
     certainty, k = selection.certainty, selection.best.label
     most = f"{_most(selection)} is the most that was tried, and more may be right"
     if cannot_tell(selection):
-        return f"{most}; how probable that is cannot be told: the search is unstable"
+        return f"{most}; how probable that is unknown: the search is unstable"
     others = _rivals(certainty)
     p = chance(certainty.probabilities[k], certainty.stderr[k])
     among = [f"among {_tried(selection)}, {k}: {p}", *others] if others else []
@@ -165,7 +165,7 @@ def at_the_end(selection: Selection) -> list[str]:
     few, many = min(known), max(known)
     wider = f". Try more: {range_words(few, 2 * many)}"
     if many in selection.unidentified:
-        wider = ", and these columns cannot tell even so many apart"
+        wider = ", and these columns cannot identify even so many"
     if k == many:
         return [f"{k} is the largest number that was tried{wider}"]
     if selection.more is not None and selection.more > ENOUGH:
@@ -248,7 +248,7 @@ def why_not_bic(selection: Selection) -> OtherChoice | None:
     why = _why(large, cost < charged)
     sentences = (
         f"{large.title} fit {gain:.1f} nats better than {small.title}, by {more} more parameters.",
-        f"BIC takes {charged:.1f} nats for them, ½ log {cases:,.6g} each, as if all cases told.",
+        f"BIC takes {charged:.1f} nats for them, ½ log {cases:,.6g} each, for all cases.",
         f"The evidence, an average over the parameters, takes {cost:.1f} nats.{why}{ways}",
     )
     says = "the evidence" if selection.certainty.reliable else "the answer above"
@@ -276,6 +276,6 @@ def _why(large: Candidate, cheap: bool) -> str:
     edge = int(np.sum((theta < EDGE) | (theta > 1 - EDGE)))
     edges = f", and {edge} of {theta.size} probabilities are at 0 or 1" if edge else ""
     return (
-        " That is less, for a class is told by its own cases alone: the smallest has "
+        " That is less, because only the cases of a class inform its parameters: the smallest has "
         f"{smallest:.1f}{edges}."
     )

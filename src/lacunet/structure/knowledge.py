@@ -51,7 +51,7 @@ class Knowledge:
         tiered = [name for tier in self.tiers for name in tier]
         for name in tiered:
             if tiered.count(name) > 1:
-                raise OptionError(f"tiers: '{name}' stands twice. Put it in one tier.")
+                raise OptionError(f"tiers: '{name}' occurs twice. Put it in one tier.")
         for word, edges in (("require", self.needed), ("start", self.start)):
             for u, v in edges:
                 if why := self._against(u, v):
@@ -115,7 +115,7 @@ class Knowledge:
         for name in (*(name for group in groups for name in group), *self.tables.names):
             if name not in columns:
                 hint = did_you_mean(name, columns) or f" There are {', '.join(columns)}."
-                raise OptionError(f"what is known of the graph names '{name}', no column.{hint}")
+                raise OptionError(f"the constraints name '{name}', which is not a column.{hint}")
 
     def limits(self, columns: Sequence[str]) -> Limits:
         """Convert the constraints to matrices over columns."""
@@ -192,7 +192,7 @@ def _check_edges(name: str, edges: Sequence[Edge]) -> None:
     for edge in edges:
         if len(edge) != 2:
             raise OptionError(
-                f"{name}: {list(edge)} is no edge. Give the names of its parent and its child."
+                f"{name}: {list(edge)} is not an edge. Give the names of its parent and its child."
             )
         if edge[0] == edge[1]:
             raise OptionError(f"{name}: '{edge[0]}' cannot be its own parent. Name two variables.")
@@ -239,7 +239,7 @@ def _check_entry(name: str, value: Any) -> None:
         raise OptionError(f"'{name}' is not known.{hint}")
     if name == "max_parents":
         if not (value is None or type(value) is int):
-            raise OptionError(f"max_parents {value!r} is no whole number.")
+            raise OptionError(f"max_parents {value!r} is not a whole number.")
     elif name in ("fixed", "zeros"):
         if not lists(dict):
             raise OptionError(f"'{name}' must be a list of objects.")
@@ -257,7 +257,7 @@ def parse_edges(option: str, texts: Sequence[str]) -> list[Edge]:
     for text in texts:
         u, arrow, v = (part.strip() for part in text.replace("->", ">", 1).partition(">"))
         if not (u and arrow and v):
-            raise OptionError(f"{option} '{text}' is no edge. Give PARENT>CHILD.")
+            raise OptionError(f"{option} '{text}' is not an edge. Give PARENT>CHILD.")
         edges.append((u, v))
     return edges
 

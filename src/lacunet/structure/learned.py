@@ -176,7 +176,7 @@ class Learned(Printable):
         without = ", none of them between numbers" if left_out else ""
         title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges{without}"
         notes = (
-            ARROWS.format(known=" that keeps to what is known" if self.known.orients else ""),
+            ARROWS.format(known=" under the constraints" if self.known.orients else ""),
             f"Prior: {describe_alpha(self.alpha)}; of graphs, {MEANINGS[self.graph_prior]}.",
             f"{self._way()}; {self.scored:,} families scored.",
             *self._evidence(),

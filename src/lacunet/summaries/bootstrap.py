@@ -43,7 +43,7 @@ def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> No
         raise DataError(
             f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows from a model, which "
             "have no fractional weights. For a survey (--weights-as survey), intervals resample "
-            "units; how many classes there are, lacunet select tells with weights."
+            "units; lacunet select compares numbers of classes with weights."
         )
 
 

@@ -137,7 +137,7 @@ class Coefficients(Printable):
         labels = [str(label) for label in self.classes]
         if str(reference) not in labels:
             raise OptionError(
-                f"'{reference}' is no class.{did_you_mean(str(reference), labels)} Choose from "
+                f"'{reference}' is not a class.{did_you_mean(str(reference), labels)} Choose from "
                 f"{', '.join(labels)}."
             )
         new = labels.index(str(reference))

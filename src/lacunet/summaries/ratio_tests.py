@@ -273,9 +273,9 @@ class RatioTest(Printable):
     def _verdict(self, states: str, more: int) -> str:
         if self.p_value <= 0.05:
             evidence = "Strong evidence" if self.p_value <= 0.01 else "Evidence"
-            return f"{evidence} against {states}: the data ask for {more} or more."
+            return f"{evidence} against {states}: the data favour {more} or more."
         if not self.exceeding:
-            return f"Too few replicates to tell: none of {len(self.replicates)} gains as much."
+            return f"Too few replicates: none of {len(self.replicates)} gains as much."
         return f"No evidence against {states}: chance gains as much."
 
 

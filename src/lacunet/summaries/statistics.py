@@ -203,7 +203,7 @@ class FitStatistics(Printable):
         elif fit.sparse:
             notes.append(
                 f"no p-values: {fit.cells:,} cells for {self.cases:g} cases are too sparse for the "
-                "χ² distribution. Whether more classes are needed, lacunet lrt can tell without it."
+                "χ² distribution. lacunet lrt tests the number of classes without it."
             )
         if fit.contexts > 1:
             notes.append(
@@ -212,8 +212,9 @@ class FitStatistics(Printable):
             )
         if fit.patterns > 1:
             notes.append(
-                f"rows with the same holes are a table of their own ({fit.patterns:,} patterns): "
-                "a large value may also say that cells are not missing completely at random."
+                "rows with the same missing-data pattern are a table of their own "
+                f"({fit.patterns:,} patterns): "
+                "a large value may also mean that cells are not missing completely at random."
             )
         return Grid(title, ("statistic", "value", "df", "p(χ²)"), rows, notes=tuple(notes))
 
@@ -243,8 +244,8 @@ class FitStatistics(Printable):
             )
         if second in self.model.predictors.names:
             return (
-                f"{what}: {first} is answered otherwise by members of a class that differ in "
-                f"{second}. Compared as groups (compare_groups, fit --group), they tell more."
+                f"{what}: within a class, {first} depends on {second}. Compare them as groups "
+                "(compare_groups, fit --group)."
             )
         return f"{what}. Without covariates, {edge_words(*edge)} adds a direct effect."
 

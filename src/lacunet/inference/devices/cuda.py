@@ -247,7 +247,7 @@ def open_cuda() -> Device:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise OptionError(
             f"--device cuda: there is no device that CUDA can use ({error}). Use --device cpu, or "
-            "see what nvidia-smi says."
+            "check the output of nvidia-smi."
         ) from error
     if not count:
         raise OptionError("--device cuda: this machine has no such device. Use --device cpu.")

@@ -64,7 +64,7 @@ def pack(fields: Sequence[Field], counts: FloatArray, cells: int) -> PackedRows:
     bits = [field.bits for field in fields]
     if max(bits) > WIDEST:
         raise OptionError(
-            f"--device cuda takes columns of at most {1 << WIDEST} states, holes among them; one "
+            f"--device cuda takes columns of at most {1 << WIDEST} states, including missing; one "
             f"has {max(f.blocks for f in fields)}. Use --device cpu, or merge states."
         )
     groups = _groups(bits, cells)

@@ -54,7 +54,7 @@ def connect(
     index: dict[str, int] = {}
     for i, v in enumerate(variables):
         if v.name in index:
-            raise ModelError(f"variable '{v.name}' stands twice. Names must differ.")
+            raise ModelError(f"variable '{v.name}' occurs twice. Names must differ.")
         index[v.name] = i
     names = ", ".join(map(repr, index))
     chosen: dict[str, Family] = {}
@@ -64,7 +64,7 @@ def connect(
                 f"{family.where}: no variable has this name. The variables are {names}."
             )
         if family.child in chosen:
-            raise ModelError(f"{family.where} stands twice. Each variable has one {kind}.")
+            raise ModelError(f"{family.where} occurs twice. Each variable has one {kind}.")
         chosen[family.child] = family
     for name in index:
         if name not in chosen:
@@ -78,7 +78,7 @@ def connect(
                     f"These are {names}."
                 )
             if family.parents.count(parent) > 1:
-                raise ModelError(f"{family.where}: its parent '{parent}' stands twice.")
+                raise ModelError(f"{family.where}: its parent '{parent}' occurs twice.")
     return Network.build(variables, [[index[p] for p in f.parents] for f in ordered]), ordered
 
 
@@ -143,8 +143,8 @@ def check_shape(array: FloatArray, what: str, where: str, needed: tuple[int, ...
     """Raise ModelError unless an array has the shape of parents and states."""
     if array.shape != needed:
         raise ModelError(
-            f"{where}: its {what} has shape {array.shape}, but its parents and states "
-            f"ask for {needed}."
+            f"{where}: its {what} has shape {array.shape}, but its parents and states require "
+            f"{needed}."
         )
     return array
 
@@ -301,6 +301,6 @@ def _typed(labels: Sequence[str], types: str, where: str) -> tuple[State, ...]:
             states.append(read[kind](text))
         except (KeyError, ValueError):
             raise ModelError(
-                f"{where}: its property types says that the state '{text}' is of type {kind}."
+                f"{where}: its property 'types' declares that the state '{text}' is of type {kind}."
             ) from None
     return tuple(states)

@@ -284,7 +284,7 @@ def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
             place = _configuration(entry[1:close], parents, where)
             if place in rows:
                 raise ModelError(
-                    f"{where}: the row ({_name(entry[1:close])}) stands twice. Keep one."
+                    f"{where}: the row ({_name(entry[1:close])}) occurs twice. Keep one."
                 )
             rows[place] = _row(entry[close + 1 :], states, where)
         else:

@@ -201,12 +201,12 @@ def read_predictors(entry: Any, network: Network) -> Predictors:
     name = get(entry, "class", where)
     classes = next((i for i in network.hidden if network.variables[i].name == name), None)
     if classes is None or network.parents[classes]:
-        raise ModelError(f"{where}: {name!r} is no hidden variable without parents.")
+        raise ModelError(f"{where}: {name!r} is not a hidden variable without parents.")
     covariates = tuple(_read_covariate(one) for one in get_list(entry, "covariates", where))
     names = [*(v.name for v in network.variables), *(one.name for one in covariates)]
     for one in covariates:
         if names.count(one.name) > 1:
-            raise ModelError(f"{where}: '{one.name}' stands twice. Names must differ.")
+            raise ModelError(f"{where}: '{one.name}' occurs twice. Names must differ.")
     shape = len(network.variables[classes].states), len(Covariates(covariates).titles)
     sd = get(entry, "coefficient_sd", where)
     if not all_numbers(sd) or isinstance(sd, list) or not sd > 0:

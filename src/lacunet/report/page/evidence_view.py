@@ -86,7 +86,7 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
     if any(e for s in curves for e in s.errors):
         notes.append("Error bars are one standard error, where a value was sampled.")
     if near(curves) is not None:
-        notes.append("Near the best, small triangles stand for values beyond the chart.")
+        notes.append("Near the best, small triangles mark values outside the chart.")
     if mixed(selection):
         unit = "classes" if selection.unit == "classes" else "hidden states"
         notes.append(
@@ -94,7 +94,7 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
             "the 1996 paper does, and are log k! lower for that."
         )
     if any(s.failed(i) for s in curves for i in range(len(s.values))):
-        notes.append("✕ says how many scores failed.")
+        notes.append("✕ is the number of scores that failed.")
     return notes
 
 

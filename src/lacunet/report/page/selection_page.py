@@ -131,9 +131,9 @@ def tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]
 def _answer_tiles(selection: Selection, separations: Sequence[views.View]) -> list[Tile]:
     best, certainty = selection.best, selection.certainty
     if selection.at_least:
-        numbers = [("probability", "–", "cannot be told: more were not tried")]
+        numbers = [("probability", "–", "unknown: more were not tried")]
     elif cannot_tell(selection):
-        numbers = [("probability", "–", "cannot be told: the search is unstable")]
+        numbers = [("probability", "–", "unknown: the search is unstable")]
     else:
         p, error = certainty.probabilities[best.label], certainty.stderr[best.label]
         written = chance(p, error, exact=len(selection.candidates) == 1)

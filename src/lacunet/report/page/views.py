@@ -125,7 +125,7 @@ def audit(table: Table) -> View:
     return {
         "words": f"{percent(float(share.mean()))} of all cells are missing, in {len(incomplete)} "
         f"of {count(len(names), 'column')}. {percent(complete / table.weight)} of the rows "
-        f"are complete. There are {count(len(masks), 'pattern')} of holes.",
+        f"are complete. There are {count(len(masks), 'missing-data pattern')}.",
         "columns": [(names[j], float(share[j])) for j in incomplete[:COLUMNS]],
         "complete": f"No cell is missing in {listed(full, 12)}." if full else "",
         "patterns": patterns,
@@ -149,7 +149,7 @@ def _separation(c: Classification, latent_class: bool) -> View:
     unit, r2 = "class" if latent_class else "state", c.entropy_r2
     view: dict[str, Any] = {"name": c.name, "unit": unit, "rows": (), "entropy": None}
     if len(c.states) == 1:
-        return view | {"words": f"One {unit}: there is nothing to tell apart."}
+        return view | {"words": f"One {unit}: there is nothing to compare."}
     what = "The classes" if latent_class else f"The states of {c.name}"
     quality = "well" if r2 >= GOOD else "fairly well" if r2 >= FAIR else "poorly"
     view["words"] = (

@@ -110,8 +110,8 @@ def check_columns(table: Table, fewest: int = FEWEST_COLUMNS) -> None:
     """Refuse a table with too few columns to identify a hidden variable."""
     if len(table.columns) < fewest:
         raise DataError(
-            f"{table.source} has {len(table.columns)} columns: hidden variables behind them can be "
-            f"told only from {fewest} or more. Learn a graph without hidden variables, or "
+            f"{table.source} has {len(table.columns)} columns: hidden variables are identified "
+            f"only from {fewest} or more. Learn a graph without hidden variables, or "
             "add columns."
         )
     check_seen(table)
