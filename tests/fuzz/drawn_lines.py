@@ -20,7 +20,7 @@ from fuzz.values import VALUES, WRONG, Scene
 from lacunet.cli.app import COMMANDS
 from lacunet.cli.paths import Writes, role_of
 
-BUDGET = 2.0  # seconds of sampling: what took longer may differ between two runs
+BUDGET = 2.0  # seconds of sampling, by a clock that counts its readings
 # How often a command is tried; a study, and the demo, which is another command, never.
 COMMAND_WEIGHTS = {
     "select": 6,

@@ -122,23 +122,23 @@ def test_a_defect_is_found(here, monkeypatch, error, says):
 @pytest.mark.parametrize(
     ("ran", "says"),
     [
-        (Ran(0, "log p = nan\n", "", 0.1), "stdout has 'nan'"),
-        (Ran(0, "log p = −inf\n", "", 0.1), "stdout has '−inf'"),
-        (Ran(0, "", "RuntimeWarning: overflow\n", 0.1), "stderr has 'RuntimeWarning"),
-        (Ran(2, "3 classes\n", "error: no\n", 0.1), "exit code 2, and on stdout"),
-        (Ran(2, "", "no\n", 0.1), "without a sentence"),
+        (Ran(0, "log p = nan\n", ""), "stdout has 'nan'"),
+        (Ran(0, "log p = −inf\n", ""), "stdout has '−inf'"),
+        (Ran(0, "", "RuntimeWarning: overflow\n"), "stderr has 'RuntimeWarning"),
+        (Ran(2, "3 classes\n", "error: no\n"), "exit code 2, and on stdout"),
+        (Ran(2, "", "no\n"), "without a sentence"),
     ],
 )
 def test_what_is_printed_is_looked_through(here, ran, says):
     before = command_lines.contents(here)
     with pytest.raises(BrokenPromiseError, match=says):
         check_run(ran, before, here, ["fit"])
-    check_run(Ran(0, "log p(info) = -3.5\n", "", 0.1), before, here, ["fit"])
+    check_run(Ran(0, "log p(info) = -3.5\n", ""), before, here, ["fit"])
 
 
 def test_files_are_looked_through(here):
     before = command_lines.contents(here)
-    good = Ran(0, "", "", 0.1)
+    good = Ran(0, "", "")
     (here / "new.csv").write_text("a\nInfinity\n")
     with pytest.raises(BrokenPromiseError, match=r"new\.csv has 'Infinity'"):
         check_run(good, before, here, ["fit"])
@@ -147,7 +147,7 @@ def test_files_are_looked_through(here):
     with pytest.raises(BrokenPromiseError, match="JSON has NaN"):
         check_run(good, before, here, ["fit"])
     with pytest.raises(BrokenPromiseError, match=r"exit code 2, and new\.json written"):
-        check_run(Ran(2, "", "error: no", 0.1), before, here, ["fit"])
+        check_run(Ran(2, "", "error: no"), before, here, ["fit"])
     (here / "d.csv").write_text("")
     with pytest.raises(BrokenPromiseError, match=r"inputs were changed: d\.csv"):
         check_run(good, before, here, ["fit"])
