@@ -33,7 +33,7 @@ def ancestors(parents):
 
 def independences(parents):
     """All (x, y, given) that the graph separates: in the moral graph of their ancestors."""
-    n, found = len(parents), set()
+    n, result = len(parents), set()
     above = ancestors(parents) | np.eye(n, dtype=bool)
     for x, y in itertools.combinations(range(n), 2):
         rest = [v for v in range(n) if v not in (x, y)]
@@ -48,5 +48,5 @@ def independences(parents):
                     seen |= new
                     new = {w for v in new for w in np.flatnonzero(joined[v])} - seen
                 if y not in seen:
-                    found.add((x, y, given))
-    return frozenset(found)
+                    result.add((x, y, given))
+    return frozenset(result)

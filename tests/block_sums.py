@@ -1,6 +1,6 @@
 """The evidence of two numbers that vary together, summed over all labellings by closed forms.
 
-The second number may have holes. Then the first is normal in each class, and the second is a linear
+The second number may be missing. The first is normal in each class, and the second is a linear
 regression on it, with parameters of its own: a normal-inverse-Wishart prior is a product of both.
 """
 
@@ -52,14 +52,14 @@ def log_labelled(x, z, classes, prior):
         x[:, 0], design, np.full(classes, m), np.eye(classes) / kappa, (nu - 1, scale)
     )
     # The second: intercepts a_c = m − b m + noise, and a slope b around 0.
-    told = ~np.isnan(x[:, 1])
-    design = np.column_stack([design, x[:, 0]])[told]
+    observed = ~np.isnan(x[:, 1])
+    design = np.column_stack([design, x[:, 0]])[observed]
     mean = np.append(np.full(classes, m), 0.0)
     wide = np.zeros((classes + 1, classes + 1))
     wide[:classes, :classes] = np.eye(classes) / kappa + m**2 / scale
     wide[:classes, -1] = wide[-1, :classes] = -m / scale
     wide[-1, -1] = 1.0 / scale
-    return total + _regression(x[told, 1], design, mean, wide, (nu, scale))
+    return total + _regression(x[observed, 1], design, mean, wide, (nu, scale))
 
 
 def _regression(y, design, mean, wide, of_variance):

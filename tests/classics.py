@@ -18,7 +18,7 @@ PEOPLE = {
     "cheating": "1111:207 2111:10 1211:13 2211:11 1121:7 2121:1 1221:1 2221:1 1112:46 2112:3 "
     "1212:4 2212:4 1122:5 2122:2 1222:2 2222:2",
 }
-# The greatest log-likelihood of 2, 3 and 4 classes (rows with holes left out, as poLCA does).
+# The greatest log-likelihood of 2, 3 and 4 classes (incomplete rows left out, as in poLCA).
 LIKELIEST = {
     "gss82": (-2783.26801, -2754.54540, -2746.62081),
     "cheating": (-440.02711, -436.23558, -436.14499),

@@ -41,8 +41,8 @@ class TwinRows(DeviceRows):
         return shown.astype(float) @ rows
 
     def expect(self, x):
-        found = [self.expect_one(one) for one in x]
-        counts, log_lik = zip(*found, strict=True)
+        result = [self.expect_one(one) for one in x]
+        counts, log_lik = zip(*result, strict=True)
         return np.array(counts), np.array(log_lik)
 
     def expect_one(self, x):

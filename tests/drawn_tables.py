@@ -30,15 +30,15 @@ def table(name, rows=None, seed=0):
 
 def _lost(frame, rng, **shares):
     """The same with missing cells."""
-    holes = {c: rng.random(len(frame)) < shares.get(c, 0.0) for c in frame.columns}
-    return frame.mask(pd.DataFrame(holes, index=frame.index))
+    missing = {c: rng.random(len(frame)) < shares.get(c, 0.0) for c in frame.columns}
+    return frame.mask(pd.DataFrame(missing, index=frame.index))
 
 
 def _words(rng, group, words, right=0.7):
     """A word of the group of each row, or any."""
     words = np.array(words, dtype=object)
-    own = words[np.asarray(group) % len(words)]
-    return np.where(rng.random(len(own)) < right, own, rng.choice(words, len(own)))
+    chosen = words[np.asarray(group) % len(words)]
+    return np.where(rng.random(len(chosen)) < right, chosen, rng.choice(words, len(chosen)))
 
 
 def _whole(x, low, high):
@@ -70,8 +70,8 @@ def autos(rng, n):
         }
     )
     frame["highway-mpg"] = frame["city-mpg"] + 6  # follows from another
-    holes = {"normalized-losses": 0.2, "num-of-doors": 0.01, "bore": 0.02, "price": 0.02}
-    return _lost(frame, rng, **holes)
+    missing = {"normalized-losses": 0.2, "num-of-doors": 0.01, "bore": 0.02, "price": 0.02}
+    return _lost(frame, rng, **missing)
 
 
 def penguins(rng, n):
@@ -120,8 +120,8 @@ def titanic(rng, n):
             "body": _whole(rng.permutation(n) + 1, 1, n),
         }
     )
-    holes = {"age": 0.2, "cabin": 0.77, "embarked": 0.002, "body": 0.9, "fare": 0.001}
-    return _lost(frame, rng, **holes)
+    missing = {"age": 0.2, "cabin": 0.77, "embarked": 0.002, "body": 0.9, "fare": 0.001}
+    return _lost(frame, rng, **missing)
 
 
 def credit(rng, n):
@@ -151,8 +151,8 @@ def satellites(rng, n):
     kind = rng.choice(6, n, p=[0.24, 0.11, 0.21, 0.1, 0.11, 0.23])
     means = np.array([[62, 95, 108, 88], [48, 39, 113, 118], [87, 105, 110, 87]] * 2)
     means = means - np.arange(6)[:, None] * [2, 1, 3, 4]
-    own = means[kind] + rng.normal(0, 4, (n, 4))
-    bands = np.repeat(own[:, None, :], 9, axis=1) + rng.normal(0, 3, (n, 9, 4))
+    centres = means[kind] + rng.normal(0, 4, (n, 4))
+    bands = np.repeat(centres[:, None, :], 9, axis=1) + rng.normal(0, 3, (n, 9, 4))
     pixels = np.clip(np.rint(bands.reshape(n, 36)), 27, 157).astype(int)
     frame = pd.DataFrame(pixels, columns=[f"A{j}" for j in range(1, 37)])
     return frame.assign(soil=np.array([1, 2, 3, 4, 5, 7])[kind])

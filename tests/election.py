@@ -29,10 +29,10 @@ def election() -> pd.DataFrame:
     width = len(ITEMS) + len(OTHERS) - 1
     lines = gzip.decompress(FILE.read_bytes()).decode("ascii").splitlines()
     rows = [[*line[:width], line[width:]] for line in lines]
-    found = pd.DataFrame(rows, columns=[*ITEMS, *OTHERS]).replace(".", None)
-    found[ITEMS] = found[ITEMS].replace(ANSWERS)
-    found[OTHERS] = found[OTHERS].astype("Int64")
-    return found
+    result = pd.DataFrame(rows, columns=[*ITEMS, *OTHERS]).replace(".", None)
+    result[ITEMS] = result[ITEMS].replace(ANSWERS)
+    result[OTHERS] = result[OTHERS].astype("Int64")
+    return result
 
 
 def write_election(folder: Path) -> None:

@@ -117,12 +117,12 @@ def indicators(cells, size):
 
 def barren(network, row):
     """Variables that a row does not show, nor anything below them."""
-    found = set()
+    result = set()
     for v in reversed(network.order):
         children = [i for i, pa in enumerate(network.parents) if v in pa]
-        if row[v] < 0 and all(i in found for i in children):
-            found.add(v)
-    return found
+        if row[v] < 0 and all(i in result for i in children):
+            result.add(v)
+    return result
 
 
 def shown(network, codes):

@@ -7,7 +7,7 @@ from hypothesis import settings
 EXAMPLES = {"lacunet": 25, "quick": 4, "thorough": 250}
 
 
-def examples(number, **how):
+def examples(number, **options):
     """Settings with so many examples; in `make quick` with a few of them, at least three."""
     share = settings.default.max_examples / EXAMPLES["lacunet"]
-    return settings(max_examples=max(3, round(number * share)), **how)
+    return settings(max_examples=max(3, round(number * share)), **options)

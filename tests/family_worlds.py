@@ -13,7 +13,7 @@ class FamilyWorld:
 
     def __init__(self, family, at, hyper, x, rng):
         self.family, self.at, self.hyper, self.x, self.rng = family, at, hyper, x, rng
-        self.N = np.concatenate([joint_statistics(own).sum(axis=0) for own in x])
+        self.N = np.concatenate([joint_statistics(values).sum(axis=0) for values in x])
         self.theta = family.mean(hyper + self.N, at)
         self.free = family.free(self.theta, at)[0]
 
@@ -35,8 +35,8 @@ class FamilyWorld:
         np.testing.assert_allclose(family.information(theta, self.N, v, at), curved, atol=1e-6)
         pushed = self.along(lambda t: family.natural(t, at), v)
         np.testing.assert_allclose(family.push(theta, v, at), pushed, atol=1e-7)
-        there = family.moved(theta, v, at)
-        np.testing.assert_allclose(family.log_map(theta, there, at, edge=False), v, atol=1e-12)
+        nearby = family.moved(theta, v, at)
+        np.testing.assert_allclose(family.log_map(theta, nearby, at, edge=False), v, atol=1e-12)
         on_scale = family.on_scale(v[:, None], theta, at)[:, 0]
         moved = self.along(lambda t: t, v)
         np.testing.assert_allclose(family.scale_slope(theta, at) * on_scale, moved, atol=1e-7)

@@ -20,7 +20,7 @@ from oracle import completions
 from problems import Case, structures
 
 
-def told(network, rng):
+def with_knowledge(network, rng):
     """Fix some tables, give some zeros, tie some that are alike."""
     variables, learned = [], {}
     for i, v in enumerate(network.variables):
@@ -40,9 +40,9 @@ def told(network, rng):
 
 @st.composite
 def known_cases(draw, *, max_rows=8, **structure):
-    """A network of which something is known, with rows that it can have, and holes."""
+    """A network of which something is known, with rows that it can have, and missing values."""
     rng = np.random.default_rng(draw(st.integers(0, 100_000)))
-    network = told(draw(structures(**structure)), rng)
+    network = with_knowledge(draw(structures(**structure)), rng)
     theta = random_theta(network.layout, rng)
     alpha = dirichlet(network, draw(st.sampled_from([0.7, 1.01, 1.5, "bdeu:5"])))
     missing = draw(st.sampled_from([0.0, 0.3, 0.7]))
@@ -53,11 +53,13 @@ def known_cases(draw, *, max_rows=8, **structure):
 
 def given_tables(network):
     """A table for each family, NaN where it is learned; those of tied ones are their leader's."""
-    found = []
+    results = []
     for i, v in enumerate(network.variables):
-        own = v if v.tied_to is None else network.variables[network.index(v.tied_to)]
-        found.append(np.full(network.shape(i), np.nan) if own.known is None else own.known.values)
-    return found
+        source = v if v.tied_to is None else network.variables[network.index(v.tied_to)]
+        results.append(
+            np.full(network.shape(i), np.nan) if source.known is None else source.known.values
+        )
+    return results
 
 
 def leaders(network):
@@ -108,8 +110,8 @@ class FreeLogits:
         for i, table in enumerate(self.given):
             if self.lead[i] == i:
                 rows = table.reshape(-1, table.shape[-1])
-                told = ((i, j, np.flatnonzero(np.isnan(row))) for j, row in enumerate(rows))
-                self.free += [one for one in told if len(one[2])]
+                unknown = ((i, j, np.flatnonzero(np.isnan(row))) for j, row in enumerate(rows))
+                self.free += [one for one in unknown if len(one[2])]
 
     @property
     def number(self):
@@ -117,12 +119,12 @@ class FreeLogits:
 
     def tables(self, x):
         """The tables of some logits; the last free state of each row is the reference."""
-        found, at = [t.copy().astype(x.dtype) for t in self.given], 0
+        result, at = [t.copy().astype(x.dtype) for t in self.given], 0
         for i, j, states in self.free:
             weights = np.exp(np.append(x[at : at + len(states) - 1], 0.0))
-            found[i].reshape(-1, found[i].shape[-1])[j, states] = weights / weights.sum()
+            result[i].reshape(-1, result[i].shape[-1])[j, states] = weights / weights.sum()
             at += len(states) - 1
-        return [found[leader] for leader in self.lead]
+        return [result[leader] for leader in self.lead]
 
     def log_prior(self, tables, added):
         """Σ added · log θ over what is learned, each once."""

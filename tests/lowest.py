@@ -11,10 +11,10 @@ def lowest(extras: Sequence[str]) -> str:
     """Give a line for each requirement of the package, and of some extras."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
-    found = list(project["dependencies"])
+    result = list(project["dependencies"])
     for extra in extras:
-        found += [x for x in project["optional-dependencies"][extra] if "lacunet[" not in x]
-    return "".join(re.sub(r">=([\w.]+)", r"==\1", line) + "\n" for line in found)
+        result += [x for x in project["optional-dependencies"][extra] if "lacunet[" not in x]
+    return "".join(re.sub(r">=([\w.]+)", r"==\1", line) + "\n" for line in result)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ NORMALS = ("gaussian", "common")
 UNIT = Unit(origin=4.0, size=3.0)  # of numbers
 
 
-def mixture(name, rows, *, classes=2, seed=0, holes=0.0):
-    """A hidden root over a number, a category, and a number: a mixed table with holes."""
+def mixture(name, rows, *, classes=2, seed=0, missing=0.0):
+    """A hidden root over a number, a category, and a number: a mixed table with missing values."""
     rng = np.random.default_rng(seed)
     z = rng.integers(0, classes, rows)
     numbers = [_drawn(name, np.array(rates)[z], rng) for rates in ((1, 6, 9), (5, 1, 9))]
@@ -47,7 +47,7 @@ def mixture(name, rows, *, classes=2, seed=0, holes=0.0):
     values = [np.unique(x) for x in numbers]
     first, second = (np.searchsorted(v, x) for v, x in zip(values, numbers, strict=True))
     codes = np.stack([first, colour, second], axis=1).astype(np.int16)
-    codes[rng.random(codes.shape) < holes] = -1
+    codes[rng.random(codes.shape) < missing] = -1
     leaves = [leaf(name, title, v) for title, v in zip(("first", "second"), values, strict=True)]
     root = Variable("class", tuple(range(1, classes + 1)), hidden=True)
     network = Network.build(
@@ -125,8 +125,8 @@ def exact_evidence(name, problem):
         total += np.sum(gammaln(ALPHA + sizes) - gammaln(ALPHA))
         for column in (0, 2):
             states = variables[column + 1].states
-            own = [problem.codes[np.array(world) == c, column] for c in range(k)]
-            total += log_marginals(name, [[states[x] for x in mine if x >= 0] for mine in own])
+            values = [problem.codes[np.array(world) == c, column] for c in range(k)]
+            total += log_marginals(name, [[states[x] for x in mine if x >= 0] for mine in values])
         for c in range(k):
             mine = problem.codes[np.array(world) == c]
             N = np.array([np.sum(mine[:, 1] == 0), np.sum(mine[:, 1] == 1)])
@@ -166,7 +166,7 @@ def density(name, x, theta):
 
 
 def mixed_rows(seed, states, **forms):
-    """Eleven rows of two measurements and a category, with holes; the problem of so many states."""
+    """Eleven rows of two measurements and a category, incomplete; the problem of so many states."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0.0, 1.0, (11, 2)).round(1)
     x[rng.random(x.shape) < 0.15] = np.nan

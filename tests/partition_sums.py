@@ -26,10 +26,10 @@ def log_weight(problem, blocks):
     codes, blocks = rows[leaves.row], np.asarray(blocks)
     total = 0.0
     for b in np.unique(blocks):
-        own = codes[blocks == b]
-        total += lgamma(leaves.a + len(own)) - lgamma(leaves.a)
+        members = codes[blocks == b]
+        total += lgamma(leaves.a + len(members)) - lgamma(leaves.a)
         total += sum(
-            log_marginal(problem, leaf, own[:, n])
+            log_marginal(problem, leaf, members[:, n])
             for n, leaf in enumerate(classes_of(problem.network).leaves)
         )
     return total

@@ -33,13 +33,13 @@ class Peer:
         self._module = module
 
     def __getattr__(self, name: str) -> object:
-        found = load(self._module)
-        if isinstance(found, str):
-            pytest.skip(found)
-        return getattr(found, name)
+        loaded = load(self._module)
+        if isinstance(loaded, str):
+            pytest.skip(loaded)
+        return getattr(loaded, name)
 
 
 def needs(module: str) -> pytest.MarkDecorator:
     """Skip a test that uses a module by a function of ours."""
-    found = load(module)
-    return pytest.mark.skipif(isinstance(found, str), reason=str(found))
+    loaded = load(module)
+    return pytest.mark.skipif(isinstance(loaded, str), reason=str(loaded))

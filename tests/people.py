@@ -1,4 +1,4 @@
-"""A table of numbers, counts, ordered answers and categories, with holes."""
+"""A table of numbers, counts, ordered answers and categories, with missing values."""
 
 import numpy as np
 import polars as pl
@@ -7,7 +7,7 @@ KINDS = "height=gaussian,income=lognormal,visits=poisson,agree=ordinal"
 FAST = {"starts": 8, "threads": 1}
 
 
-def people(rows=120, seed=0, holes=0.1):
+def people(rows=120, seed=0, missing=0.1):
     """Two kinds of people, who differ in everything."""
     rng = np.random.default_rng(seed)
     z = rng.random(rows) < 0.4
@@ -18,10 +18,10 @@ def people(rows=120, seed=0, holes=0.1):
         "agree": 1 + rng.binomial(4, np.where(z, 0.2, 0.7)),
         "sex": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
     }
-    told = {name: rng.random(rows) >= holes for name in columns}
+    observed = {name: rng.random(rows) >= missing for name in columns}
     return pl.DataFrame(
         {
-            name: [v if seen else None for v, seen in zip(x.tolist(), told[name], strict=True)]
+            name: [v if seen else None for v, seen in zip(x.tolist(), observed[name], strict=True)]
             for name, x in columns.items()
         }
     )

@@ -15,10 +15,10 @@ def log_gamma(x):
     while x < 200:
         down *= x
         x += 1
-    found = (x - Decimal("0.5")) * x.ln() - x + LOG_2PI / 2
+    result = (x - Decimal("0.5")) * x.ln() - x + LOG_2PI / 2
     for n, (a, b) in enumerate(BERNOULLI, start=1):
-        found += Decimal(a) / b / (2 * n * (2 * n - 1)) / x ** (2 * n - 1)
-    return found - down.ln()
+        result += Decimal(a) / b / (2 * n * (2 * n - 1)) / x ** (2 * n - 1)
+    return result - down.ln()
 
 
 def exactly(values):
@@ -31,8 +31,8 @@ def log_poisson(values, shape="1.01"):
     x, a = exactly(values), Decimal(shape)
     n, total = len(x), sum(exactly(values))
     b = a * n / total
-    found = a * b.ln() - log_gamma(a) + log_gamma(a + total) - (a + total) * (b + n).ln()
-    return found - sum(log_gamma(v + 1) for v in x)
+    result = a * b.ln() - log_gamma(a) + log_gamma(a + total) - (a + total) * (b + n).ln()
+    return result - sum(log_gamma(v + 1) for v in x)
 
 
 def log_binomial(values, alpha="1"):
@@ -62,5 +62,5 @@ def log_gaussian(values, mean="0", weight="0.1", degrees="3", scale="1"):
     squares = sum((v - average) ** 2 for v in z)
     after = b + squares / 2 + kappa * n * (average - m) ** 2 / (2 * (kappa + n))
     more = a + Decimal(n) / 2
-    found = log_gamma(more) - log_gamma(a) + a * b.ln() - more * after.ln()
-    return found + (kappa / (kappa + n)).ln() / 2 - n * LOG_2PI / 2 - n * sd.ln()
+    result = log_gamma(more) - log_gamma(a) + a * b.ln() - more * after.ln()
+    return result + (kappa / (kappa + n)).ln() / 2 - n * LOG_2PI / 2 - n * sd.ln()

@@ -1,4 +1,4 @@
-"""Random small problems, as the package sees them and as the oracle does: networks with holes."""
+"""Random small problems for the package and for the oracle: networks with missing values."""
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def engine(mode):
 
 @dataclass(frozen=True)
 class Case:
-    """A network, parameters, a prior, and rows with holes."""
+    """A network, parameters, a prior, and rows with missing values."""
 
     network: Network
     theta: np.ndarray
@@ -139,7 +139,7 @@ def problem_for(table, classes, *, alpha=1.01, seed=0):
 
 @st.composite
 def cases(draw, *, max_rows=12, max_classes=5, max_leaves=5, complete=False):
-    """Latent classes of every shape, holes anywhere."""
+    """Latent classes of every shape, missing values anywhere."""
     cards = draw(st.lists(st.integers(2, 4), min_size=1, max_size=max_leaves))
     return make_case(
         cards,
@@ -180,7 +180,7 @@ def structures(draw, *, max_variables=6, max_states=3, hidden=True):
 
 @st.composite
 def network_cases(draw, *, max_rows=8, zeros=False, whole=False, complete=False, **structure):
-    """A structure with random parameters, holes anywhere, rows without any value, and weights.
+    """Random structure and parameters, missing values anywhere, empty rows, and weights.
 
     `zeros` lets probabilities be 0, `whole` keeps the weights whole numbers above 0.
     """

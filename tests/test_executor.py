@@ -45,8 +45,8 @@ def test_results_are_in_order(count):
 @pytest.mark.parametrize("depth", [1, 2, 3, 6])
 def test_work_within_work(count, depth):
     with on_threads(count) as executor:
-        found = executor.map(partial(nested, executor, depth), range(20))
-    assert found == [nested(SERIAL, depth, n) for n in range(20)]
+        result = executor.map(partial(nested, executor, depth), range(20))
+    assert result == [nested(SERIAL, depth, n) for n in range(20)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
@@ -197,11 +197,11 @@ def test_counted_work(count):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_work_that_is_not_to_go_on(count):
-    asked = []
+    calls = []
 
     def enough():
-        asked.append(True)
-        if len(asked) == 3:
+        calls.append(True)
+        if len(calls) == 3:
             raise TimeoutError
 
     with on_threads(count) as executor:

@@ -53,8 +53,8 @@ def test_results_are_in_order_and_made_elsewhere(two):
 
 
 def test_work_within_work_is_done_where_it_is(two):
-    found = two.map(partial(nested, two, 3), range(4))
-    assert found == [nested(SERIAL, 3, n) for n in range(4)]
+    result = two.map(partial(nested, two, 3), range(4))
+    assert result == [nested(SERIAL, 3, n) for n in range(4)]
 
 
 def test_blas_has_one_thread_in_each(two):

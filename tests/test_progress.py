@@ -63,12 +63,12 @@ class Display:
     def __init__(self):
         self.shown = []
 
-    def __call__(self, told, **_):
-        self.update(told)
+    def __call__(self, data, **_):
+        self.update(data)
         return self
 
-    def update(self, told, **_):
-        self.shown.append(told["text/html"])
+    def update(self, data, **_):
+        self.shown.append(data["text/html"])
 
 
 def test_a_word_while_kernels_compile(monkeypatch):

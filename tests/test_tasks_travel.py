@@ -51,8 +51,8 @@ class Travelling(Executor):
     def results(self, function, items):
         for place, item in enumerate(items):
             self.tasks += 1
-            there, given = pickle.loads(pickle.dumps((function, item)))
-            yield place, pickle.loads(pickle.dumps(there(given)))
+            copied, given = pickle.loads(pickle.dumps((function, item)))
+            yield place, pickle.loads(pickle.dumps(copied(given)))
 
     def report(self, task, done):
         pass
@@ -82,11 +82,11 @@ class Plain(Travelling):
 
 def both(work):
     """Give what the plain executor gives, and what pickles give; something must have travelled."""
-    found = []
+    results = []
     for executor in (SERIAL, Travelling(), Plain()):
-        found.append(work(executor))
+        results.append(work(executor))
         assert executor is SERIAL or executor.tasks
-    return found
+    return results
 
 
 def same_fit(one, other):
@@ -99,7 +99,7 @@ def same_fit(one, other):
     )
 
 
-def holes():
+def missing():
     return make_case([2, 3, 2, 2], 2, 60, missing=0.2, seed=4)
 
 
@@ -109,7 +109,7 @@ def network_case():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schedule", Schedule)
-@pytest.mark.parametrize("case", [holes, network_case])
+@pytest.mark.parametrize("case", [missing, network_case])
 def test_fits(schedule, case):
     problem, options = case().problem, Options(schedule=schedule, starts=6)
     one, *others = both(lambda executor: learn(problem, options, executor=executor))
@@ -117,7 +117,7 @@ def test_fits(schedule, case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [holes, network_case])
+@pytest.mark.parametrize("case", [missing, network_case])
 @pytest.mark.usefixtures("short_steps_on_threads")
 def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
     monkeypatch.setattr(plan, "LONG", 100)
@@ -134,9 +134,9 @@ def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
 @pytest.mark.parametrize("scores", ["usual", "cs,icl,vb-occupied"])
 def test_selections(scores):
     table = load_dataset("carcinoma")
-    how = {"scores": choose_scores(scores), "options": QUICK}
+    options = {"scores": choose_scores(scores), "options": QUICK}
     proposals = latent_classes(table, [1, 3, 4])
-    one, *others = both(lambda executor: evaluate(table, proposals, executor=executor, **how))
+    one, *others = both(lambda executor: evaluate(table, proposals, executor=executor, **options))
     for other in others:
         for a, b in zip(one.candidates, other.candidates, strict=True):
             assert same_fit(a.fit, b.fit)
@@ -176,7 +176,7 @@ def test_scores_of_given_parameters():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "case"),
-    [(Method.SMC, holes), (Method.AIS, holes), (Method.SMC, network_case)],
+    [(Method.SMC, missing), (Method.AIS, missing), (Method.SMC, network_case)],
 )
 def test_evidence(method, case):
     problem = replace(case().problem, alpha=np.ones(case().problem.layout.size))
@@ -187,7 +187,7 @@ def test_evidence(method, case):
 
 @pytest.mark.slow
 def test_bounds_from_both_sides():
-    case = holes()
+    case = missing()
     problem, goal = replace(case.problem, alpha=np.ones(case.problem.layout.size)), (2.0, 600.0)
     one, *others = both(lambda e: sandwich(problem, case.theta, Goal(*goal), executor=e))
     assert all(one == other for other in others)
@@ -196,14 +196,14 @@ def test_bounds_from_both_sides():
 @pytest.mark.slow
 def test_measured_selections():
     table = load_dataset("myocardial")
-    found = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
-    one, *others = both(lambda e: measure_each(found, [1, 2], goal=Goal(0.3), executor=e))
+    result = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
+    one, *others = both(lambda e: measure_each(result, [1, 2], goal=Goal(0.3), executor=e))
     for other in others:
         assert [c.measured for c in one.candidates] == [c.measured for c in other.candidates]
 
 
 def test_bootstrap_intervals():
-    problem = holes().problem
+    problem = missing().problem
     model = learn(problem, QUICK).model
     one, *others = both(lambda e: bootstrap_intervals(problem, model, QUICK, 6, executor=e))
     for other in others:
@@ -212,10 +212,10 @@ def test_bootstrap_intervals():
 
 def test_chains_over_graphs_and_resamples():
     rows = np.random.default_rng(0).integers(-1, 2, (30, 3))
-    table, how = Table.from_codes(rows), EdgeSampling(sweeps=20, rounds=2)
+    table, options = Table.from_codes(rows), EdgeSampling(sweeps=20, rounds=2)
     whole = Table.from_codes(np.abs(rows))
     for work in (
-        lambda e: find_edges(table, "bdeu:2", Knowledge(), how, e),
+        lambda e: find_edges(table, "bdeu:2", Knowledge(), options, e),
         lambda e: resample_edges(whole, "bdeu:2", Knowledge(), GraphSearch(), 4, e),
     ):
         one, *others = both(work)
@@ -234,8 +234,8 @@ def test_ratio_tests():
 
 
 @pytest.mark.slow
-def test_readings_of_holes():
-    case = holes()
+def test_readings_of_missing_values():
+    case = missing()
     one, *others = both(
         lambda e: compare_readings(case.table, case.problem.network, options=QUICK, executor=e)
     )

@@ -14,7 +14,7 @@ PATH = AnnealingPath(PROBLEM, Reference.around(PROBLEM, SOMEWHERE))
 
 
 def hidden_counts(problem):
-    """The count vector of every completion of every case (one hidden class, no holes)."""
+    """The count vector of every completion of every case (one hidden class, no missing values)."""
     layout, worlds = problem.layout, []
     rows = [
         row for row, n in zip(problem.codes, problem.counts, strict=True) for _ in range(int(n))

@@ -19,8 +19,8 @@ def requirements() -> dict[str, list[str]]:
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"].items()
-    own = {extra: asked for extra, asked in extras if not any("lacunet[" in x for x in asked)}
-    return {"lacunet": project["dependencies"], **own}
+    required = {extra: names for extra, names in extras if not any("lacunet[" in x for x in names)}
+    return {"lacunet": project["dependencies"], **required}
 
 
 def installed_size(wheel: Path) -> int:
@@ -42,11 +42,11 @@ def main() -> None:
     every = requirements()
     sys.stdout.write("| extra | MB | mostly |\n|---|---|---|\n")
     core: dict[str, int] = {}
-    for extra, asked in every.items():
+    for extra, names in every.items():
         with tempfile.TemporaryDirectory() as folder:
-            found = wheels([*every["lacunet"], *asked], Path(folder))
-        core = core or found
-        more = found if extra == "lacunet" else {n: s for n, s in found.items() if n not in core}
+            result = wheels([*every["lacunet"], *names], Path(folder))
+        core = core or result
+        more = result if extra == "lacunet" else {n: s for n, s in result.items() if n not in core}
         largest = sorted(more, key=more.__getitem__, reverse=True)[:3]
         mostly = ", ".join(f"{name} {more[name] / MEGABYTE:.0f}" for name in largest)
         sys.stdout.write(f"| {extra} | {sum(more.values()) / MEGABYTE:.0f} | {mostly} |\n")

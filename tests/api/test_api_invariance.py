@@ -21,8 +21,8 @@ def frame(name: str) -> pl.DataFrame:
 
 
 def scores(data, **options) -> dict[tuple[int, str], float]:
-    found = lacunet.select(data, **{**OPTIONS, **options})
-    return {(c.states, n): e.value for c in found.candidates for n, e in c.scores.items()}
+    selection = lacunet.select(data, **{**OPTIONS, **options})
+    return {(c.states, n): e.value for c in selection.candidates for n, e in c.scores.items()}
 
 
 @functools.cache
@@ -44,8 +44,8 @@ def test_weight_two_is_the_row_twice(name):
 def test_split_weights_are_one_weight():
     whole = frame("values")
     halves = pl.concat([whole.with_columns(pl.col("count") / 2)] * 2)
-    found = scores(halves, weights="count", weights_as="frequency")
-    assert found == usual_scores("values")
+    result = scores(halves, weights="count", weights_as="frequency")
+    assert result == usual_scores("values")
 
 
 @pytest.mark.slow
@@ -55,9 +55,9 @@ def test_rows_of_weight_zero_change_nothing():
         count=0 * pl.col("count")
     )
     more = pl.concat([whole, swapped])
-    given, found = usual_scores("carcinoma"), scores(more, weights="count")
+    given, result = usual_scores("carcinoma"), scores(more, weights="count")
     for key, value in given.items():
-        assert found[key] == pytest.approx(value, abs=1e-6), key
+        assert result[key] == pytest.approx(value, abs=1e-6), key
 
 
 @pytest.mark.slow
@@ -80,9 +80,9 @@ def test_the_order_of_the_columns_does_not_matter_to_scores(name):
         root, *leaves = document[key]
         document[key] = [root, *reversed(leaves)]
     turned = model_from_json(json.dumps(document))
-    found = lacunet.score(data, turned, **weights).evidence
+    evidence = lacunet.score(data, turned, **weights).evidence
     for name, e in lacunet.score(data, given, **weights).evidence.items():
-        assert found[name].value == pytest.approx(e.value, abs=1e-9), name
+        assert evidence[name].value == pytest.approx(e.value, abs=1e-9), name
 
 
 @pytest.mark.slow
@@ -132,8 +132,8 @@ def test_the_number_of_threads_does_not_matter(name):
 
 def test_another_seed_finds_the_same_optimum():
     table = lacunet.load_dataset("carcinoma")
-    found = [lacunet.fit(table, 2, starts=16, seed=seed) for seed in (0, 1)]
-    assert found[0].log_posterior == pytest.approx(found[1].log_posterior, abs=1e-9)
+    result = [lacunet.fit(table, 2, starts=16, seed=seed) for seed in (0, 1)]
+    assert result[0].log_posterior == pytest.approx(result[1].log_posterior, abs=1e-9)
 
 
 def test_a_cell_that_is_missing_everywhere_in_a_row_keeps_the_row():

@@ -32,7 +32,7 @@ def frame(case):
 def test_one_question(case):
     p = oracle.joint(case.oracle())
     names = [v.name for v in case.network.variables]
-    for asked, seen in (
+    for query, seen in (
         (["H"], {}),
         (["y", "H"], {"a": 1}),
         (["G", "x", "a"], {"y": 2, "a": 0}),
@@ -40,17 +40,17 @@ def test_one_question(case):
     ):
         row = [seen.get(name, -1) for name in names]
         q = oracle.row_posterior(p, row)[0]
-        wanted = oracle.marginal(q, [names.index(name) for name in asked])
-        np.testing.assert_allclose(lacunet.query(case.model, asked, seen), wanted, atol=1e-12)
+        wanted = oracle.marginal(q, [names.index(name) for name in query])
+        np.testing.assert_allclose(lacunet.query(case.model, query, seen), wanted, atol=1e-12)
     np.testing.assert_allclose(lacunet.query(case.model, "a"), case.model.table("a"))
 
 
 def test_a_question_for_each_row(case):
-    found = lacunet.query(case.model, ["G", "H"], frame(case))
-    assert found.shape == (12, 2, 3)
+    answer = lacunet.query(case.model, ["G", "H"], frame(case))
+    assert answer.shape == (12, 2, 3)
     p = oracle.joint(case.oracle())
     names = [v.name for v in case.network.variables]
-    for row, got in zip(case.rows, found, strict=True):
+    for row, got in zip(case.rows, answer, strict=True):
         q = oracle.row_posterior(p, row)[0]
         wanted = oracle.marginal(q, [names.index("G"), names.index("H")])
         np.testing.assert_allclose(got, wanted, atol=1e-12)
@@ -100,14 +100,14 @@ def test_hiding_is_never_seeing(case):
 
 
 def test_assign_fills_in_what_each_row_lacks(case):
-    found = api.assign(frame(case), case.model, impute=True)
-    names = [v.name for v in found.variables]
+    assignment = api.assign(frame(case), case.model, impute=True)
+    names = [v.name for v in assignment.variables]
     assert names[:2] == ["H", "G"]
     assert set(names) <= {"H", "G", "a", "x", "y"}
     p = oracle.joint(case.oracle())
-    own = [v.name for v in case.network.variables]
-    for v in found.variables:
-        i = own.index(v.name)
+    columns = [v.name for v in case.network.variables]
+    for v in assignment.variables:
+        i = columns.index(v.name)
         for r, row in enumerate(case.rows):
             wanted = oracle.marginal(oracle.row_posterior(p, row)[0], [i])
             np.testing.assert_allclose(v.probabilities[r], wanted, atol=1e-12)

@@ -101,8 +101,12 @@ def test_the_answer_of_a_selection(selection):
 
 def test_html_is_escaped():
     frame = pd.DataFrame({HOSTILE: ["<b>", "a&b", "<b>", "a&b"] * 5, "y": [0, 0, 1, 1] * 5})
-    found = lacunet.select(frame, [1, 2], starts=4)
-    for page in (found._repr_html_(), found.table._repr_html_(), found.best.fit._repr_html_()):
+    selection = lacunet.select(frame, [1, 2], starts=4)
+    for page in (
+        selection._repr_html_(),
+        selection.table._repr_html_(),
+        selection.best.fit._repr_html_(),
+    ):
         assert "<script>" not in page
         assert "<b>" not in page
         assert "&lt;script&gt;" in page
@@ -133,12 +137,12 @@ def test_data_of_every_kind_give_the_same_scores(carcinoma):
     path = lacunet.dataset_path("carcinoma")
     frame = pl.read_csv(path)
     options = {"states": [2], "starts": 4, "scores": "bic,cs", "weights": "count"}
-    found = [
+    result = [
         lacunet.select(data, **options).values("cs")
         for data in (path, str(path), frame, frame.lazy(), frame.to_pandas(), frame.to_arrow())
     ]
     here = lacunet.select(carcinoma, 2, starts=4, scores="cs").values("cs")
-    assert all(values == here for values in found)
+    assert all(values == here for values in result)
 
 
 @pytest.mark.slow
@@ -166,11 +170,11 @@ def test_a_table_must_fit_the_model(carcinoma, selection):
 def test_assign_wants_rows_in_order(carcinoma, selection):
     with pytest.raises(DataError, match=r"without the order of the rows\. Give the file or"):
         lacunet.assign(carcinoma, selection.best.fit.model)
-    found = lacunet.assign(lacunet.dataset_path("carcinoma"), selection.best.fit.model)
-    assert found.probabilities.shape == (20, 3)
-    assert found.classes == ("1", "2", "3")
-    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
-    np.testing.assert_array_equal(found.best, found.probabilities.argmax(axis=1))
+    assignment = lacunet.assign(lacunet.dataset_path("carcinoma"), selection.best.fit.model)
+    assert assignment.probabilities.shape == (20, 3)
+    assert assignment.classes == ("1", "2", "3")
+    np.testing.assert_allclose(assignment.probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(assignment.best, assignment.probabilities.argmax(axis=1))
 
 
 def test_reading_options_belong_to_reading(carcinoma):
@@ -221,8 +225,8 @@ def test_fit_wants_one_whole_number(carcinoma, states):
 
 
 def test_numbers_of_numpy_are_numbers(carcinoma):
-    found = lacunet.select(carcinoma, np.arange(1, 3), starts=4, scores="bic")
-    assert [c.states for c in found.candidates] == [1, 2]
+    selection = lacunet.select(carcinoma, np.arange(1, 3), starts=4, scores="bic")
+    assert [c.states for c in selection.candidates] == [1, 2]
     assert lacunet.fit(carcinoma, np.int64(2), starts=2).model.network.dimension == 15
 
 

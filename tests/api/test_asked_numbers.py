@@ -25,50 +25,50 @@ def model(frame):
 
 
 def test_rows_are_assigned_and_filled_in(frame, model):
-    found = lacunet.assign(frame, model, impute=True)
-    assert found.impossible == 0
-    assert found.probabilities.shape == (120, 2)
-    assert [v.name for v in found.variables] == ["class", "sex"]
-    numbers = {n.name: n for n in found.numbers}
+    assignment = lacunet.assign(frame, model, impute=True)
+    assert assignment.impossible == 0
+    assert assignment.probabilities.shape == (120, 2)
+    assert [v.name for v in assignment.variables] == ["class", "sex"]
+    numbers = {n.name: n for n in assignment.numbers}
     assert list(numbers) == ["height", "income", "visits", "agree"]
     for name, n in numbers.items():
-        own = frame[name].to_numpy()
-        seen = ~np.isnan(own.astype(float))
+        given = frame[name].to_numpy()
+        seen = ~np.isnan(given.astype(float))
         np.testing.assert_array_equal(n.missing, ~seen)
-        np.testing.assert_array_equal(n.best[seen], own[seen])  # to the last digit
+        np.testing.assert_array_equal(n.best[seen], given[seen])  # to the last digit
         assert (n.spread[n.missing] > (1.0 if name == "income" else 0.0)).all()
     for name in ("visits", "agree"):
         assert (numbers[name].best % 1 == 0).all()
         assert (numbers[name].mean[numbers[name].missing] % 1 != 0).any()
     # The tall ones are expected to be tall.
-    tall = found.best == 1
+    tall = assignment.best == 1
     height = numbers["height"]
     assert (height.mean[tall & height.missing] > 170).all()
     assert (height.mean[~tall & height.missing] < 175).all()
     assert numbers["income"].titles == ("geometric mean", "factor")
-    assert "Numbers" in str(found)
+    assert "Numbers" in str(assignment)
 
 
 def test_filled_cells_are_nearer_to_the_truth_than_the_mean_of_their_column():
-    whole = people(300, seed=5, holes=0.0)
-    holed = people(300, seed=5, holes=0.2)
-    model = lacunet.fit(holed, 2, kinds=KINDS, **FAST).model
-    found = lacunet.assign(holed, model, impute=True)
-    for n in found.numbers:
+    whole = people(300, seed=5, missing=0.0)
+    incomplete = people(300, seed=5, missing=0.2)
+    model = lacunet.fit(incomplete, 2, kinds=KINDS, **FAST).model
+    assignment = lacunet.assign(incomplete, model, impute=True)
+    for n in assignment.numbers:
         truth = whole[n.name].to_numpy().astype(float)[n.missing]
-        usual = np.nanmean(holed[n.name].to_numpy().astype(float))
+        usual = np.nanmean(incomplete[n.name].to_numpy().astype(float))
         ours, theirs = (np.sqrt(np.mean((x - truth) ** 2)) for x in (n.mean[n.missing], usual))
         assert ours < 0.9 * theirs
 
 
 def test_rows_that_show_new_numbers_or_none(model):
     new = pl.DataFrame({"height": [171.234, None], "visits": [100, None]})
-    found = lacunet.assign(new, model)
-    assert found.probabilities[0, 0] > 0.99
-    np.testing.assert_allclose(found.probabilities[1], model.predictive.table("class"))
+    assignment = lacunet.assign(new, model)
+    assert assignment.probabilities[0, 0] > 0.99
+    np.testing.assert_allclose(assignment.probabilities[1], model.predictive.table("class"))
     np.testing.assert_allclose(lacunet.log_likelihoods(new, model)[1], 0.0, atol=1e-12)
     alone = lacunet.assign(new[:1], model)
-    np.testing.assert_allclose(alone.probabilities[0], found.probabilities[0])
+    np.testing.assert_allclose(alone.probabilities[0], assignment.probabilities[0])
     nothing = new.with_columns(height=pl.lit(None, pl.Float64))
     assert lacunet.assign(nothing, model).best[0] == 0
 
@@ -135,7 +135,7 @@ def test_a_network_is_asked_too(frame):
         [root, *leaves_of(table, NumberPrior())], [(), (0, 5), (5,), (0,), (0,), (0,)]
     )
     model = lacunet.fit(table, network=network, **FAST).model
-    found = lacunet.assign(frame, model, impute=True)
-    heights = next(n for n in found.numbers if n.name == "height")
+    assignment = lacunet.assign(frame, model, impute=True)
+    heights = next(n for n in assignment.numbers if n.name == "height")
     assert np.isfinite(heights.best).all()
     assert lacunet.simulate(model, 20).columns == frame.columns

@@ -58,23 +58,23 @@ def enumerated(case, seen, heard, done):
 
 @examples(80)
 @given(cases_known(), st.integers(0, 1000))
-def test_joint_posteriors_are_those_of_enumeration(asked, seed):
-    case, seen, heard, done = asked
+def test_joint_posteriors_are_those_of_enumeration(targets, seed):
+    case, seen, heard, done = targets
     p = enumerated(case, seen, heard, done)
     names = [v.name for v in case.network.variables]
     rng = np.random.default_rng(seed)
     group = rng.permutation(len(names))[: rng.integers(1, 4)].tolist()
-    found = lacunet.query(case.model, [names[v] for v in group], {**seen, **heard}, do=done)
+    answer = lacunet.query(case.model, [names[v] for v in group], {**seen, **heard}, do=done)
     if p.sum() == 0:
-        assert np.isnan(found).all()
+        assert np.isnan(answer).all()
     else:
-        np.testing.assert_allclose(found, oracle.marginal(p, group) / p.sum(), atol=1e-12)
+        np.testing.assert_allclose(answer, oracle.marginal(p, group) / p.sum(), atol=1e-12)
 
 
 @examples(80)
 @given(cases_known(), st.integers(0, 1000))
-def test_most_probable_states_are_those_of_enumeration(asked, seed):
-    case, seen, heard, done = asked
+def test_most_probable_states_are_those_of_enumeration(targets, seed):
+    case, seen, heard, done = targets
     p = enumerated(case, seen, heard, done)
     names = [v.name for v in case.network.variables]
     free = [i for i, name in enumerate(names) if name not in seen and name not in done]
@@ -85,13 +85,13 @@ def test_most_probable_states_are_those_of_enumeration(asked, seed):
     rng = np.random.default_rng(seed)
     some = rng.permutation(free)[: rng.integers(1, len(free) + 1)].tolist()
     for group, asked_for in ((free, None), (some, [names[v] for v in some])):
-        found = lacunet.most_probable(case.model, asked_for, {**seen, **heard}, do=done)
+        states = lacunet.most_probable(case.model, asked_for, {**seen, **heard}, do=done)
         wanted = oracle.marginal(p, group) / p.sum()
-        assert list(found.states) == [names[v] for v in group]
-        at = tuple(int(state) for state in found.states.values())  # labels are the numbers
-        assert found.probability == pytest.approx(wanted.max(), rel=1e-9)
+        assert list(states.states) == [names[v] for v in group]
+        at = tuple(int(state) for state in states.states.values())  # labels are the numbers
+        assert states.probability == pytest.approx(wanted.max(), rel=1e-9)
         assert wanted[at] == pytest.approx(wanted.max(), rel=1e-9)
-        assert math.exp(found.log_known) == pytest.approx(p.sum(), rel=1e-9)
+        assert math.exp(states.log_known) == pytest.approx(p.sum(), rel=1e-9)
 
 
 def separated_by_paths(network, a, b, given):
@@ -178,8 +178,8 @@ def test_doing_is_not_seeing():
 def test_a_question_for_each_row_and_columns_that_are_not_there():
     case = make(build("H>a H>b c>H", dict.fromkeys("Habc", 2), "H"), 1, seed=1)
     rows = pd.DataFrame({"b": [1, 0, None], "other": [1, 2, 3]}, dtype=object)
-    found = lacunet.query(case.model, ["H", "a"], rows)
-    for row, seen in zip(found, ({"b": 1}, {"b": 0}, {}), strict=True):
+    answer = lacunet.query(case.model, ["H", "a"], rows)
+    for row, seen in zip(answer, ({"b": 1}, {"b": 0}, {}), strict=True):
         np.testing.assert_allclose(row, lacunet.query(case.model, ["H", "a"], seen))
     set_ = lacunet.query(case.model, "H", rows, do={"c": 1})
     np.testing.assert_allclose(set_[0], lacunet.query(case.model, "H", {"b": 1}, do={"c": 1}))
@@ -227,9 +227,9 @@ def test_the_best_path_through_a_long_chain():
     path = [int(best.argmax())]
     for step in reversed(back):
         path.append(int(step[path[-1]]))
-    found = lacunet.most_probable(model)
-    assert found.log_probability == pytest.approx(best.max())
-    assert list(found.states.values()) == [str(k) for k in reversed(path)]
+    states = lacunet.most_probable(model)
+    assert states.log_probability == pytest.approx(best.max())
+    assert list(states.states.values()) == [str(k) for k in reversed(path)]
 
 
 def test_answers_that_would_not_fit_are_refused_before_they_are_made():
@@ -318,8 +318,8 @@ def test_pgmpy_says_the_same():
         wanted = theirs_of.VariableElimination(theirs).map_query(
             variables, {"e": 1}, show_progress=False
         )
-        found = lacunet.most_probable(model, variables, {"e": 1}).states
-        assert found == {name: str(state) for name, state in wanted.items()}
+        states = lacunet.most_probable(model, variables, {"e": 1}).states
+        assert states == {name: str(state) for name, state in wanted.items()}
     wanted = theirs_of.CausalInference(theirs).query(["d"], do={"c": 1}, show_progress=False)
     np.testing.assert_allclose(lacunet.query(model, "d", do={"c": 1}), wanted.values, atol=1e-9)
     for a, b, given_ in (("a", "b", []), ("a", "b", ["e"]), ("a", "d", ["b", "c"])):

@@ -63,21 +63,21 @@ def test_a_fit_goes_through_a_file_and_its_scores(people, tmp_path, covariance):
 
 
 def test_the_evidence_knows_what_varies_together(people):
-    def found(covariance):
+    def evidence_of(covariance):
         kinds = {"kinds": KINDS, "covariance": covariance, "quick": True, "starts": 4}
         return lacunet.select(people, [2], **kinds).values("csl")[2]
 
-    together, alone = found("height+weight"), found("diagonal")
+    together, alone = evidence_of("height+weight"), evidence_of("diagonal")
     assert together > alone + 10  # height and weight do
-    assert found("weight+age") < together
+    assert evidence_of("weight+age") < together
 
 
 def test_how_sure_a_choice_is_is_measured(people):
     some, ask = people.head(14), {"kinds": KINDS, "starts": 2, "target": 0.3, "threads": 1}
-    found = lacunet.select(some, [2, 3], covariance="height+weight", **ask)
-    assert found.overall.basis is CertaintyBasis.MEASURED
-    cheap = found.values("csl-occupied")
-    for k, value in found.overall.values.items():
+    selection = lacunet.select(some, [2, 3], covariance="height+weight", **ask)
+    assert selection.overall.basis is CertaintyBasis.MEASURED
+    cheap = selection.values("csl-occupied")
+    for k, value in selection.overall.values.items():
         assert value == pytest.approx(cheap[k], abs=2.0)
 
 
@@ -103,8 +103,8 @@ def test_blocks_by_name():
     for said in ("a+c,common", "common, a+c"):
         assert understand_covariance(said) == Covariance(named=(("a", "c"),), common=True)
     for said in ("diagonal", "full"):
-        found = understand_covariance(f"{said}-common")
-        assert found == Covariance(full=said == "full", common=True)
+        result = understand_covariance(f"{said}-common")
+        assert result == Covariance(full=said == "full", common=True)
 
 
 def test_pairs_that_are_hardly_ever_seen_together_are_named():
@@ -121,8 +121,8 @@ def test_pairs_that_are_hardly_ever_seen_together_are_named():
         assert said == ["a", "b", 3, fewest, 1]
         assert np.isfinite(fit.log_lik)
     for covariance in ("diagonal", "b+c", "a+c,common"):
-        found = lacunet.fit(frame, 2, covariance=covariance, **kinds)
-        assert Kind.FEW_PAIRS not in [f.kind for f in found.flags]
+        fitted = lacunet.fit(frame, 2, covariance=covariance, **kinds)
+        assert Kind.FEW_PAIRS not in [f.kind for f in fitted.flags]
     one = lacunet.fit(frame, 1, covariance="full", **kinds)
     assert Kind.FEW_PAIRS not in [f.kind for f in one.flags]  # three cases are enough for one
 
@@ -132,12 +132,12 @@ def test_columns_that_follow_from_others_are_refused():
     frame = pd.DataFrame(rng.normal(size=(80, 3)).round(3), columns=list("abc"))
     frame["sum"] = frame["a"] - 2.0 * frame["c"]
     kinds = dict.fromkeys(frame.columns, "gaussian")
-    holes = frame.mask(rng.random(frame.shape) < 0.1)
-    for data in (frame, holes):
+    missing = frame.mask(rng.random(frame.shape) < 0.1)
+    for data in (frame, missing):
         with pytest.raises(DataError, match=r"'sum' follows from 'a', 'c'.*exclude=\['sum'\]"):
             lacunet.fit(data, 2, kinds=kinds, covariance="full", starts=2)
         lacunet.fit(data, 2, kinds=kinds, covariance="a+b+c", starts=2)
-    twice = holes.assign(sum=-3.0 * holes["a"])
+    twice = missing.assign(sum=-3.0 * missing["a"])
     twice.loc[:30, "sum"] = np.nan  # means and deviations of the two differ then
     with pytest.raises(DataError, match="'a' and 'sum' are linear functions"):
         lacunet.fit(twice, 2, kinds=kinds, covariance="full-common", starts=2)
@@ -150,8 +150,8 @@ def test_the_prior_expects_what_other_columns_leave():
     frame = pd.DataFrame(x, columns=list("abcd"))
     times = rng.integers(1, 3, 90)
     kinds = dict.fromkeys(frame.columns, "gaussian")
-    told = lacunet.read_table(frame.assign(n=times), kinds=kinds, weights="n")
-    leaves = leaves_of(told, NumberPrior(scale=2.0, covariance=Covariance(full=True)))
+    table = lacunet.read_table(frame.assign(n=times), kinds=kinds, weights="n")
+    leaves = leaves_of(table, NumberPrior(scale=2.0, covariance=Covariance(full=True)))
     prior = InverseWishart.of(places_of(4).read(np.array(leaves[0].prior)))
     whole = np.repeat(x, times, axis=0)
     n = len(whole)
@@ -209,9 +209,9 @@ def test_estimators_warn_of_an_unstable_search_and_of_the_end_of_a_range():
     basis = {"covariance": "full", "n_init": 8, "random_state": 0, "n_jobs": 1}
     with pytest.warns(UserWarning, match="2 is the largest number that was tried. Try more"):
         LatentClassSelector([1, 2], quick=True, **basis).fit(x)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = LatentClassModel(9, **{**basis, "n_init": 3}).fit(rng.normal(size=(150, 3)))
-    unstable = [w for w in told if str(w.message).startswith("unstable: only 1 of")]
+    unstable = [w for w in caught if str(w.message).startswith("unstable: only 1 of")]
     assert not model.fit_.stable
     assert [w.category for w in unstable] == [ConvergenceWarning]

@@ -62,9 +62,9 @@ def test_a_fit_is_at_the_softmax_mode_and_says_so(carcinoma, alpha):
 
 def test_whoever_asks_for_the_softmax_mode_is_not_warned(carcinoma):
     wanted = lacunet.fit(carcinoma, 2, alpha=0.3, **QUICK)
-    asked = lacunet.fit(carcinoma, 2, alpha=0.3, estimate="softmax", **QUICK)
-    np.testing.assert_array_equal(asked.model.theta, wanted.model.theta)
-    assert Kind.NO_MAP not in kinds(asked.flags)
+    by_softmax = lacunet.fit(carcinoma, 2, alpha=0.3, estimate="softmax", **QUICK)
+    np.testing.assert_array_equal(by_softmax.model.theta, wanted.model.theta)
+    assert Kind.NO_MAP not in kinds(by_softmax.flags)
     other = lacunet.fit(carcinoma, 2, alpha=1.01, estimate="softmax", **QUICK)
     assert other.estimate is Estimate.SOFTMAX
     assert other.log_posterior < lacunet.fit(carcinoma, 2, alpha=1.01, **QUICK).log_posterior
@@ -83,23 +83,23 @@ def test_complete_data_have_their_posterior_means():
 @pytest.mark.parametrize("alpha", ["bdeu:1", "bdeu:10", 0.05], ids=str)
 def test_a_selection_has_every_score_but_laplaces(carcinoma, alpha):
     """Exponents of BDeu fall as classes are added: from 5 to 0.8 with a size of 10."""
-    found = lacunet.select(carcinoma, [1, 2, 6], alpha=alpha, scores=MANY, quick=True, **QUICK)
-    for candidate in found.candidates:
+    selection = lacunet.select(carcinoma, [1, 2, 6], alpha=alpha, scores=MANY, quick=True, **QUICK)
+    for candidate in selection.candidates:
         gone = {"laplace"} if candidate.fit.estimate is Estimate.SOFTMAX else set()
         for name, evidence in candidate.scores.items():
             assert math.isnan(evidence.value) is (name in gone), name
             assert (Kind.NO_MODE in kinds(evidence.flags)) is (name in gone), name
-    assert found.candidates[2].fit.estimate is Estimate.SOFTMAX
-    assert math.isfinite(found.candidates[2].scores["csl-occupied"].value)
+    assert selection.candidates[2].fit.estimate is Estimate.SOFTMAX
+    assert math.isfinite(selection.candidates[2].scores["csl-occupied"].value)
 
 
 def test_networks_are_compared(carcinoma):
     """BDeu gives graphs that say the same the same evidence: an edge may be turned."""
     one, other = (build(e, {"a": 2, "b": 3}) for e in ("a>b", "b>a"))
     rows = make(one, 40, seed=2).table
-    found = lacunet.compare(rows, [one, other], alpha="bdeu:1", scores="bd,csl,vb", **QUICK)
+    comparison = lacunet.compare(rows, [one, other], alpha="bdeu:1", scores="bd,csl,vb", **QUICK)
     for name in ("bd", "csl", "vb"):
-        values = [c.scores[name].value for c in found.candidates]
+        values = [c.scores[name].value for c in comparison.candidates]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
@@ -159,18 +159,18 @@ def test_csl_knows_when_a_bound_is_above_it():
 @pytest.mark.parametrize("method", ["smc", "ais"])
 def test_measured_evidence_is_the_exact_one(carcinoma, method):
     table = drawn(0.1, 3).table
-    how = {"alpha": "bdeu:1", "threads": 1}
-    exact = lacunet.log_evidence(table, 2, method="exact", **how)
-    sampled = lacunet.log_evidence(table, 2, method=method, target=0.05, **how)
+    options = {"alpha": "bdeu:1", "threads": 1}
+    exact = lacunet.log_evidence(table, 2, method="exact", **options)
+    sampled = lacunet.log_evidence(table, 2, method=method, target=0.05, **options)
     assert abs(sampled.value - exact.value) < 4 * max(sampled.stderr, 0.02)
 
 
 def test_intervals_and_statistics_at_the_softmax_mode(carcinoma):
     fit = lacunet.fit(carcinoma, 2, alpha=0.5, **QUICK)
-    found = lacunet.intervals(carcinoma, fit)
-    assert found.estimate is Estimate.SOFTMAX
-    assert "at the softmax MAP parameters" in found.method
-    assert np.isfinite(found.table("class").stderr).all()
+    intervals = lacunet.intervals(carcinoma, fit)
+    assert intervals.estimate is Estimate.SOFTMAX
+    assert "at the softmax MAP parameters" in intervals.method
+    assert np.isfinite(intervals.table("class").stderr).all()
     notes = str(lacunet.fit_statistics(carcinoma, fit))
     assert "log L is taken at the softmax MAP parameters" in notes
 
@@ -188,9 +188,9 @@ def test_estimators_take_such_priors():
 def test_commands_take_such_priors(alpha):
     data = str(lacunet.dataset_path("carcinoma"))
     words = ["fit", data, "--weights", "count", "--states", "2", "--alpha", alpha, "--starts", "4"]
-    told = CliRunner().invoke(app, words)
-    assert told.exit_code == 0, told.output
-    assert "no MAP: an exponent of the prior" in " ".join(told.output.split())
+    ran = CliRunner().invoke(app, words)
+    assert ran.exit_code == 0, ran.output
+    assert "no MAP: an exponent of the prior" in " ".join(ran.output.split())
     document = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
     assert document["estimate"] == "softmax"
 

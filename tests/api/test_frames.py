@@ -14,7 +14,7 @@ WIDEST = 160  # characters of a repr: two lines
 
 @pytest.fixture(scope="module")
 def raw():
-    """The rows of a small table, each as often as it occurs, and some holes."""
+    """The rows of a small table, each as often as it occurs, and some missing values."""
     frame = pd.read_csv(lacunet.dataset_path("carcinoma"))
     rows = (
         frame.loc[frame.index.repeat(frame["count"])].drop(columns="count").reset_index(drop=True)
@@ -25,10 +25,10 @@ def raw():
 def regression(raw):
     """Classes that a number predicts, and what follows from classes."""
     rows = raw.assign(age=np.random.default_rng(1).normal(size=len(raw)))
-    how = {"covariates": ["age"], "starts": 1, "threads": 1}
-    found = lacunet.class_regression(rows, 2, **how)
+    options = {"covariates": ["age"], "starts": 1, "threads": 1}
+    result = lacunet.class_regression(rows, 2, **options)
     steps = lacunet.three_step(rows, lacunet.fit(raw, 2, starts=1), outcomes=["age"])
-    return found, found.coefficients, steps, steps.outcomes["age"]
+    return result, result.coefficients, steps, steps.outcomes["age"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def results(raw):
     fit = selection.best.fit
     learned = lacunet.learn_structure(lacunet.load_dataset("values"))
     stack = lacunet.stack(table, folds=2, only="classes", threads=1)
-    found = [
+    actual = [
         table,
         selection,
         selection.best,
@@ -72,7 +72,7 @@ def results(raw):
         api.answer(fit.model, ["A", "B"]),
         api.separations(fit.model, ["A", "B"], [], []),
     ]
-    return {type(result).__name__: result for result in found}
+    return {type(result).__name__: result for result in actual}
 
 
 ROWS = {  # how many each has, and the columns that it begins with

@@ -33,8 +33,8 @@ def holders():
 )
 def test_it_is_asked_like_its_model(holders, which, tmp_path):
     held, model = holders[which]
-    asked = lacunet.query(held, "a", {"b": "u"})
-    assert asked.tolist() == lacunet.query(model, "a", {"b": "u"}).tolist()
+    answer = lacunet.query(held, "a", {"b": "u"})
+    assert answer.tolist() == lacunet.query(model, "a", {"b": "u"}).tolist()
     assert lacunet.assign(ROWS, held).to_frame().equals(lacunet.assign(ROWS, model).to_frame())
     assert lacunet.log_likelihoods(ROWS, held).tolist() == (
         lacunet.log_likelihoods(ROWS, model).tolist()
@@ -65,8 +65,8 @@ def test_it_is_described_like_its_fit(holders, which):
 
 def test_a_stack_is_asked_like_its_ensemble(tmp_path):
     stack = lacunet.stack(ROWS, folds=2, only="classes", threads=1)
-    told = [lacunet.log_likelihoods(ROWS, x).tolist() for x in (stack, stack.ensemble)]
-    assert told[0] == told[1]
+    scores = [lacunet.log_likelihoods(ROWS, x).tolist() for x in (stack, stack.ensemble)]
+    assert scores[0] == scores[1]
     lacunet.write_stack(stack, tmp_path / "stack.json")
 
 
@@ -106,8 +106,8 @@ def test_a_fit_keeps_how_it_was_found(holders):
     """What is known of a fit is not lost on the way through what holds it."""
     fit = lacunet.fit(ROWS, 2, estimate="ml", **QUICK)
     held = lacunet.select(ROWS, [2], estimate="ml", quick=True, **QUICK)
-    own = lacunet.intervals(ROWS, fit).to_frame()
-    assert lacunet.intervals(ROWS, held).to_frame().equals(own)
+    intervals = lacunet.intervals(ROWS, fit).to_frame()
+    assert lacunet.intervals(ROWS, held).to_frame().equals(intervals)
     assert replace(fit, seconds=0.0).estimate is held.best.fit.estimate
     rows = ROWS.assign(income=range(len(ROWS)))
     steps = [lacunet.three_step(rows, x, outcomes="income").to_frame() for x in (fit, held)]

@@ -1,4 +1,4 @@
-"""Numbers beside categories, with holes: fitted, chosen, scored, measured, saved and read."""
+"""Numbers beside categories, with missing values: fitted, chosen, scored, saved and read."""
 
 import math
 
@@ -40,14 +40,16 @@ def test_a_fit_tells_the_classes_apart(fit):
 
 
 def test_the_number_of_classes_is_found_and_how_it_depends_on_the_prior(frame):
-    found = lacunet.select(frame, range(1, 4), kinds=KINDS, quick=True, **FAST)
-    assert found.label == 2
-    scales = [s for s in found.sensitivity if s.what == "scale"]
+    selection = lacunet.select(frame, range(1, 4), kinds=KINDS, quick=True, **FAST)
+    assert selection.label == 2
+    scales = [s for s in selection.sensitivity if s.what == "scale"]
     assert [s.factor for s in scales] == [0.25, 4.0]
     narrow, wide = (s.probabilities for s in scales)
     assert sum(narrow.values()) == pytest.approx(1.0)
     assert narrow != wide
-    assert "ith a quarter of and four times the variances that classes are expected" in str(found)
+    assert "ith a quarter of and four times the variances that classes are expected" in str(
+        selection
+    )
     one = lacunet.select(frame["sex", "agree"], [1], quick=True, **FAST)
     assert "prior strength" not in str(one)
 
@@ -68,8 +70,8 @@ def test_shifted_bounds_are_those_of_the_other_prior(frame):
         **FIXED,
     )
     moved = {k: wide.values("vb")[k] - usual.values("vb")[k] for k in (1, 2)}
-    *_, found = usual.sensitivity
-    log_odds = math.log(found.probabilities[1]) - math.log(found.probabilities[2])
+    *_, result = usual.sensitivity
+    log_odds = math.log(result.probabilities[1]) - math.log(result.probabilities[2])
     before = usual.certainty.values
     assert log_odds == pytest.approx(before[1] - before[2] + moved[1] - moved[2], abs=0.01)
 
@@ -80,15 +82,15 @@ def test_units_change_the_evidence_by_their_jacobian_alone(frame, column):
     other = frame.with_columns(pl.col(column) * factor)
     if column == "height":
         other = other.with_columns(pl.col(column) + 1000.0)  # and its origin
-    told = frame[column].drop_nulls().len()
-    here, there = (
+    observed = frame[column].drop_nulls().len()
+    here, rescaled = (
         lacunet.select(x, [1, 2], kinds=KINDS, scores="bd,csl,vb,cs,laplace", quick=True, **FAST)
         for x in (frame, other)
     )
-    for a, b in zip(here.candidates, there.candidates, strict=True):
+    for a, b in zip(here.candidates, rescaled.candidates, strict=True):
         for name, evidence in a.scores.items():
             shift = b.scores[name].value - evidence.value
-            assert shift == pytest.approx(-told * math.log(factor), abs=1e-5), name
+            assert shift == pytest.approx(-observed * math.log(factor), abs=1e-5), name
 
 
 def test_one_class_is_the_closed_form(frame):
@@ -103,8 +105,8 @@ def test_evidence_is_near_what_a_good_score_says(frame):
     measured = lacunet.log_evidence(
         small, 2, kinds=KINDS, alpha=1.01, target=0.2, budget=60, threads=1
     )
-    found = lacunet.select(small, [2], kinds=KINDS, quick=True, **FAST)
-    score = found.candidates[0].scores["csl-occupied"].value
+    selection = lacunet.select(small, [2], kinds=KINDS, quick=True, **FAST)
+    score = selection.candidates[0].scores["csl-occupied"].value
     assert measured.value == pytest.approx(score, abs=4 * measured.stderr + 0.5)
 
 
@@ -115,10 +117,12 @@ def test_a_model_with_numbers_is_written_and_read(fit, frame, tmp_path):
     np.testing.assert_array_equal(again.theta, fit.model.theta)
     np.testing.assert_array_equal(again.alpha, fit.model.alpha)
     np.testing.assert_array_equal(again.posterior, fit.model.posterior)
-    found = lacunet.score(frame, path, scores="cs,csl")
-    own = lacunet.score(read_table(frame, kinds=KINDS), fit.model, scores="cs,csl")
-    assert found.log_likelihood == own.log_likelihood == fit.log_lik
-    assert found.evidence["csl"].value == pytest.approx(own.evidence["csl"].value, abs=1e-9)
+    scores = lacunet.score(frame, path, scores="cs,csl")
+    expected_scores = lacunet.score(read_table(frame, kinds=KINDS), fit.model, scores="cs,csl")
+    assert scores.log_likelihood == expected_scores.log_likelihood == fit.log_lik
+    assert scores.evidence["csl"].value == pytest.approx(
+        expected_scores.evidence["csl"].value, abs=1e-9
+    )
     # Only the structure is taken by a fit.
     assert lacunet.fit(frame, network=path, **FAST).log_lik == pytest.approx(fit.log_lik, abs=1e-6)
     with pytest.raises(DataError, match="'height' holds numbers"):
@@ -153,10 +157,10 @@ def test_a_network_with_numbers_below_what_is_seen(frame):
     leaves = leaves_of(table, NumberPrior())
     root = Variable("class", (1, 2), hidden=True)
     network = Network.build([root, *leaves], [(), (0, 5), (5,), (0,), (0,), (0,)])
-    found = lacunet.fit(table, network=network, **FAST)
-    assert found.gradient < 1e-6
-    assert math.isfinite(found.log_lik)
-    assert "height: mean" in str(found)
+    fitted = lacunet.fit(table, network=network, **FAST)
+    assert fitted.gradient < 1e-6
+    assert math.isfinite(fitted.log_lik)
+    assert "height: mean" in str(fitted)
 
 
 def test_numbers_cannot_be_parents(frame):
@@ -168,15 +172,15 @@ def test_numbers_cannot_be_parents(frame):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "function",
     [
         lambda table, fit: lacunet.missing_as_state(table),
         lambda table, fit: lacunet.compare_missing(table, 2),
     ],
 )
-def test_what_takes_categories_alone_says_so(asked, fit, frame):
+def test_what_takes_categories_alone_says_so(function, fit, frame):
     with pytest.raises(DataError, match="'height' holds numbers"):
-        asked(read_table(frame, kinds=KINDS), fit)
+        function(read_table(frame, kinds=KINDS), fit)
 
 
 def test_the_prior_of_numbers():
@@ -211,10 +215,10 @@ def test_ordered_answers_are_better_read_so(frame):
 def test_a_class_of_one_rounded_value_is_named():
     rng = np.random.default_rng(0)
     x = np.concatenate([np.zeros(80), rng.normal(0.0, 3.0, 80).round()])
-    found = lacunet.fit(
+    fitted = lacunet.fit(
         pl.DataFrame({"x": x, "y": np.arange(160) % 2}), 2, kinds="x=gaussian", **FAST
     )
-    (flag,) = [f for f in found.flags if f.kind is Kind.NARROW_CLASS]
+    (flag,) = [f for f in fitted.flags if f.kind is Kind.NARROW_CLASS]
     assert flag.detail["gap"] == pytest.approx(1.0, rel=1e-12)
     assert flag.detail["deviation"] < 1.0 / math.sqrt(12.0)
     fine = np.concatenate([np.zeros(2), rng.normal(0.0, 3.0, 158)])

@@ -63,10 +63,10 @@ def test_other_networks_have_no_classes(models):
 
 
 def test_fits_reach_the_same_optimum(models):
-    found = [lacunet.fit(CARCINOMA, network=m.network, starts=16) for m in models]
-    for fit, model in zip(found, models, strict=True):
-        assert fit.log_posterior == pytest.approx(found[0].log_posterior, abs=1e-9)
-        np.testing.assert_array_equal(fit.model.theta, found[0].model.theta)  # in one order
+    result = [lacunet.fit(CARCINOMA, network=m.network, starts=16) for m in models]
+    for fit, model in zip(result, models, strict=True):
+        assert fit.log_posterior == pytest.approx(result[0].log_posterior, abs=1e-9)
+        np.testing.assert_array_equal(fit.model.theta, result[0].model.theta)  # in one order
         np.testing.assert_allclose(fit.model.table("A"), model.table("A"), atol=1e-4)
 
 
@@ -74,12 +74,12 @@ def test_fits_reach_the_same_optimum(models):
 def test_every_score_is_the_same_at_the_same_parameters(models):
     first, *others = (lacunet.score(CARCINOMA, m, scores="all").evidence for m in models)
     assert {"csl-occupied", "vb-occupied", "icl"} <= set(first)
-    for found in others:
+    for result in others:
         for name, e in first.items():
             # What is fitted again with fewer classes ends within 1e-6 of a zero gradient.
             error = 1e-4 if name.endswith("-occupied") else 1e-9
-            assert found[name].value == pytest.approx(e.value, abs=error), name
-            assert list(found[name].terms) == list(e.terms)
+            assert result[name].value == pytest.approx(e.value, abs=error), name
+            assert list(result[name].terms) == list(e.terms)
 
 
 @pytest.mark.slow
@@ -92,11 +92,11 @@ def test_the_evidence_is_the_same(models, method):
         for m in models
     )
     assert set(first.used) >= {2, 3}
-    for found in others:
-        assert abs(found.value - first.value) < 4 * (found.stderr + first.stderr)
-        assert found.value - found.one_labelling == first.value - first.one_labelling
+    for result in others:
+        assert abs(result.value - first.value) < 4 * (result.stderr + first.stderr)
+        assert result.value - result.one_labelling == first.value - first.one_labelling
         for m, share in first.used.items():
-            assert found.used.get(m, 0.0) == pytest.approx(share, abs=0.15)
+            assert result.used.get(m, 0.0) == pytest.approx(share, abs=0.15)
 
 
 def test_the_exact_evidence_is_the_same(models):
@@ -113,8 +113,8 @@ def test_fewer_classes_keep_their_place_and_prior(models):
         assert classes_of(fewer.network).root == place
         assert (fewer.alpha == dirichlet(fewer.network, 1.5)).all()
         by_class = {"class": [1.0, 2.0, 3.0], **dict.fromkeys("ABCDE", 1.0)}
-        own = build_problem(CARCINOMA, model.network, dirichlet(model.network, by_class))
-        assert not exchangeable(own)
+        expected = build_problem(CARCINOMA, model.network, dirichlet(model.network, by_class))
+        assert not exchangeable(expected)
 
 
 def test_what_people_are_shown_is_the_same(models):
@@ -132,8 +132,8 @@ def test_what_people_are_shown_is_the_same(models):
         )
 
     first, *others = (texts(model) for model in models)
-    for found in others:
-        assert found == first
+    for result in others:
+        assert result == first
 
 
 def counts(model: Model):
@@ -149,13 +149,13 @@ def counts(model: Model):
 @pytest.mark.slow
 def test_the_report_is_the_same(models, tmp_path):
     def page(model):
-        found = lacunet.select(
+        selection = lacunet.select(
             CARCINOMA, [2, 3], network=model.network, hidden=["class"], starts=16, threads=1
         )
-        lacunet.write_report(found, tmp_path / "report.html")
+        lacunet.write_report(selection, tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text()
         return re.sub(r"[\d.,]+ s(, over all threads)?|\d+\.\d+|−?\d+e-\d+", "#", text)
 
     first, *others = (page(model) for model in models)
-    for found in others:
-        assert found == first
+    for selection in others:
+        assert selection == first

@@ -61,13 +61,13 @@ def test_what_is_refused_when_it_is_made(bad, text):
 
 
 def test_texts_become_what_they_mean():
-    found = Settings(
+    result = Settings(
         estimate="ml", schedule="thorough", alpha="1.5", budget="5m", scores=["cs", "bic"]
     )
-    assert found.options.estimate is found.estimate is Estimate.ML
-    assert found.options.schedule is found.schedule is Schedule.THOROUGH
-    assert (found.alpha, found.budget, found.goal.budget) == (1.5, 300.0, 300.0)
-    assert [s.name for s in found.chosen_scores] == ["cs", "bic"]
+    assert result.options.estimate is result.estimate is Estimate.ML
+    assert result.options.schedule is result.schedule is Schedule.THOROUGH
+    assert (result.alpha, result.budget, result.goal.budget) == (1.5, 300.0, 300.0)
+    assert [s.name for s in result.chosen_scores] == ["cs", "bic"]
     assert Settings().chosen_scores == GROUPS["usual"]
     assert Settings(dimension="rank").rank
     assert not Settings().rank
@@ -108,19 +108,19 @@ def test_functions_have_few_parameters_and_plain_docstrings(name):
 
 def test_help_lists_every_option_with_its_meaning():
     for kind in (*PARTS, Settings):
-        told = " ".join(kind.__doc__.split())
+        text = " ".join(kind.__doc__.split())
         for option in dataclasses.fields(kind):
-            assert f"{option.name} : " in told
-            assert " ".join(option.metadata["meaning"].split()) in told
+            assert f"{option.name} : " in text
+            assert " ".join(option.metadata["meaning"].split()) in text
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
 def test_an_option_of_a_command_means_what_it_does_in_python(command):
     for name, parameter in inspect.signature(command).parameters.items():
         if name in OPTIONS:
-            told = parameter.annotation.__metadata__[0]
-            assert isinstance(told, typer.models.OptionInfo)
-            assert told.help == OPTIONS[name].metadata["meaning"]
+            option = parameter.annotation.__metadata__[0]
+            assert isinstance(option, typer.models.OptionInfo)
+            assert option.help == OPTIONS[name].metadata["meaning"]
             assert dataclasses.replace(DEFAULTS, **{name: parameter.default})
 
 
@@ -132,8 +132,8 @@ def test_a_command_has_the_options_and_defaults_of_its_function(work):
     function = getattr(api, work)
     (command,) = (c for c in COMMANDS if c.__name__ == COMMAND_OF.get(work, work))
     options = {n: p for n, p in inspect.signature(command).parameters.items() if n in OPTIONS}
-    own = {n for n in TAKEN[work] if n in OPTIONS}
-    assert own <= set(options)
+    of_function = {n for n in TAKEN[work] if n in OPTIONS}
+    assert of_function <= set(options)
     given = {name: option.default for name, option in options.items()}
     assert dataclasses.replace(DEFAULTS, **given) == defaults_of(function)
 
@@ -156,8 +156,8 @@ def test_estimators_start_from_the_same_defaults(estimator):
 
 def test_the_prior_of_a_network_goes_by_its_structure():
     given, learned = (
-        lacunet.BayesianNetworkModel([("a", "b")], structure=how)._prior()
-        for how in ("given", "learn")
+        lacunet.BayesianNetworkModel([("a", "b")], structure=options)._prior()
+        for options in ("given", "learn")
     )
     assert given == DEFAULTS.alpha
     assert learned == lacunet.api.graphs.USUAL.alpha
@@ -212,9 +212,9 @@ def test_a_prior_by_families_needs_a_graph():
 def test_names_of_scikit_learn_are_understood():
     """With a word; and by the other name it is the same."""
     table = lacunet.load_dataset("carcinoma")
-    with pytest.warns(UserWarning, match=r"fit.* calls '.*': taken as that") as told:
+    with pytest.warns(UserWarning, match=r"fit.* calls '.*': taken as that") as caught:
         one = lacunet.fit(table, n_components=2, n_init=3, random_state=5, n_jobs=-1)
-    assert [warning.filename for warning in told] == [__file__] * 4
+    assert [warning.filename for warning in caught] == [__file__] * 4
     assert one.options == lacunet.fit(table, 2, starts=3, seed=5).options
     with pytest.raises(
         OptionError, match=r"'sample_weight'. Here it is called 'weights', and names"

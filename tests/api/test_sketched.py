@@ -53,29 +53,29 @@ def test_what_is_no_graph(text, message):
 
 
 def test_a_fit_is_that_of_the_network(frame):
-    found = lacunet.fit(frame, network="class[2] -> A B C; A -> B", **FEW)
+    fitted = lacunet.fit(frame, network="class[2] -> A B C; A -> B", **FEW)
     variables = [Variable("class", (1, 2), hidden=True)]
     variables += [Variable(name, (0, 1)) for name in "ABC"]
     same = Network.build(variables, [(), (0,), (0, 1), (0,)])
-    assert found.model.network == same
-    there = lacunet.fit({n: frame[n] for n in "ABC"}, network=same, **FEW)
-    assert found.log_lik == there.log_lik
+    assert fitted.model.network == same
+    expected = lacunet.fit({n: frame[n] for n in "ABC"}, network=same, **FEW)
+    assert fitted.log_lik == expected.log_lik
     by_number = lacunet.fit(frame, 2, network="class -> A B C; A -> B", **FEW)
-    assert by_number.log_lik == found.log_lik
+    assert by_number.log_lik == fitted.log_lik
 
 
 def test_the_sizes_of_what_is_open_are_tried(frame):
     quick = {"quick": True, "scores": "bic", **FEW}
-    found = lacunet.select(frame, [1, 2], network="class -> A B C D; G[2] -> A B", **quick)
-    assert [c.proposal.sizes for c in found.candidates] == [{"class": 1}, {"class": 2}]
-    assert found.candidates[0].fit.model.network.hidden_sizes == {"class": 1, "G": 2}
+    selection = lacunet.select(frame, [1, 2], network="class -> A B C D; G[2] -> A B", **quick)
+    assert [c.proposal.sizes for c in selection.candidates] == [{"class": 1}, {"class": 2}]
+    assert selection.candidates[0].fit.model.network.hidden_sizes == {"class": 1, "G": 2}
 
 
 def test_graphs_are_compared_by_their_texts(frame):
     graphs = ["class[2] -> A B C D", "class[2] -> A B C D; A -> B"]
-    found = lacunet.compare(frame, graphs, quick=True, scores="csl", **FEW)
-    assert [c.label for c in found.candidates] == graphs
-    assert found.label == graphs[1]
+    comparison = lacunet.compare(frame, graphs, quick=True, scores="csl", **FEW)
+    assert [c.label for c in comparison.candidates] == graphs
+    assert comparison.label == graphs[1]
 
 
 def test_the_command_line(frame, tmp_path, monkeypatch):
@@ -122,10 +122,10 @@ def test_a_column_has_its_own_states(frame):
 def test_direct_effects_of_a_latent_class_model(frame):
     """The same as the graph that says so; a selection still has classes."""
     items = {n: frame[n] for n in "ABCD"}
-    found = lacunet.fit(items, 2, edges=["A:B"], **FEW)
-    there = lacunet.fit(items, network="class[2] -> A B C D; A -> B", **FEW)
-    assert found.model.network == there.model.network
-    assert found.log_lik == there.log_lik
+    fitted = lacunet.fit(items, 2, edges=["A:B"], **FEW)
+    expected = lacunet.fit(items, network="class[2] -> A B C D; A -> B", **FEW)
+    assert fitted.model.network == expected.model.network
+    assert fitted.log_lik == expected.log_lik
     quick = {"quick": True, "scores": "csl", **FEW}
     chosen = lacunet.select(items, [1, 2], edges=[("A", "B")], **quick)
     assert str(chosen).startswith("At least 2 classes (")
@@ -163,9 +163,9 @@ def test_residuals_name_the_pair_that_asks_for_a_direct_effect():
     members = rng.integers(0, 2, 800)
     items = {n: np.where(rng.random(800) < 0.8, members, 1 - members) for n in "ABCDEFGH"}
     items["B"] = np.where(rng.random(800) < 0.4, items["A"], items["B"])
-    told = lacunet.fit_statistics(items, lacunet.fit(items, 2, **FEW))
-    assert {told.residuals[0].first, told.residuals[0].second} == {"A", "B"}
-    assert "A and B go together beyond their classes" in str(told)
-    assert "edges=['A:B']" in str(told)
+    statistics = lacunet.fit_statistics(items, lacunet.fit(items, 2, **FEW))
+    assert {statistics.residuals[0].first, statistics.residuals[0].second} == {"A", "B"}
+    assert "A and B go together beyond their classes" in str(statistics)
+    assert "edges=['A:B']" in str(statistics)
     direct = lacunet.fit_statistics(items, lacunet.fit(items, 2, edges=["A:B"], **FEW))
     assert "beyond their classes" not in str(direct)

@@ -39,14 +39,14 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
 @pytest.mark.slow
 def test_select_json(lacunet, carcinoma):
     ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:3", "--json")
-    found = ran.json
-    assert {"data", "seed", "candidates", "chosen", "posterior"} <= set(found)
-    data = found["data"]
+    document = ran.json
+    assert {"data", "seed", "candidates", "chosen", "posterior"} <= set(document)
+    data = document["data"]
     assert (data["rows"], data["distinct_rows"], data["weight"]) == (20, 20, 118)
     assert [c["name"] for c in data["columns"]] == list("ABCDEFG")
-    assert found["seed"] == 0
-    assert [c["states"] for c in found["candidates"]] == [1, 2, 3]
-    for c in found["candidates"]:
+    assert document["seed"] == 0
+    assert [c["states"] for c in document["candidates"]] == [1, 2, 3]
+    for c in document["candidates"]:
         assert {
             "states",
             "dimension",
@@ -63,15 +63,15 @@ def test_select_json(lacunet, carcinoma):
         check_scores(c["scores"])
         assert set(c["seconds"]) == {"em", *c["scores"]}
     # With one class nothing is hidden, so the evidence is known exactly.
-    assert set(found["candidates"][0]["scores"]) == {*SCORES, "bd"}
-    assert found["candidates"][2]["log_likelihood"] == pytest.approx(-293.805, abs=1e-3)
-    assert set(found["chosen"]) == set(found["posterior"]) == {*SCORES, "evidence"}
-    certainty = found["certainty"]
+    assert set(document["candidates"][0]["scores"]) == {*SCORES, "bd"}
+    assert document["candidates"][2]["log_likelihood"] == pytest.approx(-293.805, abs=1e-3)
+    assert set(document["chosen"]) == set(document["posterior"]) == {*SCORES, "evidence"}
+    certainty = document["certainty"]
     assert certainty["how"] == "measured"
-    assert certainty["probabilities"] == found["posterior"]["evidence"]
+    assert certainty["probabilities"] == document["posterior"]["evidence"]
     assert certainty["log_bayes_factors"]["3"] == {"value": 0.0, "stderr": 0.0}
-    assert found["chosen"]["cs"] == 3
-    for chances in found["posterior"].values():
+    assert document["chosen"]["cs"] == 3
+    for chances in document["posterior"].values():
         assert set(chances) == {"1", "2", "3"}
         assert sum(chances.values()) == pytest.approx(1)
 
@@ -128,11 +128,11 @@ def test_fit_writes_a_model_that_reads_back_to_the_last_bit(lacunet, carcinoma, 
     np.testing.assert_array_equal(read.theta, here.model.theta)
     np.testing.assert_array_equal(read.alpha, here.model.alpha)
     assert read.network == here.model.network
-    found = ran.json
-    assert found["log_likelihood"] == here.log_lik
-    assert found["log_posterior"] == here.log_posterior
-    assert (found["states"], found["seed"], found["dimension"]) == (2, 5, 15)
-    assert found["model"] == str(path)
+    document = ran.json
+    assert document["log_likelihood"] == here.log_lik
+    assert document["log_posterior"] == here.log_posterior
+    assert (document["states"], document["seed"], document["dimension"]) == (2, 5, 15)
+    assert document["model"] == str(path)
     package.write_model(read, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
@@ -140,11 +140,11 @@ def test_fit_writes_a_model_that_reads_back_to_the_last_bit(lacunet, carcinoma, 
 @pytest.mark.slow
 def test_score_at_exactly_the_parameters_in_the_file(lacunet, carcinoma, model):
     ran = lacunet("score", carcinoma, "--model", model, "--weights", "count", "--json")
-    found = ran.json
-    assert {"dimension", "log_likelihood", "log_prior", "scores"} <= set(found)
-    assert "refit" not in found
-    assert set(found["scores"]) == SCORES
-    check_scores(found["scores"])
+    document = ran.json
+    assert {"dimension", "log_likelihood", "log_prior", "scores"} <= set(document)
+    assert "refit" not in document
+    assert set(document["scores"]) == SCORES
+    check_scores(document["scores"])
     theta = package.read_model(model)
     sizes, leaves = theta.table("class"), [theta.table(x) for x in "ABCDEFG"]
     total = 0.0
@@ -154,9 +154,9 @@ def test_score_at_exactly_the_parameters_in_the_file(lacunet, carcinoma, model):
             for x, table in zip("ABCDEFG", leaves, strict=True):
                 p = p * table[:, int(row[x])]
             total += int(row["count"]) * math.log(p.sum())
-    assert found["log_likelihood"] == pytest.approx(total, abs=1e-9)
-    bic = total - found["dimension"] / 2 * math.log(118)
-    assert found["scores"]["bic"]["value"] == pytest.approx(bic, abs=1e-9)
+    assert document["log_likelihood"] == pytest.approx(total, abs=1e-9)
+    bic = total - document["dimension"] / 2 * math.log(118)
+    assert document["scores"]["bic"]["value"] == pytest.approx(bic, abs=1e-9)
 
 
 def test_score_says_which_columns_it_does_not_use(invoke, carcinoma, model):
@@ -191,8 +191,8 @@ def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path, plug_in):
         "0,x,0,0,0,0,0,0,,last",
     ]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
-    asked = ["--plug-in"] if plug_in else []
-    ran = lacunet("assign", "rows.csv", "--model", model, "-o", "out.csv", "--json", *asked)
+    options = ["--plug-in"] if plug_in else []
+    ran = lacunet("assign", "rows.csv", "--model", model, "-o", "out.csv", "--json", *options)
     assert ran.json == {
         "rows": 4,
         "classes": {"1": 2, "2": 2},
@@ -252,8 +252,8 @@ def test_random_simulate_select_round_trip(lacunet, tmp_path):
 def test_the_same_seed_draws_the_same_rows(invoke, model, tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         options = ("--model", model, "--rows", 50, "--seed", seed, "-o", f"{name}.tsv", "--json")
-        found = invoke("simulate", *options).json
-        assert found == {"output": f"{name}.tsv", "rows": 50, "seed": seed, "missing_rate": 0.0}
+        document = invoke("simulate", *options).json
+        assert document == {"output": f"{name}.tsv", "rows": 50, "seed": seed, "missing_rate": 0.0}
     a, b, c = ((tmp_path / f"{name}.tsv").read_bytes() for name in "abc")
     assert a == b != c
     read = package.simulate(model, 50, seed=3)
@@ -264,9 +264,9 @@ def test_the_same_seed_draws_the_same_rows(invoke, model, tmp_path):
 def test_demo_ends_with_what_it_wrote(lacunet, tmp_path):
     ran = lacunet("demo", "--json")
     assert ran.code == 0
-    found = ran.json
-    assert found["written"] == "lacunet-demo"
-    assert found["states"] == 3
+    document = ran.json
+    assert document["written"] == "lacunet-demo"
+    assert document["states"] == 3
     assert "--states 1:6 --save lacunet-demo" in ran.err
     assert ran.err.splitlines()[-1].startswith("written: lacunet-demo")
     assert "4 rows have every cell missing: kept and counted." in ran.err

@@ -21,10 +21,10 @@ def people(tmp_path):
 def test_fit_with_covariates(invoke, people):
     ran = invoke("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json", "--json")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["coefficients"]["columns"] == ["(intercept)", "age", "region = S"]
-    assert set(found["log_bayes_factors"]) == {"age", "region", "all of them"}
-    assert found["scaled_gradient"] < 1e-6
+    document = ran.json
+    assert document["coefficients"]["columns"] == ["(intercept)", "age", "region = S"]
+    assert set(document["log_bayes_factors"]) == {"age", "region", "all of them"}
+    assert document["scaled_gradient"] < 1e-6
     text = invoke("fit", people, *HOW, "--covariates", "~ age + C(region, ref=S)", "--intervals")
     assert "region = N" in text.out
     assert "What a covariate adds to the evidence" in text.out
@@ -32,8 +32,8 @@ def test_fit_with_covariates(invoke, people):
 
 
 def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
-    asked = ("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json")
-    assert invoke(*asked).code == 0
+    command = ("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json")
+    assert invoke(*command).code == 0
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
     assert rows.code == 0, rows.err
     assert "not used" not in rows.err
@@ -46,15 +46,15 @@ def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
     text = people.read_text().splitlines()
     more = [f"{line},{'income' if i == 0 else i % 7}" for i, line in enumerate(text)]
     people.write_text("\n".join(more) + "\n")
-    how = ("--outcomes", "income", "--kinds", "income=gaussian")
-    steps = invoke("three-step", people, "--model", "m.json", *how)
+    options = ("--outcomes", "income", "--kinds", "income=gaussian")
+    steps = invoke("three-step", people, "--model", "m.json", *options)
     assert steps.code == 0, steps.err
     assert "not at its maximum" not in steps.out
     case = invoke("query", "m.json", "--of", "class", "--given", "age=30,region=N,a=1")
     assert "p(class | age = 30, region = N, a = 1)" in case.out
     drawn = invoke("simulate", "--model", "m.json", "--rows", "3", "-o", "drawn.csv")
     assert "'age', 'region' predict the classes" in " ".join(drawn.err.split())
-    bif = invoke(*asked[:-1], "m.bif")
+    bif = invoke(*command[:-1], "m.bif")
     assert "BIF holds the classes with their sizes over all rows" in " ".join(bif.err.split())
     people.write_text(people.read_text().replace("region", "place"))
     lost = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
@@ -63,14 +63,14 @@ def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
 
 
 def test_statistics_and_bootstrap(invoke, people, tmp_path):
-    asked = ("fit", people, *HOW, "--covariates", "age", "--statistics", "--bootstrap", "4")
-    ran = invoke(*asked, "--json")
+    command = ("fit", people, *HOW, "--covariates", "age", "--statistics", "--bootstrap", "4")
+    ran = invoke(*command, "--json")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["intervals"]["bootstrap"] == 4
-    assert found["fit_statistics"]["dimension"] == found["dimension"]
-    assert "4 parametric bootstrap" in found["coefficients"]["method"]
-    text = invoke(*asked, "--report", "page.html")
+    document = ran.json
+    assert document["intervals"]["bootstrap"] == 4
+    assert document["fit_statistics"]["dimension"] == document["dimension"]
+    assert "4 parametric bootstrap" in document["coefficients"]["method"]
+    text = invoke(*command, "--report", "page.html")
     assert "Bivariate residuals (worst first)" in text.out
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Fit statistics" in page
@@ -81,9 +81,9 @@ def test_statistics_and_bootstrap(invoke, people, tmp_path):
 
 
 def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
-    asked = ("fit", people, *HOW, "--covariates", "age,region", "--intervals")
+    command = ("fit", people, *HOW, "--covariates", "age,region", "--intervals")
     files = ("--report", "page.html", "--tables", "tables.csv", "--plot", "lines.svg")
-    ran = invoke(*asked, *files)
+    ran = invoke(*command, *files)
     assert ran.code == 0, ran.err
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "2 classes predicted by age, region; log likelihood" in page
@@ -94,7 +94,7 @@ def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
     assert "item,answer,class 1,class 1 s.e.,class 2,class 2 s.e." in tables
     assert tables.startswith('"Log odds of each class against class 1')
     assert "<svg" in (tmp_path / "lines.svg").read_text(encoding="utf-8")
-    assert invoke(*asked, "--report", ".").code == 2
+    assert invoke(*command, "--report", ".").code == 2
 
 
 def test_columns_are_items_and_covariates_come_with_them(invoke, people):
@@ -104,7 +104,7 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (("--covariates", "agee", "--kinds", "age=gaussian"), "Did you mean 'age'?"),
         (("--covariates", "age*region"), "more than the name of a column"),
@@ -116,10 +116,10 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
         (("--missing-covariates", "drop"), "Give --covariates too"),
     ],
 )
-def test_mistakes(invoke, people, given, told):
+def test_mistakes(invoke, people, given, message):
     ran = invoke("fit", people, *HOW, *given)
     assert ran.code == 2
-    assert told in " ".join(ran.err.split())
+    assert message in " ".join(ran.err.split())
 
 
 def test_a_missing_covariate(invoke, people):
@@ -137,15 +137,15 @@ def test_a_missing_covariate(invoke, people):
 def test_three_steps(invoke, people):
     saved = invoke("fit", people, *HOW, "--columns", "a,b,c", "--save", "m.json")
     assert saved.code == 0, saved.err
-    how = ("--model", "m.json", "--outcomes", "age", "--covariates", "region")
+    options = ("--model", "m.json", "--outcomes", "age", "--covariates", "region")
     ran = invoke(
-        "three-step", people, *how, "--correction", "bch", "--save", "found.json", "--json"
+        "three-step", people, *options, "--correction", "bch", "--save", "found.json", "--json"
     )
     assert ran.code == 0, ran.err
     assert len(ran.json["outcomes"]["age"]["estimate"]) == 2
     assert ran.json["coefficients"]["columns"] == ["(intercept)", "region = S"]
     assert (people.parent / "found.json").exists()
-    text = invoke("three-step", people, *how)
+    text = invoke("three-step", people, *options)
     assert "Is age the same in" in text.out
     nothing = invoke("three-step", people, "--model", "m.json")
     assert nothing.code == 2

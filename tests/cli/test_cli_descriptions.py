@@ -1,4 +1,4 @@
-"""The commands for people who come from other programs: intervals, statistics, tests, holes."""
+"""Commands for people who come from other programs: intervals, statistics, missing values."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ WEIGHTED = ("--weights", "count")
 
 
 @pytest.fixture
-def holes(tmp_path):
+def missing(tmp_path):
     path = tmp_path / "holes.csv"
     rows = ["yes,yes,yes", "yes,,yes", "no,no,no", "no,no,", "yes,,no", "no,yes,no"] * 10
     path.write_text("a,b,c\n" + "\n".join(rows) + "\n")
@@ -53,14 +53,14 @@ def test_fit_json_has_all_of_it(invoke, carcinoma):
         "--statistics",
         "--json",
     )
-    found = ran.json
-    assert found["intervals"]["bootstrap"] == 4
-    size = found["intervals"]["variables"]["class"]
+    document = ran.json
+    assert document["intervals"]["bootstrap"] == 4
+    size = document["intervals"]["variables"]["class"]
     assert len(size["estimate"]) == len(size["stderr"]) == len(size["low"]) == 2
-    assert found["intervals"]["variables"]["A"]["parents"] == ["class"]
-    assert found["fit_statistics"]["criteria"]["convention"] == "lower is better"
-    assert len(found["fit_statistics"]["bivariate_residuals"]) == 21
-    assert found["fit_statistics"]["goodness_of_fit"]["p_g2"] is None
+    assert document["intervals"]["variables"]["A"]["parents"] == ["class"]
+    assert document["fit_statistics"]["criteria"]["convention"] == "lower is better"
+    assert len(document["fit_statistics"]["bivariate_residuals"]) == 21
+    assert document["fit_statistics"]["goodness_of_fit"]["p_g2"] is None
 
 
 def test_fit_numbers_its_classes_like_another_model(invoke, carcinoma, tmp_path):
@@ -142,45 +142,45 @@ def test_evidence_says_which_prior_it_has(invoke, tmp_path):
     assert usual.json["alpha"], given.json["alpha"] == (1.0, 1.01)
 
 
-def test_assign_shows_one_table_of_all_columns_with_holes(invoke, holes):
-    assert invoke("fit", holes, "--classes", "2", "--starts", "4", "--save", "m.json").code == 0
-    ran = invoke("assign", holes, "--model", "m.json", "--impute", "-o", "out.csv")
+def test_assign_shows_one_table_of_all_columns_with_missing_values(invoke, missing):
+    assert invoke("fit", missing, "--classes", "2", "--starts", "4", "--save", "m.json").code == 0
+    ran = invoke("assign", missing, "--model", "m.json", "--impute", "-o", "out.csv")
     assert ran.out.count("rows assigned") == 1  # of the class
     assert "Filled in\ncolumn  cells  most often  mean probability\nb          20  " in ran.out
     assert "\nc          10  " in ran.out
 
 
 @pytest.mark.slow
-def test_compare_missing(lacunet, invoke, holes):
-    ran = lacunet("compare-missing", holes, "--states", "2", "--starts", "8", "--both-ways")
+def test_compare_missing(lacunet, invoke, missing):
+    ran = lacunet("compare-missing", missing, "--states", "2", "--starts", "8", "--both-ways")
     assert ran.code == 0
     assert ran.out.startswith("All missing values together: ")
     assert "What this means" in ran.out
     assert "given the others" in ran.out
-    as_json = invoke("compare-missing", holes, "--states", "2", "--starts", "8", "--json")
-    found = as_json.json
-    assert [c["name"] for c in found["columns"]] == ["b", "c"]
-    assert set(found["readings"]) == {"missing at random", "missing as an answer"}
+    as_json = invoke("compare-missing", missing, "--states", "2", "--starts", "8", "--json")
+    document = as_json.json
+    assert [c["name"] for c in document["columns"]] == ["b", "c"]
+    assert set(document["readings"]) == {"missing at random", "missing as an answer"}
 
 
-def test_holes_as_states_on_the_command_line(invoke, holes, tmp_path):
+def test_missing_values_as_states_on_the_command_line(invoke, missing, tmp_path):
     ran = invoke(
-        "fit", holes, "--states", "2", "--starts", "8", "--missing-as-state", "--save", "m.json"
+        "fit", missing, "--states", "2", "--starts", "8", "--missing-as-state", "--save", "m.json"
     )
     assert ran.code == 0
     assert "b = (missing)" in ran.out
     assert "cannot be compared with those of a run without --missing-as-state" in ran.err
-    scored = invoke("score", holes, "--model", "m.json", "--missing-as-state", "--scores", "bic")
+    scored = invoke("score", missing, "--model", "m.json", "--missing-as-state", "--scores", "bic")
     log_lik = ran.out.split("log p(D|θ) = ")[1].split(",")[0]
     assert f"log p(D|θ) = {log_lik}" in scored.out
-    forgot = invoke("score", holes, "--model", "m.json", "--scores", "bic")
+    forgot = invoke("score", missing, "--model", "m.json", "--scores", "bic")
     assert "the model has states '(missing)', but missing cells are left open" in forgot.err
-    assigned = invoke("assign", holes, "--model", "m.json", "--missing-as-state", "-o", "out.csv")
+    assigned = invoke("assign", missing, "--model", "m.json", "--missing-as-state", "-o", "out.csv")
     assert assigned.code == 0
     assert "left open" not in assigned.err
     selected = invoke(
         "select",
-        holes,
+        missing,
         "--states",
         "1:2",
         "--starts",
@@ -193,7 +193,15 @@ def test_holes_as_states_on_the_command_line(invoke, holes, tmp_path):
     states = [c["states"] for c in selected.json["data"]["columns"]]
     assert states == [["no", "yes"], ["no", "yes", "(missing)"], ["no", "yes", "(missing)"]]
     complete = invoke(
-        "select", holes, "--columns", "a", "--states", "1", "--scores", "bic", "--missing-as-state"
+        "select",
+        missing,
+        "--columns",
+        "a",
+        "--states",
+        "1",
+        "--scores",
+        "bic",
+        "--missing-as-state",
     )
     assert "no cell is missing, so --missing-as-state changes nothing" in complete.err
 

@@ -15,11 +15,11 @@ def table(tmp_path):
 def test_a_small_table_is_summed_exactly(invoke, table):
     ran = invoke("evidence", table, "--states", 2, "--json")
     assert ran.code == 0
-    found = ran.json
-    assert (found["verdict"], found["method"], found["stderr"]) == ("exact", "exact", 0.0)
-    assert found["ess"] is None
-    assert found["one_labelling"] == pytest.approx(found["value"] - math.log(2))
-    assert found["seconds"] >= 0
+    document = ran.json
+    assert (document["verdict"], document["method"], document["stderr"]) == ("exact", "exact", 0.0)
+    assert document["ess"] is None
+    assert document["one_labelling"] == pytest.approx(document["value"] - math.log(2))
+    assert document["seconds"] >= 0
 
 
 @pytest.mark.slow
@@ -27,11 +27,11 @@ def test_a_small_table_is_summed_exactly(invoke, table):
 def test_sampling_agrees_with_the_sum(invoke, table, method):
     exact = invoke("evidence", table, "--states", 2, "--method", "exact", "--json").json
     ran = invoke("evidence", table, "--states", 2, "--method", method, "--target", 0.05, "--json")
-    found = ran.json
-    assert found["method"] == method
-    assert found["verdict"] == "reliable"
-    assert found["ess"] >= 10
-    assert abs(found["value"] - exact["value"]) < 4 * found["stderr"]
+    document = ran.json
+    assert document["method"] == method
+    assert document["verdict"] == "reliable"
+    assert document["ess"] >= 10
+    assert abs(document["value"] - exact["value"]) < 4 * document["stderr"]
 
 
 def test_the_text_says_value_error_and_verdict(invoke, table):
@@ -46,11 +46,13 @@ def test_both_sides_on_simulated_data(invoke, tmp_path):
     model, data = tmp_path / "m.json", tmp_path / "d.csv"
     assert invoke("random", "--classes", 2, "--leaves", 5, "-o", model, "--seed", 1).code == 0
     assert invoke("simulate", "--model", model, "--rows", 40, "-o", data).code == 0
-    found = invoke("evidence", data, "--model", model, "--sandwich", "--json").json
-    assert found["lower"] <= found["upper"] + 4 * (found["lower_stderr"] + found["upper_stderr"])
-    assert found["gap"] == pytest.approx(found["upper"] - found["lower"])
+    document = invoke("evidence", data, "--model", model, "--sandwich", "--json").json
+    assert document["lower"] <= document["upper"] + 4 * (
+        document["lower_stderr"] + document["upper_stderr"]
+    )
+    assert document["gap"] == pytest.approx(document["upper"] - document["lower"])
     plain = invoke("evidence", data, "--model", model, "--json").json
-    assert plain["value"] > found["lower"] - 4 * (found["lower_stderr"] + plain["stderr"])
+    assert plain["value"] > document["lower"] - 4 * (document["lower_stderr"] + plain["stderr"])
 
 
 @pytest.mark.parametrize(
@@ -107,15 +109,15 @@ def test_survey_weights_are_said_to_be_what_they_are(invoke, tmp_path):
 @pytest.mark.slow
 def test_selection_by_the_evidence_itself(invoke, table):
     ran = invoke("select", table, "--states", "1:3", "--evidence", "--starts", 4, "--json")
-    found = ran.json
-    assert found["headline"] == "evidence"
-    assert found["states"] in (1, 2, 3)
-    for candidate in found["candidates"]:
+    document = ran.json
+    assert document["headline"] == "evidence"
+    assert document["states"] in (1, 2, 3)
+    for candidate in document["candidates"]:
         assert candidate["measured"]["verdict"] in ("exact", "reliable")
         assert candidate["scores"]["evidence"]["value"] == candidate["measured"]["value"]
-    assert math.fsum(found["posterior"]["evidence"].values()) == pytest.approx(1.0)
-    errors = found["calibration"]["errors"]
-    one = found["candidates"][1]
+    assert math.fsum(document["posterior"]["evidence"].values()) == pytest.approx(1.0)
+    errors = document["calibration"]["errors"]
+    one = document["candidates"][1]
     expected = one["scores"]["cs"]["value"] - one["measured"]["one_labelling"]
     assert errors["cs"]["2"] == pytest.approx(expected)
 

@@ -27,13 +27,13 @@ def test_fit_with_groups(invoke, people):
         "fit", people, *HOW, "--exclude", "w", "--group", "sex", "--quick", *written, "--json"
     )
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["answer"] == "partly equal"
-    assert found["free_items"] == ["b"]
-    assert set(found["models"]) == {"equal", "partly equal", "free"}
-    assert found["cases"] == [100, 100]
-    assert [item["edge"] for item in found["items"] if item["kept"]] == [["sex", "b"]]
-    assert found["tests"][0]["df"] == 2
+    document = ran.json
+    assert document["answer"] == "partly equal"
+    assert document["free_items"] == ["b"]
+    assert set(document["models"]) == {"equal", "partly equal", "free"}
+    assert document["cases"] == [100, 100]
+    assert [item["edge"] for item in document["items"] if item["kept"]] == [["sex", "b"]]
+    assert document["tests"][0]["df"] == 2
     # The model is a network with the group in it: rows are asked as of any other.
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
     assert rows.code == 0, rows.err
@@ -43,8 +43,8 @@ def test_fit_with_groups(invoke, people):
 
 
 def test_items_are_named_and_weights_taken(invoke, people):
-    how = ("--group", "sex", "--weights", "w", "--free", "a,b", "--quick", "--intervals")
-    ran = invoke("fit", people, *HOW, *how, "--report", "r.html")
+    options = ("--group", "sex", "--weights", "w", "--free", "a,b", "--quick", "--intervals")
+    ran = invoke("fit", people, *HOW, *options, "--report", "r.html")
     assert ran.code == 0, ran.err
     page = (people.parent / "r.html").read_text()
     assert "Are the classes the same by sex?" in page
@@ -57,7 +57,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (("--group", "gender"), "group 'gender' is not a column of the data"),
         (("--group", "sex", "--free", "e"), "--free names 'e', which is not an item"),
@@ -76,10 +76,10 @@ def test_items_are_named_and_weights_taken(invoke, people):
         (("--evidence",), "Give --covariates or --group too"),
     ],
 )
-def test_mistakes(invoke, people, given, told):
+def test_mistakes(invoke, people, given, message):
     ran = invoke("fit", people, *HOW, *given)
     assert ran.code == 2
-    assert told in " ".join(ran.err.split())
+    assert message in " ".join(ran.err.split())
 
 
 def test_groups_are_of_classes(invoke, people):

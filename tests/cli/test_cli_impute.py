@@ -11,15 +11,15 @@ import pytest
 def table(tmp_path):
     """Columns that say nearly the same, an identifier, and a column of numbers."""
     rng = np.random.default_rng(1)
-    own = rng.integers(0, 2, 60)
-    cells = np.where(rng.random((60, 3)) < 0.9, own[:, None], 1 - own[:, None])
+    answers = rng.integers(0, 2, 60)
+    cells = np.where(rng.random((60, 3)) < 0.9, answers[:, None], 1 - answers[:, None])
     texts = np.where(cells, "yes", "no").astype(object)
     texts[rng.random(texts.shape) < 0.2] = "?"
     with (tmp_path / "data.csv").open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["id", "a", "b", "c", "size"])
         for i, row in enumerate(texts):
-            size = "NA" if i % 6 == 0 else f"{3 * own[i] + rng.normal():.3f}"
+            size = "NA" if i % 6 == 0 else f"{3 * answers[i] + rng.normal():.3f}"
             out.writerow([f"p{i}" if i else "NA", *row, size])
     return tmp_path / "data.csv"
 
@@ -27,7 +27,7 @@ def table(tmp_path):
 HOW = ("--exclude", "id", "--kinds", "size=gaussian", "--model", "classes", "--threads", 1)
 
 
-def test_the_table_without_holes(invoke, table, tmp_path):
+def test_the_table_without_missing_values(invoke, table, tmp_path):
     done = invoke("impute", "data.csv", "-o", "f.csv", "--probabilities", "p.csv", *HOW)
     assert done.code == 0
     before, after = (
@@ -39,10 +39,10 @@ def test_the_table_without_holes(invoke, table, tmp_path):
         assert {new["a"], new["b"], new["c"]} <= {"yes", "no"}
         float(new["size"])
         assert all(new[name] == cell for name, cell in old.items() if cell not in ("?", "NA"))
-    told = pl.read_csv(tmp_path / "p.csv")
-    holes = sum(cell in ("?", "NA") for row in before for cell in [*row.values()][1:])
-    assert told.group_by("row", "column").len().height == holes
-    assert f"{holes} missing values imputed" in done.out
+    predicted = pl.read_csv(tmp_path / "p.csv")
+    missing = sum(cell in ("?", "NA") for row in before for cell in [*row.values()][1:])
+    assert predicted.group_by("row", "column").len().height == missing
+    assert f"{missing} missing values imputed" in done.out
     assert "hidden cells" in done.out
 
 
@@ -52,10 +52,10 @@ def test_several_tables_in_one_file(invoke, table, tmp_path):
     assert done.json["tables"] == 3
     assert done.json["weights"] == {"classes": pytest.approx(1.0)}
     assert done.json["columns"]["size"]["mean_sd"] > 0
-    found = pl.read_parquet(tmp_path / "f.parquet")
-    assert found.columns == ["imputation", "id", "a", "b", "c", "size"]
-    assert found["imputation"].to_list() == [1] * 60 + [2] * 60 + [3] * 60
-    first, second = (found.filter(imputation=k).drop("imputation") for k in (1, 2))
+    result = pl.read_parquet(tmp_path / "f.parquet")
+    assert result.columns == ["imputation", "id", "a", "b", "c", "size"]
+    assert result["imputation"].to_list() == [1] * 60 + [2] * 60 + [3] * 60
+    first, second = (result.filter(imputation=k).drop("imputation") for k in (1, 2))
     assert not first.equals(second)
 
 

@@ -28,8 +28,8 @@ def known(tmp_path):
 
 
 def test_fit_keeps_to_a_file_and_saves_it(invoke, values, known, tmp_path):
-    how = ("--states", "2", "--weights", "count", "--starts", "4", "--knowledge", known)
-    ran = invoke("fit", values, *how, "--save", "model.json", "--json")
+    options = ("--states", "2", "--weights", "count", "--starts", "4", "--knowledge", known)
+    ran = invoke("fit", values, *options, "--save", "model.json", "--json")
     assert ran.code == 0, ran.err
     assert ran.json["dimension"] == 1 + 2 + 2  # the classes, one table of two, that of D
     model = read_network(tmp_path / "model.json")
@@ -39,7 +39,7 @@ def test_fit_keeps_to_a_file_and_saves_it(invoke, values, known, tmp_path):
     again = invoke("fit", values, "--network", "model.json", "--weights", "count", "--json")
     assert again.json["dimension"] == ran.json["dimension"]
     assert again.json["log_posterior"] == pytest.approx(ran.json["log_posterior"], abs=1e-5)
-    shown = invoke("fit", values, *how)
+    shown = invoke("fit", values, *options)
     assert "fixed tables: A" in shown.out
     assert "one table: B, C" in shown.out
 
@@ -47,29 +47,31 @@ def test_fit_keeps_to_a_file_and_saves_it(invoke, values, known, tmp_path):
 def test_other_formats_keep_the_probabilities_and_say_what_they_lose(
     invoke, values, known, tmp_path
 ):
-    how = ("--states", "2", "--weights", "count", "--starts", "4", "--knowledge", known)
-    ran = invoke("fit", values, *how, "--save", "model.bif")
+    options = ("--states", "2", "--weights", "count", "--starts", "4", "--knowledge", known)
+    ran = invoke("fit", values, *options, "--save", "model.bif")
     assert ran.code == 0, ran.err
     assert "BIF holds the probabilities, but not" in ran.err
     model = read_network(tmp_path / "model.bif")
     assert model.network.plain
     np.testing.assert_allclose(model.table("A"), KNOWN["fixed"][0]["table"])
-    told = package.fit(values, 2, weights="count", knowledge=known, starts=2).model
+    from_table = package.fit(values, 2, weights="count", knowledge=known, starts=2).model
     with pytest.warns(UserWarning, match=r"A \.json file does"):
-        package.write_network(told, tmp_path / "model.xdsl")
+        package.write_network(from_table, tmp_path / "model.xdsl")
 
 
 def test_evidence_select_and_compare_take_the_file(invoke, values, known):
-    how = ("--weights", "count", "--knowledge", known, "--json")
-    exact = invoke("evidence", values, "--states", "2", "--method", "smc", "--target", "0.3", *how)
+    options = ("--weights", "count", "--knowledge", known, "--json")
+    exact = invoke(
+        "evidence", values, "--states", "2", "--method", "smc", "--target", "0.3", *options
+    )
     assert exact.code == 0, exact.err
     chosen = invoke(
-        "select", values, "--states", "2", "--quick", "--starts", "4", "--scores", "csl", *how
+        "select", values, "--states", "2", "--quick", "--starts", "4", "--scores", "csl", *options
     )
     assert chosen.code == 0, chosen.err
     score = chosen.json["candidates"][0]["scores"]["csl"]["value"]
     assert score == pytest.approx(exact.json["value"], abs=2.0)
-    refused = invoke("select", values, "--states", "2:3", "--quick", *how)
+    refused = invoke("select", values, "--states", "2:3", "--quick", *options)
     assert refused.code != 0
     assert "shape" in refused.err
 
@@ -87,8 +89,8 @@ def test_rows_that_tables_forbid_are_refused_beside_numbers(invoke, tmp_path, co
     table.write_text("a,x,y\n" + "\n".join(f"{n % 2},{n}.5,{n * n % 7}.25" for n in range(12)))
     never = {"child": "a", "parents": ["class"], "table": [[1.0, 0.0], [1.0, 0.0]]}
     known.write_text(json.dumps({"fixed": [never]}))
-    how = ("--kinds", "x=gaussian,y=gaussian", "--covariance", covariance, "--knowledge", known)
-    ran = invoke(command[0], table, *command[1:], *how)
+    options = ("--kinds", "x=gaussian,y=gaussian", "--covariance", covariance, "--knowledge", known)
+    ran = invoke(command[0], table, *command[1:], *options)
     assert ran.code == 2
     assert "a row with a = 1 is impossible (6 different rows are like this)" in ran.err
     assert "the known table of 'a' has a zero there" in ran.err

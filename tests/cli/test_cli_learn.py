@@ -23,15 +23,15 @@ def test_learn_in_a_process(lacunet, carcinoma, tmp_path):
     size = ("--alpha", "bdeu:2")
     ran = lacunet("learn", carcinoma, "--weights", "count", *size, "--save", "net.bif", "--json")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["log_evidence"] == pytest.approx(sum(found["families"].values()))
-    assert found["data"]["weight"] == 118
+    document = ran.json
+    assert document["log_evidence"] == pytest.approx(sum(document["families"].values()))
+    assert document["data"]["weight"] == 118
     model = read_network(tmp_path / "net.bif")
     names = [v.name for v in model.network.variables]
     assert {
         name: [names[p] for p in parents]
         for name, parents in zip(names, model.network.parents, strict=True)
-    } == found["parents"]
+    } == document["parents"]
     assert "written: net.bif" in ran.err
     # What was learned can be scored: nothing is hidden, so BD is there and is the same number.
     scored = lacunet(
@@ -53,12 +53,12 @@ def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
     learn = ("learn", data, "--resume", kept, "--json")
     ran = invoke(*learn, "--evidence")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["score"] == "bound"
-    assert found["log_evidence"] <= found["measured"]["value"]
-    assert found["measured"]["verdict"] == "exact"
-    assert found["csl"] == pytest.approx(found["measured"]["value"], abs=0.5)
-    assert invoke(*learn).json["parents"] == found["parents"]
+    document = ran.json
+    assert document["score"] == "bound"
+    assert document["log_evidence"] <= document["measured"]["value"]
+    assert document["measured"]["verdict"] == "exact"
+    assert document["csl"] == pytest.approx(document["measured"]["value"], abs=0.5)
+    assert invoke(*learn).json["parents"] == document["parents"]
     ran = invoke(*learn, "--score", "available")
     assert ran.code == 2
     assert "search.json: it belongs to work with other settings" in ran.err
@@ -68,14 +68,16 @@ def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
     learn = ("learn", carcinoma, "--weights", "count", "--shape", "tree")
     ran = invoke(*learn, "--save", "net.json", "--report", "net.html", "--json")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["alpha"] == 1.01
-    assert all(parents == ["H1"] for name, parents in found["parents"].items() if name in "ABCDEFG")
-    assert found["log_evidence"] == found["bounds"][-1]
+    document = ran.json
+    assert document["alpha"] == 1.01
+    assert all(
+        parents == ["H1"] for name, parents in document["parents"].items() if name in "ABCDEFG"
+    )
+    assert document["log_evidence"] == document["bounds"][-1]
     assert read_network(tmp_path / "net.json").network.hidden
     assert "H1" in (tmp_path / "net.html").read_text()
-    own = invoke(*learn, "--alpha", "bdeu:10", "--json")
-    assert own.json["alpha"] == "bdeu:10"
+    with_prior = invoke(*learn, "--alpha", "bdeu:10", "--json")
+    assert with_prior.json["alpha"] == "bdeu:10"
 
 
 @pytest.mark.parametrize(
@@ -105,10 +107,10 @@ def test_learn_hidden_variables(invoke, tmp_path):
     learn = ("learn", tmp_path / "d.csv", "--hidden", "auto", "--most", 1)
     ran = invoke(*learn, "--save", "net.json", "--report", "net.html", "--json")
     assert ran.code == 0, ran.err
-    found = ran.json
-    assert found["hidden"] == {"H2": 2}  # H1 is a column
-    assert found["log_bayes_factor"]["value"] > 0
-    assert found["without"]["complete"]
+    document = ran.json
+    assert document["hidden"] == {"H2": 2}  # H1 is a column
+    assert document["log_bayes_factor"]["value"] > 0
+    assert document["without"]["complete"]
     assert read_network(tmp_path / "net.json").network.hidden
     assert "Are there hidden variables?" in (tmp_path / "net.html").read_text()
     assert "1 hidden variable: log p(D|S)" in invoke(*learn).out
@@ -131,8 +133,8 @@ def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
     known = tmp_path / "known.json"
     known.write_text('{"require": [["A", "B"]], "max_parents": 2}')
     learn = ("learn", carcinoma, "--weights", "count", "--sweeps", 0, "--json")
-    told = ("--knowledge", known, "--forbid", "C>D,D>C", "--tiers", "A,B;C,D,E,F,G")
-    ran = invoke(*learn, *told, "--save", "net.bif")
+    options = ("--knowledge", known, "--forbid", "C>D,D>C", "--tiers", "A,B;C,D,E,F,G")
+    ran = invoke(*learn, *options, "--save", "net.bif")
     assert ran.code == 0, ran.err
     parents = ran.json["parents"]
     assert "A" in parents["B"]
@@ -198,9 +200,9 @@ def test_how_sure_each_edge_is(invoke, tmp_path):
     text = invoke(*ask)
     assert text.code == 0
     assert "How sure each edge is\npair       p(edge)   p(→)   p(←)\nCPK – Q" in text.out
-    found = invoke(*ask, "--json").json["edges"]
-    assert found["by"] == "exact"
-    pair = found["pairs"][0]
+    edges = invoke(*ask, "--json").json["edges"]
+    assert edges["by"] == "exact"
+    pair = edges["pairs"][0]
     assert pair["forward"] + pair["backward"] == pytest.approx(pair["edge"])
     shares = invoke(*ask, "--resamples", "5", "--json").json["edges"]
     assert (shares["by"], shares["draws"]) == ("bootstrap", 5)
@@ -228,5 +230,5 @@ def test_priors_and_knowledge_reach_the_answer(invoke, carcinoma, tmp_path):
     known = tmp_path / "known.json"
     known.write_text('{"tiers": [["A", "B"], ["C", "D", "E", "F", "G"]]}')
     compare = ("compare", carcinoma, "net.bif", "--weights", "count", "--quick", "--starts", 1)
-    told = invoke(*compare, "--reference", "net.bif", "--knowledge", known)
-    assert told.code == 0, told.err
+    actual = invoke(*compare, "--reference", "net.bif", "--knowledge", known)
+    assert actual.code == 0, actual.err

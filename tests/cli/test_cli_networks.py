@@ -50,7 +50,7 @@ def example(hidden=("H", "G")):
 
 @pytest.fixture
 def files(tmp_path):
-    """A network in several formats, the same without its hidden marks, and data with holes."""
+    """A network in several formats, the same without its hidden marks, and incomplete data."""
     model = example()
     for name in ("net.bif", "net.xmlbif", "net.xdsl", "net.json"):
         package.write_network(model, tmp_path / name)
@@ -127,8 +127,8 @@ def test_networks_and_classes_have_two_names_each(invoke, command):
     shown = invoke(command, "--help").out
     for option in ("--network", "--model", "--classes", "--states"):
         assert option in shown
-    for asked in ("score", "assign", "simulate"):
-        assert "--network" in invoke(asked, "--help").out
+    for name in ("score", "assign", "simulate"):
+        assert "--network" in invoke(name, "--help").out
 
 
 def test_both_names_do_the_same(invoke, files):
@@ -143,17 +143,17 @@ def test_both_names_do_the_same(invoke, files):
 @pytest.mark.slow
 def test_hidden_variables_by_option(invoke, files):
     options = ("--network", "plain.bif", "--hidden", "H=3", "--hidden", "G", "--json", *QUICK)
-    found = invoke("fit", "data.csv", *options).json
-    assert found["hidden"] == {"H": 3, "G": 2}
-    assert found["dimension"] == 1 + 2 * 2 + 1 + 3 + 3 * 2 * 2 + 2 + 2 * 2
+    document = invoke("fit", "data.csv", *options).json
+    assert document["hidden"] == {"H": 3, "G": 2}
+    assert document["dimension"] == 1 + 2 * 2 + 1 + 3 + 3 * 2 * 2 + 2 + 2 * 2
     other = invoke("fit", "data.csv", "--network", "net.bif", "--hidden", "H=3", "--json", *QUICK)
-    assert other.json["log_likelihood"] == pytest.approx(found["log_likelihood"])
+    assert other.json["log_likelihood"] == pytest.approx(document["log_likelihood"])
 
 
 @pytest.mark.slow
 def test_score_a_network_file(invoke, files):
     """At its own parameters, against the rows written out; hidden by the file or by the option."""
-    found = invoke("score", "data.csv", "--model", "net.bif", "--json").json
+    document = invoke("score", "data.csv", "--model", "net.bif", "--json").json
     model = example()
     t = {v.name: model.table(v.name) for v in model.network.variables}
     total = 0.0
@@ -173,21 +173,21 @@ def test_score_a_network_file(invoke, files):
                     q *= t[name][(*place, seen[name])] if name in seen else 1.0
                 p += q
             total += math.log(p)
-    assert found["log_likelihood"] == pytest.approx(total, abs=1e-9)
+    assert document["log_likelihood"] == pytest.approx(total, abs=1e-9)
     plain = ("score", "data.csv", "--model", "plain.bif", "--hidden", "H", "--hidden", "G=2")
-    assert invoke(*plain, "--json").json["scores"] == found["scores"]
+    assert invoke(*plain, "--json").json["scores"] == document["scores"]
     assert invoke("score", "data.csv", "--model", "net.bif", "--refit", "--json").json["refit"]
 
 
 @pytest.mark.slow
-def test_assign_several_hidden_variables_and_holes(lacunet, files):
+def test_assign_several_hidden_variables_and_missing_values(lacunet, files):
     ran = lacunet("assign", "data.csv", "--model", "net.bif", "-o", "out.csv", "--impute", "--json")
-    found = ran.json
-    assert set(found["variables"]) == set("HGaxyzw")
+    document = ran.json
+    assert set(document["variables"]) == set("HGaxyzw")
     with (files / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 600
-    holes = 0
+    missing = 0
     for row in rows:
         assert row["H"] in {"low", "high"}
         assert float(row["p(H=low)"]) + float(row["p(H=high)"]) == pytest.approx(1)
@@ -198,8 +198,8 @@ def test_assign_several_hidden_variables_and_holes(lacunet, files):
             if row[name]:
                 assert best == row[name]
                 assert max(p) == 1.0
-            holes += name == "y" and not row[name]
-    assert sum(found["variables"]["y"].values()) == holes > 0
+            missing += name == "y" and not row[name]
+    assert sum(document["variables"]["y"].values()) == missing > 0
     answer = package.query(
         files / "net.bif", ["H", "y"], {"a": "no", "x": "yes", "z": "no", "w": 1}
     )
@@ -242,9 +242,9 @@ def test_select_the_states_of_one_hidden_variable(lacunet, files):
         *("selection.json", "selection.txt", "candidates.csv"),
         *("model-1.json", "model-2.json", "model-3.json"),
     }
-    found = json.loads((files / "out" / "selection.json").read_text("utf-8"))
-    assert found["states"] == 2
-    assert found["candidates"][2]["hidden"] == {"H": 3, "G": 2}
+    document = json.loads((files / "out" / "selection.json").read_text("utf-8"))
+    assert document["states"] == 2
+    assert document["candidates"][2]["hidden"] == {"H": 3, "G": 2}
 
 
 @pytest.mark.slow
@@ -278,23 +278,23 @@ def test_compare_structures(lacunet, files):
 
 def test_compare_says_how_far_graphs_are_from_a_reference(invoke, files):
     (files / "other.bif").write_bytes((files / "net.bif").read_bytes())
-    told = ("compare", "data.csv", "net.bif", "other.bif", "--reference", "net.bif")
+    command = ("compare", "data.csv", "net.bif", "other.bif", "--reference", "net.bif")
     options = ("--scores", "bic", "--starts", 2, "--quick")
-    found = invoke(*told, *options, "--json").json
-    assert found["distances"] == {
+    document = invoke(*command, *options, "--json").json
+    assert document["distances"] == {
         "hamming": {"net.bif": 0, "other.bif": 0},
         "f1": {"net.bif": 1.0, "other.bif": 1.0},
     }
-    assert "Distance from the reference" in invoke(*told, *options).out
+    assert "Distance from the reference" in invoke(*command, *options).out
 
 
 def test_files_of_one_name_are_told_apart(invoke, files):
     (files / "there").mkdir()
     (files / "there" / "net.bif").write_bytes((files / "net.bif").read_bytes())
     options = ("--scores", "bic", "--json", "--starts", 2, "--quick")
-    found = invoke("compare", "data.csv", "net.bif", "there/net.bif", *options).json
-    assert [c["label"] for c in found["candidates"]] == ["1: net.bif", "2: net.bif"]
-    assert list(found["posterior"]["bic"].values()) == pytest.approx([0.5, 0.5])
+    document = invoke("compare", "data.csv", "net.bif", "there/net.bif", *options).json
+    assert [c["label"] for c in document["candidates"]] == ["1: net.bif", "2: net.bif"]
+    assert list(document["posterior"]["bic"].values()) == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.slow

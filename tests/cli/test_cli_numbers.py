@@ -40,14 +40,14 @@ def test_a_model_is_chosen_kept_and_scored(invoke, people):
 
 
 def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
-    holed = tmp_path / "holed.csv"
+    incomplete = tmp_path / "holed.csv"
     first, *rows = people.read_text().splitlines()
-    holed.write_text(
+    incomplete.write_text(
         "\n".join([first, *(r if i % 9 else ",,m" for i, r in enumerate(rows))]) + "\n"
     )
-    invoke("fit", holed, "--states", 2, *KINDS, *FAST, "--save", "m.json")
+    invoke("fit", incomplete, "--states", 2, *KINDS, *FAST, "--save", "m.json")
     out = tmp_path / "out.csv"
-    ran = invoke("assign", holed, "--model", "m.json", "--impute", "--output", out, "--json")
+    ran = invoke("assign", incomplete, "--model", "m.json", "--impute", "--output", out, "--json")
     assert ran.json["numbers"] == {"height": 9, "agree": 9}
     got = pl.read_csv(out)
     assert got.columns[3:] == [
@@ -59,13 +59,13 @@ def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
     seen = got.filter(pl.col("height").is_not_null())
     assert (seen["height"] == seen["height (imputed)"]).all()
     assert got["agree (imputed)"].is_in([1, 2, 3, 4, 5]).all()
-    invoke("assign", holed, "--model", "m.json", "--impute", "--draw", "--output", "drawn.csv")
+    invoke("assign", incomplete, "--model", "m.json", "--impute", "--draw", "--output", "drawn.csv")
     other = pl.read_csv("drawn.csv")["height (imputed)"]
     assert (other != got["height (imputed)"]).sum() == 9
-    asked = invoke("query", "m.json", "--of", "class", "--given", "height=186.5", "--json").json
-    assert max(asked["probabilities"]) > 0.9
-    asked = invoke("query", "m.json", "--of", "height", "--given", "agree=1").out
-    assert asked.startswith("height | agree = 1")
+    answer = invoke("query", "m.json", "--of", "class", "--given", "height=186.5", "--json").json
+    assert max(answer["probabilities"]) > 0.9
+    answer = invoke("query", "m.json", "--of", "height", "--given", "agree=1").out
+    assert answer.startswith("height | agree = 1")
     drawn = tmp_path / "drawn.csv"
     invoke("simulate", "--model", "m.json", "--rows", 200, "--output", drawn, "--missing-rate", 0.1)
     again = invoke("score", drawn, "--model", "m.json", "--scores", "bic", "--json").json
@@ -84,9 +84,9 @@ def test_a_fit_is_described(invoke, people):
     assert height["sd"]["low"][0] < height["sd"]["estimate"][0] < height["sd"]["high"][0]
     assert ran["fit_statistics"]["goodness_of_fit"] is None
     assert ran["fit_statistics"]["classification"]["class"]["entropy_r2"] > 0.5
-    told = invoke(*fit, "--bootstrap", 5).out
-    assert "height: mean" in told
-    assert "columns of numbers have no table" in told
+    output = invoke(*fit, "--bootstrap", 5).out
+    assert "height: mean" in output
+    assert "columns of numbers have no table" in output
 
 
 def test_the_prior_of_numbers_is_an_option(invoke, people):
@@ -155,14 +155,14 @@ def test_blocks_that_have_no_density_are_refused_and_those_with_few_pairs_flagge
             {"a": np.where(half, a, np.nan), "b": np.where(half, np.nan, b)}
         ).fill_nan(None),
     }
-    found = {}
+    results = {}
     for name, frame in frames.items():
         path = tmp_path / f"{name}.csv"
         frame.write_csv(path)
         options = ("--kinds", "a=gaussian,b=gaussian", "--covariance", "full", *FAST)
-        found[name] = invoke("fit", path, "--states", 2, *options)
-    assert found["same"].code == found["one value"].code == 2
-    assert "'a' and 'b' are linear functions" in found["same"].err
-    assert "column 'b' has only one value, 1.5" in found["one value"].err
-    assert found["few pairs"].code == 0
-    assert "few pairs: 'a' and 'b' are seen together in 0 cases" in found["few pairs"].out
+        results[name] = invoke("fit", path, "--states", 2, *options)
+    assert results["same"].code == results["one value"].code == 2
+    assert "'a' and 'b' are linear functions" in results["same"].err
+    assert "column 'b' has only one value, 1.5" in results["one value"].err
+    assert results["few pairs"].code == 0
+    assert "few pairs: 'a' and 'b' are seen together in 0 cases" in results["few pairs"].out

@@ -222,9 +222,9 @@ def test_protected_files_are_not_replaced(invoke, here, monkeypatch):
     if os.access("r.html", os.W_OK):  # root may write to it
         may = os.access
 
-        def access(path, how, **more):
-            mine = Path(path).name == "r.html" and how == os.W_OK
-            return not mine and may(path, how, **more)
+        def access(path, mode, **more):
+            mine = Path(path).name == "r.html" and mode == os.W_OK
+            return not mine and may(path, mode, **more)
 
         monkeypatch.setattr(os, "access", access)
     assert "r.html is protected" in refused(invoke("select", "d.csv", "--report", "r.html"))
@@ -267,5 +267,5 @@ def test_a_command_with_a_path_of_no_role_cannot_be_made():
     with pytest.raises(TypeError, match="a path needs one role"):
 
         @o.options_after(api.log_evidence)
-        def command(asked, extra: Annotated[list[Path] | None, o.option("More.")] = None):
+        def command(path, extra: Annotated[list[Path] | None, o.option("More.")] = None):
             pass

@@ -39,11 +39,11 @@ def test_a_table_in_every_format(invoke, net):
     assert rows[0] == ["l", "b", "p"]
     np.testing.assert_allclose([float(row[2]) for row in rows[1:]], wanted.reshape(-1))
     assert "| l | b | p |" in invoke(*ask, "--format", "markdown").out
-    found = invoke(*ask, "--json").json
-    assert found["of"] == ["l", "b"]
-    assert found["given"] == {"d": "yes"}
-    assert found["states"] == {"l": ["yes", "no"], "b": ["yes", "no"]}
-    np.testing.assert_allclose(found["probabilities"], wanted)
+    document = invoke(*ask, "--json").json
+    assert document["of"] == ["l", "b"]
+    assert document["given"] == {"d": "yes"}
+    assert document["states"] == {"l": ["yes", "no"], "b": ["yes", "no"]}
+    np.testing.assert_allclose(document["probabilities"], wanted)
 
 
 def test_what_is_heard_and_what_is_set(invoke, net):
@@ -68,8 +68,8 @@ def test_the_most_probable_states(invoke, net):
 
 def test_what_the_graph_separates(invoke, net):
     ask = ("query", net, "--separated", "l,b,s")
-    found = invoke(*ask, "--json").json
-    assert [pair["d_separated"] for pair in found["pairs"]] == [False, False, False]
+    document = invoke(*ask, "--json").json
+    assert [pair["d_separated"] for pair in document["pairs"]] == [False, False, False]
     assert invoke(*ask, "--given", "d").out.startswith("d-separated given d\n")
     (pair,) = invoke("query", net, "--separated", "l,b", "--given", "s=yes", "--json").json["pairs"]
     assert pair == {"variables": ["l", "b"], "d_separated": True}

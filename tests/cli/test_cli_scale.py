@@ -17,14 +17,14 @@ CARCINOMA = ("--weights", "count")
 def test_a_dry_run_says_what_it_would_take_and_fits_nothing(
     invoke, carcinoma, tmp_path, command, candidates
 ):
-    name, *how = command
-    told = invoke(name, carcinoma, *how, *CARCINOMA, "--dry-run", "--json").json
-    assert told["dry_run"] is True
-    assert (told["rows"], told["distinct_rows"], told["columns"]) == (20, 20, 7)
-    assert [fit["candidate"] for fit in told["fits"]] == candidates
-    assert (told["sampling_at_most"] is None) == (name == "fit")
-    assert told["memory"] > told["table_bytes"] == 20 * (7 + 8)
-    assert "log_likelihood" not in told
+    name, *options = command
+    document = invoke(name, carcinoma, *options, *CARCINOMA, "--dry-run", "--json").json
+    assert document["dry_run"] is True
+    assert (document["rows"], document["distinct_rows"], document["columns"]) == (20, 20, 7)
+    assert [fit["candidate"] for fit in document["fits"]] == candidates
+    assert (document["sampling_at_most"] is None) == (name == "fit")
+    assert document["memory"] > document["table_bytes"] == 20 * (7 + 8)
+    assert "log_likelihood" not in document
 
 
 def test_structures_have_a_dry_run_too(invoke, carcinoma):
@@ -53,8 +53,8 @@ def test_what_cannot_be_is_said_in_a_sentence(invoke, carcinoma, options, messag
 
 
 def test_a_limit_that_is_not_reached_changes_nothing(invoke, carcinoma):
-    how = ("--states", 2, *CARCINOMA, "--starts", 2, "--json")
+    options = ("--states", 2, *CARCINOMA, "--starts", 2, "--json")
     plain, limited = (
-        invoke("fit", carcinoma, *how, *more).json for more in ((), ("--memory", "2GB"))
+        invoke("fit", carcinoma, *options, *more).json for more in ((), ("--memory", "2GB"))
     )
     assert plain["log_likelihood"] == limited["log_likelihood"]

@@ -8,12 +8,12 @@ import pytest
 
 @pytest.fixture
 def tables(tmp_path):
-    """Rows to learn from, and others with holes."""
+    """Rows to learn from, and others with missing values."""
     rng = np.random.default_rng(1)
     hidden = rng.integers(0, 2, 90)
     cells = np.where(rng.random((90, 4)) < 0.9, hidden[:, None], 1 - hidden[:, None])
-    holes = np.where(rng.random((90, 4)) < 0.2, "", np.where(cells, "yes", "no"))
-    for name, part in (("seen.csv", holes[:60]), ("new.csv", holes[60:])):
+    missing = np.where(rng.random((90, 4)) < 0.2, "", np.where(cells, "yes", "no"))
+    for name, part in (("seen.csv", missing[:60]), ("new.csv", missing[60:])):
         with (tmp_path / name).open("w", newline="") as file:
             csv.writer(file).writerows([["a", "b", "c", "d"], *part])
 
@@ -23,11 +23,11 @@ def test_learn_save_fill_in_draw(invoke, tables, tmp_path):
         "stack", "seen.csv", "--folds", 2, "--test", "new.csv", "--save", "s.json", "--json"
     )
     assert done.code == 0
-    found = done.json
-    assert found["in_order"]
-    assert sum(m["weight"] for m in found["members"]) == pytest.approx(1.0)
-    assert found["test"]["rows"] == 30
-    assert found["test"]["log_likelihood"] < 0
+    document = done.json
+    assert document["in_order"]
+    assert sum(m["weight"] for m in document["members"]) == pytest.approx(1.0)
+    assert document["test"]["rows"] == 30
+    assert document["test"]["log_likelihood"] < 0
     assert (
         invoke("assign", "new.csv", "--model", "s.json", "--impute", "-o", "filled.csv").code == 0
     )
@@ -53,8 +53,8 @@ def test_mistakes(invoke, tables, arguments, message):
 
 
 def test_rows_of_the_table_itself(invoke, tables, tmp_path):
-    how = ("stack", "seen.csv", "--folds", 2, "--only", "classes")
-    done = invoke(*how, "-o", "judged.csv", "--save", "s.json", "--json")
+    options = ("stack", "seen.csv", "--folds", 2, "--only", "classes")
+    done = invoke(*options, "-o", "judged.csv", "--save", "s.json", "--json")
     assert done.code == 0, done.err
     rows = list(csv.DictReader((tmp_path / "judged.csv").read_text().splitlines()))
     assert len(rows) == done.json["own_rows"]["rows"] == 60

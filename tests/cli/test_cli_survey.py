@@ -21,10 +21,10 @@ def people(tmp_path):
 def test_a_design_brings_standard_errors(invoke, people):
     ran = invoke("fit", people, "--classes", 2, "--starts", 4, *DESIGN, "--json")
     assert ran.code == 0, ran.err
-    told = ran.json["intervals"]
-    assert told["method"].startswith("Linearised (sandwich) standard errors: scores of units")
-    assert told["design_effect"] > 1
-    assert len(told["variables"]["class"]["deff"]) == 2
+    intervals = ran.json["intervals"]
+    assert intervals["method"].startswith("Linearised (sandwich) standard errors: scores of units")
+    assert intervals["design_effect"] > 1
+    assert len(intervals["variables"]["class"]["deff"]) == 2
     assert ran.json["data"]["design"] == {
         "units": 24,
         "strata": 4,
@@ -40,7 +40,7 @@ INDEPENDENT = "24 units were drawn, and evidence, probabilities of models"
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "command_line",
     [
         ("select", "--classes", "1:2", "--quick"),
         ("select", "--classes", "1:2"),
@@ -48,14 +48,14 @@ INDEPENDENT = "24 units were drawn, and evidence, probabilities of models"
         ("fit", "--classes", 2, "--group", "E", "--quick"),
     ],
 )
-def test_probabilities_say_that_they_count_independent_rows(invoke, people, asked):
+def test_probabilities_say_that_they_count_independent_rows(invoke, people, command_line):
     """The design is in standard errors, not in the evidence: text and JSON say so."""
-    command, *options = asked
-    how = (*options, "--starts", 2, "--exclude", "stratum,w", "--clusters", "unit")
-    ran = invoke(command, people, *how)
+    command, *options = command_line
+    settings = (*options, "--starts", 2, "--exclude", "stratum,w", "--clusters", "unit")
+    ran = invoke(command, people, *settings)
     assert ran.code == 0, ran.err
     assert " ".join(ran.out.split()).count(INDEPENDENT) == 1
-    ran = invoke(command, people, *how, "--json")
+    ran = invoke(command, people, *settings, "--json")
     assert INDEPENDENT in json.dumps(ran.json)
 
 
@@ -63,26 +63,26 @@ def test_tests_and_evidence_say_it_too():
     frame = clustered(2).drop(columns=["stratum", "w"])
     frame["F"] = frame["A"].where(np.arange(len(frame)) % 4 > 0, frame["B"])  # beside the classes
     table = lacunet.read_table(frame, clusters="unit")
-    how = {"starts": 2, "threads": 1}
-    found = [
-        lacunet.likelihood_ratio_test(table, 1, replicates=2, **how),
+    options = {"starts": 2, "threads": 1}
+    actual = [
+        lacunet.likelihood_ratio_test(table, 1, replicates=2, **options),
         lacunet.log_evidence(table, 1),
-        lacunet.add_direct_effects(table, 2, **how),
+        lacunet.add_direct_effects(table, 2, **options),
     ]
     plain = lacunet.read_table(frame.drop(columns="unit"))
-    assert [INDEPENDENT in str(result) for result in found] == [True] * 3
+    assert [INDEPENDENT in str(result) for result in actual] == [True] * 3
     assert "units were drawn" not in str(lacunet.log_evidence(plain, 1))
 
 
 def test_profiles_are_drawn(invoke, people, tmp_path):
-    asked = ("fit", people, "--classes", 2, "--starts", 2, *DESIGN)
-    ran = invoke(*asked, "--plot", "profiles.svg")
+    command = ("fit", people, "--classes", 2, "--starts", 2, *DESIGN)
+    ran = invoke(*command, "--plot", "profiles.svg")
     assert ran.code == 0, ran.err
     assert "<svg" in (tmp_path / "profiles.svg").read_text(encoding="utf-8")
     assert "written: profiles.svg" in ran.err
-    ran = invoke(*asked, "--plot", "profiles.gif")
+    ran = invoke(*command, "--plot", "profiles.gif")
     assert "figures are written to .svg, .pdf or .png files" in ran.err
-    ran = invoke(*asked, "--plot", "profiles.svg", "--edge", "A:B")
+    ran = invoke(*command, "--plot", "profiles.svg", "--edge", "A:B")
     assert "--plot has no meaning with --edge" in ran.err
 
 
@@ -95,9 +95,9 @@ def test_units_are_drawn_anew(invoke, people):
 def test_nobody_is_told_to_round_weights(invoke, people):
     ran = invoke("lrt", people, "--classes", 1, "--weights", "w", "--exclude", "stratum,unit")
     assert ran.code == 2
-    told = " ".join(ran.err.split())
-    assert "lacunet select compares numbers of classes with weights" in told
-    assert "Round" not in told
+    message = " ".join(ran.err.split())
+    assert "lacunet select compares numbers of classes with weights" in message
+    assert "Round" not in message
 
 
 def test_numbers_of_units_that_begin_anew(invoke, tmp_path):

@@ -21,8 +21,8 @@ def test_select_writes_them(invoke, carcinoma, tmp_path):
 
 
 def test_fit_writes_them_with_the_errors_that_were_asked_for(invoke, carcinoma, tmp_path):
-    told = ("fit", carcinoma, *WEIGHTED, "--classes", "2", "--starts", "2", "--json")
-    ran = invoke(*told, "--bootstrap", "3", "--tables", "paper.csv")
+    command = ("fit", carcinoma, *WEIGHTED, "--classes", "2", "--starts", "2", "--json")
+    ran = invoke(*command, "--bootstrap", "3", "--tables", "paper.csv")
     assert ran.code == 0
     first = pl.read_csv(tmp_path / "paper.csv").row(0, named=True)
     size = ran.json["intervals"]["variables"]["class"]

@@ -59,8 +59,8 @@ class Case:
 def fit(case):
     beside = (case.shape.outcome, case.shape.covariate)
     left_out = "--exclude", ",".join((*case.left_out, *beside))
-    told = ("--intervals", "--statistics", "--report", case.out("fit.html"))
-    return (case.data, "--classes", 2, *left_out, *FAST, *told, "--tables", case.out("fit.md"))
+    outputs = ("--intervals", "--statistics", "--report", case.out("fit.html"))
+    return (case.data, "--classes", 2, *left_out, *FAST, *outputs, "--tables", case.out("fit.md"))
 
 
 def three_step(case):
@@ -69,8 +69,8 @@ def three_step(case):
 
 
 def assign(case):
-    how = ("--impute", "--anomalies")
-    return case.data, "--model", case.model, "-o", case.out("assigned.csv"), *how
+    options = ("--impute", "--anomalies")
+    return case.data, "--model", case.model, "-o", case.out("assigned.csv"), *options
 
 
 def impute(case):

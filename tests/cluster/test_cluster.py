@@ -94,16 +94,16 @@ def test_results_are_in_order_and_made_elsewhere(cluster):
 
 def test_fits_that_travel_are_the_same_to_the_last_digit(cluster):
     here = learn(CASE.problem, Options(starts=4))
-    there = learn(CASE.problem, Options(starts=4), executor=cluster.executor)
-    assert there.log_lik == here.log_lik
-    np.testing.assert_array_equal(there.model.theta, here.model.theta)
+    remote = learn(CASE.problem, Options(starts=4), executor=cluster.executor)
+    assert remote.log_lik == here.log_lik
+    np.testing.assert_array_equal(remote.model.theta, here.model.theta)
 
 
 def test_large_arrays_travel_once_and_come_back_as_they_are(cluster):
     large = np.arange(100_000.0)
-    (found,) = cluster.executor.map(partial(_pair, large), [1])
-    assert found[0] is large
-    assert found[1] == large.sum() + 1
+    (result,) = cluster.executor.map(partial(_pair, large), [1])
+    assert result[0] is large
+    assert result[1] == large.sum() + 1
 
 
 def _pair(array, n):
@@ -138,8 +138,8 @@ def test_rows_of_a_killed_worker_are_held_by_another(cluster, parts):
 
 
 def test_rows_are_there_when_the_workers_are_gone(client, parts):
-    with on_cluster(client, lacunet.__version__) as own:
-        held = problem_of_codes(CASE.codes, CASE.counts, CASE.network, CASE.alpha, own.holder)
+    with on_cluster(client, lacunet.__version__) as cluster:
+        held = problem_of_codes(CASE.codes, CASE.counts, CASE.network, CASE.alpha, cluster.holder)
         before = expect(held, CASE.theta)
     for problem in (held, pickle.loads(pickle.dumps(held))):
         np.testing.assert_array_equal(expect(problem, CASE.theta).N, before.N)
@@ -160,12 +160,12 @@ def test_equal_rows_are_counted_where_partitions_are(client, partitions):
     frame = dd.from_pandas(FRAME, npartitions=partitions)
     wanted = lacunet.read_table(FRAME, weights="w")
     with client.as_current():
-        there = lacunet.read_table(frame, weights="w")
-    for found in (there, lacunet.read_table(frame, weights="w")):  # also without a cluster
-        np.testing.assert_array_equal(found.codes, wanted.codes)
-        np.testing.assert_array_equal(found.counts, wanted.counts)
-        assert found.columns == wanted.columns
-        assert (found.rows, found.notes) == (wanted.rows, wanted.notes)
+        remote = lacunet.read_table(frame, weights="w")
+    for result in (remote, lacunet.read_table(frame, weights="w")):  # also without a cluster
+        np.testing.assert_array_equal(result.codes, wanted.codes)
+        np.testing.assert_array_equal(result.counts, wanted.counts)
+        assert result.columns == wanted.columns
+        assert (result.rows, result.notes) == (wanted.rows, wanted.notes)
 
 
 @pytest.fixture
@@ -195,12 +195,12 @@ def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_
         grouped = dask_rows.grouped
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(dask_rows, "grouped", lambda *a: read.append(len(a[0])) or grouped(*a))
-            found = lacunet.read_table(folder, weights="w")
+            table = lacunet.read_table(folder, weights="w")
     assert read == [6 if ending == "parquet" else 3]  # files of 40 rows, in parts of 25
-    np.testing.assert_array_equal(found.codes, wanted.codes)
-    np.testing.assert_array_equal(found.counts, wanted.counts)
-    assert found.columns == wanted.columns
-    assert (found.rows, found.notes) == (wanted.rows, wanted.notes)
+    np.testing.assert_array_equal(table.codes, wanted.codes)
+    np.testing.assert_array_equal(table.counts, wanted.counts)
+    assert table.columns == wanted.columns
+    assert (table.rows, table.notes) == (wanted.rows, wanted.notes)
 
 
 def test_small_files_are_read_here(client, tmp_path, monkeypatch):
@@ -222,11 +222,11 @@ def test_a_file_with_other_columns_or_none_is_named(client, worth, tmp_path):
 
 def test_inside_a_client_its_workers_select(client):
     frame = FRAME.drop(columns="w")
-    how = {"starts": 2, "quick": True, "scores": "cs,laplace"}
-    alone = lacunet.select(frame, [1, 2], **how)
+    options = {"starts": 2, "quick": True, "scores": "cs,laplace"}
+    alone = lacunet.select(frame, [1, 2], **options)
     with client.as_current():
-        found = lacunet.select(dd.from_pandas(frame, npartitions=3), [1, 2], **how)
-    for one, other in zip(found.candidates, alone.candidates, strict=True):
+        selection = lacunet.select(dd.from_pandas(frame, npartitions=3), [1, 2], **options)
+    for one, other in zip(selection.candidates, alone.candidates, strict=True):
         values = [
             [c.scores[name].value for name in alone.candidates[0].scores] for c in (one, other)
         ]
@@ -235,15 +235,15 @@ def test_inside_a_client_its_workers_select(client):
 
 def test_many_rows_are_held_by_workers_through_the_whole_of_select(client, parts):
     frame = pd.DataFrame(CASE.codes, columns=list("abcd")).replace(-1, np.nan)
-    how = {"starts": 1, "scores": "bic,cs", "quick": True}
-    alone = lacunet.select(frame, [1, 2], **how)
+    options = {"starts": 1, "scores": "bic,cs", "quick": True}
+    alone = lacunet.select(frame, [1, 2], **options)
     with client.as_current():
-        found = lacunet.select(frame, [1, 2], **how)
-    assert found.table.holder is not None
-    for one, other in zip(found.candidates, alone.candidates, strict=True):
+        selection = lacunet.select(frame, [1, 2], **options)
+    assert selection.table.holder is not None
+    for one, other in zip(selection.candidates, alone.candidates, strict=True):
         values = [[c.scores[name].value for name in ("bic", "cs")] for c in (one, other)]
         np.testing.assert_allclose(*values, **NEAR)
-    assert pickle.loads(pickle.dumps(found)).table.holder is None
+    assert pickle.loads(pickle.dumps(selection)).table.holder is None
 
 
 def test_a_partition_with_other_columns_is_named(client):
@@ -276,14 +276,14 @@ def test_no_cluster_is_said_before_anything_is_done(address, message):
 @contextmanager
 def scheduler(folder):
     """A scheduler and a worker, each a process of its own."""
-    told, command = folder / "scheduler.json", [sys.executable, "-m"]
+    address, command = folder / "scheduler.json", [sys.executable, "-m"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     quiet["env"] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    one = ["distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", str(told)]
+    one = ["distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", str(address)]
     two = [
         "distributed.cli.dask_worker",
         "--scheduler-file",
-        str(told),
+        str(address),
         "--no-nanny",
         "--nthreads",
         "1",
@@ -292,9 +292,9 @@ def scheduler(folder):
         subprocess.Popen([*command, *args, "--no-dashboard"], **quiet) for args in (one, two)
     ]
     try:
-        while not told.exists():
+        while not address.exists():
             time.sleep(0.05)
-        yield started[0].pid, json.loads(told.read_text())["address"]
+        yield started[0].pid, json.loads(address.read_text())["address"]
     finally:
         for process in started:
             process.kill()

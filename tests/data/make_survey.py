@@ -52,9 +52,9 @@ def write_survey(path: Path) -> None:
         upper = np.cumsum(percent, axis=1)[kind] / 100  # (people, answers)
         answers.append(np.array(texts)[(rng.random((PEOPLE, 1)) > upper).sum(axis=1)])
     table = np.stack(answers, axis=1).astype(object)
-    hole = rng.random(table.shape) < MISSING
-    hole[rng.choice(PEOPLE, size=SILENT, replace=False)] = True
-    table[hole] = ""
+    missing = rng.random(table.shape) < MISSING
+    missing[rng.choice(PEOPLE, size=SILENT, replace=False)] = True
+    table[missing] = ""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(QUESTIONS)

@@ -65,10 +65,10 @@ def draw(seed: int = 5) -> tuple[pl.DataFrame, IntArray]:
     }
     silent, refused = rng.random(u.shape) < 0.05, rng.random(u.shape) < 0.02
     for j, item in enumerate(ITEMS):
-        told = ANSWERS[code[:, j]].astype(object)
-        told[refused[:, j]] = "refused"
-        told[silent[:, j]] = None
-        columns[item] = pl.Series(told.tolist(), dtype=pl.String)
+        answers = ANSWERS[code[:, j]].astype(object)
+        answers[refused[:, j]] = "refused"
+        answers[silent[:, j]] = None
+        columns[item] = pl.Series(answers.tolist(), dtype=pl.String)
     columns["satisfaction"] = np.clip(np.rint(rng.normal(SATISFACTION[group], 1.8)), 0, 10).astype(
         int
     )

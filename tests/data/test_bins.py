@@ -1,4 +1,4 @@
-"""Numbers in bins: cut by quantiles or edges, holes left alone, edges kept with the model."""
+"""Numbers in bins: cut by quantiles or edges, which the model keeps; missing values stay."""
 
 import json
 
@@ -147,7 +147,7 @@ def test_an_estimator_cuts_fills_and_reads_back(people):
 def test_only_categories_can_be_so_numbers_are_in_bins(people):
     table = as_table(people)  # as whoever takes categories alone reads it
     bins = {c.name: c.bins for c in table.columns if c.bins is not None}
-    assert {name: len(own.typical) for name, own in bins.items()} == {"age": 5, "income": 5}
+    assert {name: len(column.typical) for name, column in bins.items()} == {"age": 5, "income": 5}
     for name in bins:
         assert any(f"'{name}' holds numbers" in n and f"bin='{name}=5'" in n for n in table.notes)
     said = as_table(people, ReadSettings(bin=3))

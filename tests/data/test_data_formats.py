@@ -42,10 +42,11 @@ def frame() -> pl.DataFrame:
             "flag": rng.random(n) < 0.5,
         }
     )
-    holes = {name: pl.Series(rng.random(n) < 0.4) for name in data.columns}
-    holes = {name: hole | (pl.Series(range(n)) == 7) for name, hole in holes.items()}
+    missing = {name: pl.Series(rng.random(n) < 0.4) for name in data.columns}
+    missing = {name: mask | (pl.Series(range(n)) == 7) for name, mask in missing.items()}
     return data.with_columns(
-        pl.when(holes[name]).then(None).otherwise(pl.col(name)).alias(name) for name in data.columns
+        pl.when(missing[name]).then(None).otherwise(pl.col(name)).alias(name)
+        for name in data.columns
     )
 
 
@@ -91,9 +92,9 @@ def test_numpy_arrays():
     same(read_table(values.astype(str)), expected)
     same(read_table(values.astype(object)), expected)
     same(read_table(np.asfortranarray(values)), expected)
-    holes = np.array([[0.0, 1.0], [np.nan, 0.0], [1.0, 1.0]])
-    assert read_table(holes).columns[0].states == (0, 1)
-    assert read_table(holes).codes.tolist() == [[-1, 0], [0, 1], [1, 1]]
+    missing = np.array([[0.0, 1.0], [np.nan, 0.0], [1.0, 1.0]])
+    assert read_table(missing).columns[0].states == (0, 1)
+    assert read_table(missing).codes.tolist() == [[-1, 0], [0, 1], [1, 1]]
 
 
 def test_lazy_queries_are_run_in_batches(monkeypatch):
@@ -157,7 +158,7 @@ def test_categories_of_other_types_and_markers():
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_texts_of_dataframes_are_no_holes(library):
+def test_texts_of_dataframes_are_no_missing_values(library):
     """A library that can say that a cell is empty needs no texts for it."""
     countries = ["NA", "DE", "?", "", "null", None, "NaN", "DE"]
     table = read_table(library({"country": countries, "other": list("ababbaab")}))
@@ -167,7 +168,7 @@ def test_texts_of_dataframes_are_no_holes(library):
     assert "column 'country': '', '?', 'NA', 'NaN', 'null' is used as a category" in note
 
 
-def test_texts_in_parquet_are_no_holes_and_in_csv_they_are(tmp_path):
+def test_texts_in_parquet_are_no_missing_values_and_in_csv_they_are(tmp_path):
     frame = pl.DataFrame({"a": ["NA", "DE", "FR", "DE"], "b": [1, 2, 1, 2]})
     frame.write_parquet(tmp_path / "t.parquet")
     frame.write_csv(tmp_path / "t.csv")
@@ -176,7 +177,7 @@ def test_texts_in_parquet_are_no_holes_and_in_csv_they_are(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64, object, "U2"])
-def test_what_an_array_masks_is_a_hole(kind):
+def test_what_an_array_masks_is_a_missing_value(kind):
     values = np.array([[0, 1], [1, 0], [1, 1], [0, 0]]).astype(kind)
     masked = np.ma.masked_array(values, mask=[[0, 1], [0, 0], [1, 0], [0, 0]])
     table = read_table(masked)

@@ -1,4 +1,4 @@
-"""How values become states: types, order, holes."""
+"""How values become states: types, order, missing values."""
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,9 @@ def states(*values, missing=()):
     return table.columns[0].states
 
 
-def exactly(found, expected):
-    assert found == expected
-    assert [type(s) for s in found] == [type(s) for s in expected]
+def exactly(actual, expected):
+    assert actual == expected
+    assert [type(s) for s in actual] == [type(s) for s in expected]
 
 
 def test_integers_in_canonical_form():
@@ -56,7 +56,7 @@ def test_floats_that_are_whole_become_integers():
     exactly(states(1.5, 3.0), (1.5, 3.0))
 
 
-def test_holes_in_files_of_text(tmp_path):
+def test_missing_values_in_files_of_text(tmp_path):
     cells = ["x", "y", "", " NA ", "NaN", "nan", "null", "NULL", "?"]
     (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{cell}," for cell in cells)]))
     table = read_table(tmp_path / "t.csv", exclude=["b"])
@@ -65,13 +65,13 @@ def test_holes_in_files_of_text(tmp_path):
 
 
 @pytest.mark.parametrize("marker", ["99", "99.0", 99])
-def test_declared_holes_are_compared_by_meaning(marker):
+def test_declared_missing_values_are_compared_by_meaning(marker):
     assert states("1", "2", "99", missing=[marker]) == (1, 2)
     assert states(1, 2, 99, missing=[marker]) == (1, 2)
     assert states(1.0, 2.0, 99.0, missing=[marker]) == (1, 2)
 
 
-def test_declared_holes_negative_and_text_and_single():
+def test_declared_missing_values_negative_and_text_and_single():
     assert states(-9, 1, 2, missing=["-9"]) == (1, 2)
     assert states("N/A", "no", "yes", missing="N/A") == ("no", "yes")
 

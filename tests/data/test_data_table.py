@@ -172,8 +172,8 @@ def test_rows_of_one_word_are_merged_as_others_are(monkeypatch, word):
     wanted = Counter()
     for row, times in zip(codes.tolist(), copies.tolist(), strict=True):
         wanted[tuple(row)] += times
-    found, weight, times = merge(codes.copy(), np.full(400, 2.0), copies)
-    assert list(map(tuple, found.tolist())) == sorted(wanted)
+    result, weight, times = merge(codes.copy(), np.full(400, 2.0), copies)
+    assert list(map(tuple, result.tolist())) == sorted(wanted)
     assert times.tolist() == [wanted[row] for row in sorted(wanted)]
     assert weight.tolist() == [2.0] * len(wanted)
     once = merge(codes[:1].copy(), np.ones(1), np.ones(1, np.int64))

@@ -70,8 +70,8 @@ def test_stata_files_have_labels_too(tmp_path):
     assert column(table, "q1").states == ("Good", "Fair", "Bad", "Don't know", "Refused")
     note = table.notes[0]  # Stata has no such declaration, but the labels give themselves away
     assert note.startswith("warning: column 'q1': 'Don't know' (1 row), 'Refused' (1 row) look")
-    told = lacunet.read_table(path, missing=["Refused", "Don't know"])
-    assert column(told, "q1").states == ("Good", "Fair", "Bad")
+    actual = lacunet.read_table(path, missing=["Refused", "Don't know"])
+    assert column(actual, "q1").states == ("Good", "Fair", "Bad")
 
 
 def test_titles_travel_with_a_model(spss):
@@ -181,9 +181,9 @@ def test_what_is_the_same_of_many_columns_is_said_once(tmp_path):
 
 def test_labelled_answers_in_order_are_their_codes(tmp_path):
     """A scale of SPSS, 1 to 5 of which 2 never occurs: ordered answers keep their distances."""
-    path, told = tmp_path / "a.sav", {1: "not at all", 2: "little", 3: "so so", 5: "fully", 9: "?"}
+    path, codes = tmp_path / "a.sav", {1: "not at all", 2: "little", 3: "so so", 5: "fully", 9: "?"}
     frame = pl.DataFrame({"q": [1, 3, 5, 9, 3, None, 1, 5], "r": [1, 3, 5, 5, 3, 1, 1, 5]})
-    labels = {"q": told, "r": told}
+    labels = {"q": codes, "r": codes}
     pyreadstat.write_sav(frame, path, variable_value_labels=labels, missing_ranges={"q": [9]})
     table = lacunet.read_table(path, kinds={"q": "ordinal"})
     assert list(column(table, "q").states) == [1, 3, 5]

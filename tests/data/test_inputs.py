@@ -123,13 +123,15 @@ def test_estimators_say_it_too(source):
 def test_rows_may_lack_columns_and_have_others():
     model = lacunet.fit(WANTED, 2, starts=2).model
     lacking = pl.DataFrame({"b": ["x", "y"], "new": [1, 2]})
-    found = lacunet.assign(lacking, model)
-    holes = pl.DataFrame({"a": [None, None], "b": ["x", "y"], "c": [None, None]})
-    np.testing.assert_array_equal(found.probabilities, lacunet.assign(holes, model).probabilities)
+    assignment = lacunet.assign(lacking, model)
+    missing = pl.DataFrame({"a": [None, None], "b": ["x", "y"], "c": [None, None]})
     np.testing.assert_array_equal(
-        lacunet.query(model, "class", lacking), lacunet.query(model, "class", holes)
+        assignment.probabilities, lacunet.assign(missing, model).probabilities
     )
-    assert found.notes == (
+    np.testing.assert_array_equal(
+        lacunet.query(model, "class", lacking), lacunet.query(model, "class", missing)
+    )
+    assert assignment.notes == (
         "no column shows 'a', 'c': not observed in any row.",
         "not in the model, so not used: 'new'.",
     )

@@ -157,14 +157,14 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_part_of_a_column_is_read_like_the_whole(name):
     draw, kind = COLUMNS[name]
-    found = {
+    result = {
         n: {
             read_table(draw(np.random.default_rng([7, n, r]), n)[:, None]).columns[0].kind.value
             for r in range(10 if n < 1000 else 2)
         }
         for n in (25, 30, 50, 100, 300, 1000, 10_000)
     }
-    assert found == {rows: {kind} for rows in found}
+    assert result == {rows: {kind} for rows in result}
 
 
 @pytest.mark.parametrize("rows", [6, 20, 30, 200])

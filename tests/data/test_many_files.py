@@ -20,9 +20,9 @@ WRITERS = {
 def whole():
     rng = np.random.default_rng(0)
     columns = {name: rng.choice(["a", "b", "c"], 300) for name in "xyz"}
-    holes = pl.Series(rng.random(300) < 0.1)
+    missing = pl.Series(rng.random(300) < 0.1)
     frame = pl.DataFrame(columns).with_columns(n=pl.Series(rng.integers(1, 4, 300)))
-    return frame.with_columns(y=pl.when(holes).then(None).otherwise(pl.col("y")))
+    return frame.with_columns(y=pl.when(missing).then(None).otherwise(pl.col("y")))
 
 
 def cut(whole, folder, ending, *, cuts=(0, 120, 121, 300)):
@@ -44,12 +44,12 @@ def test_a_folder_and_a_pattern_are_one_table(ending, whole, tmp_path):
     folder = cut(whole, tmp_path / "parts", ending)
     (folder / f".hidden{ending}").write_text("not to be read")
     for source in (folder, f"{folder}/*", f"{folder}/part-?{ending}", str(folder)):
-        found = lacunet.read_table(source, weights="n")
-        by_name = [[c.name for c in found.columns].index(c.name) for c in wanted.columns]
-        in_order = np.lexsort(found.codes[:, by_name].T[::-1])
-        assert [found.columns[j].states for j in by_name] == [c.states for c in wanted.columns]
-        np.testing.assert_array_equal(found.codes[in_order][:, by_name], wanted.codes)
-        np.testing.assert_array_equal(found.counts[in_order], wanted.counts)
+        table = lacunet.read_table(source, weights="n")
+        by_name = [[c.name for c in table.columns].index(c.name) for c in wanted.columns]
+        in_order = np.lexsort(table.codes[:, by_name].T[::-1])
+        assert [table.columns[j].states for j in by_name] == [c.states for c in wanted.columns]
+        np.testing.assert_array_equal(table.codes[in_order][:, by_name], wanted.codes)
+        np.testing.assert_array_equal(table.counts[in_order], wanted.counts)
 
 
 def test_a_pattern_from_here(whole, tmp_path, monkeypatch):
@@ -81,7 +81,9 @@ def test_files_that_do_not_go_together_are_refused(whole, tmp_path):
     with pytest.raises(DataError, match=r"column 'n' is Int64 in .*part-0.* and Float64 in .*-9"):
         lacunet.read_table(folder)
     nothing = whole.with_columns(n=pl.lit(None), x=pl.lit(None))
-    nothing.write_parquet(folder / "part-9.parquet")  # a column of nothing but holes goes with any
+    nothing.write_parquet(
+        folder / "part-9.parquet"
+    )  # a column of nothing but missing values goes with any
     assert lacunet.read_table(folder).rows == 600
     whole.write_csv(folder / "part-9.csv")
     with pytest.raises(DataError, match=r"end in \.csv and in \.parquet: they may be copies"):

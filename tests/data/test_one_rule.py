@@ -40,44 +40,48 @@ CASES = {
 }
 
 
-def holed(values):
+def incomplete(values):
     """The same with the third cell missing, in Python's own types."""
     return [None if i == 2 else v for i, v in enumerate(values.tolist())]
 
 
 def pandas_nullable(values, _folder):
     kind = {"i": "Int64", "f": "Float64", "b": "boolean", "U": "string"}[values.dtype.kind]
-    return pd.DataFrame({"x": pd.array(holed(values), dtype=kind)})
+    return pd.DataFrame({"x": pd.array(incomplete(values), dtype=kind)})
 
 
 def pandas_plain(values, _folder):
-    """Integers with a hole are floats there, truth values objects."""
-    return pd.DataFrame({"x": holed(values)})
+    """Integers with a missing value are floats there, truth values objects."""
+    return pd.DataFrame({"x": incomplete(values)})
 
 
 def numpy_array(values, _folder):
-    return np.array(holed(values), dtype=float if values.dtype.kind in "if" else object)[:, None]
+    return np.array(incomplete(values), dtype=float if values.dtype.kind in "if" else object)[
+        :, None
+    ]
 
 
 def csv(values, folder):
     path = folder / "t.csv"
-    pl.DataFrame({"x": holed(values)}, strict=False).write_csv(path, null_value="NA")
+    pl.DataFrame({"x": incomplete(values)}, strict=False).write_csv(path, null_value="NA")
     return path
 
 
 def parquet(values, folder):
     path = folder / "t.parquet"
-    pl.DataFrame({"x": holed(values)}, strict=False).write_parquet(path)
+    pl.DataFrame({"x": incomplete(values)}, strict=False).write_parquet(path)
     return path
 
 
 FORMATS = {
     "pandas": pandas_plain,
-    "pandas objects": lambda values, _: pd.DataFrame({"x": pd.Series(holed(values), dtype=object)}),
+    "pandas objects": lambda values, _: pd.DataFrame(
+        {"x": pd.Series(incomplete(values), dtype=object)}
+    ),
     "pandas nullable": pandas_nullable,
-    "polars": lambda values, _: pl.DataFrame({"x": holed(values)}, strict=False),
-    "polars lazy": lambda values, _: pl.DataFrame({"x": holed(values)}, strict=False).lazy(),
-    "arrow": lambda values, _: pa.table({"x": holed(values)}),
+    "polars": lambda values, _: pl.DataFrame({"x": incomplete(values)}, strict=False),
+    "polars lazy": lambda values, _: pl.DataFrame({"x": incomplete(values)}, strict=False).lazy(),
+    "arrow": lambda values, _: pa.table({"x": incomplete(values)}),
     "array": numpy_array,
     "csv": csv,
     "parquet": parquet,
@@ -104,13 +108,13 @@ def by_rows(source):
 @pytest.mark.parametrize("case", CASES)
 def test_every_door_decides_alike(case, tmp_path):
     values, expected = CASES[case]
-    found = {
+    result = {
         (name, read.__name__): decision(read, make(values, tmp_path))
         for name, make in FORMATS.items()
         for read in (by_table, by_rows)
     }
-    first = next(iter(found.values()))
-    assert all(other == first for other in found.values()), found
+    first = next(iter(result.values()))
+    assert all(other == first for other in result.values()), result
     assert expected in first if isinstance(first, str) else first[0] == expected
 
 
@@ -121,8 +125,8 @@ def test_declared_categories_and_moments():
     days = pd.DataFrame({"x": pd.to_datetime("2020-01-01") + pd.to_timedelta(WHOLE, "D")})
     spans = pd.DataFrame({"x": pd.to_timedelta(WHOLE, "h")})
     for frame in (days, pl.from_pandas(days), spans, pl.from_pandas(spans)):
-        (told,) = {decision(read, frame) for read in (by_table, by_rows)}
-        assert "holds 152 dates" in told or "holds Duration" in told
+        (kind,) = {decision(read, frame) for read in (by_table, by_rows)}
+        assert "holds 152 dates" in kind or "holds Duration" in kind
 
 
 def test_spaces_are_one_state_and_cases_are_two(tmp_path):

@@ -12,7 +12,7 @@ DESIGN = {"weights": "w", "strata": "stratum", "clusters": "unit"}
 
 @pytest.fixture
 def frame():
-    return clustered(0, strata=3, units=4, people=10, holes=0.1)
+    return clustered(0, strata=3, units=4, people=10, missing=0.1)
 
 
 def test_they_are_no_items_and_what_units_weigh_is_kept(frame):
@@ -22,8 +22,8 @@ def test_they_are_no_items_and_what_units_weigh_is_kept(frame):
     assert (design.units, design.degrees, design.people) == (12, 9, 120.0)
     np.testing.assert_allclose(design.counts(np.ones(12), len(table.codes)), table.counts)
     share = frame.groupby("unit")["w"].sum() / frame["w"].sum()
-    own = np.bincount(design.unit, design.weight) / table.weight
-    np.testing.assert_allclose(own, share.to_numpy(), rtol=1e-12)
+    weights = np.bincount(design.unit, design.weight) / table.weight
+    np.testing.assert_allclose(weights, share.to_numpy(), rtol=1e-12)
     assert table.notes[-1] == (
         "the sample has 12 units ('unit') in 3 strata ('stratum'), 9 degrees of freedom."
     )
@@ -74,11 +74,11 @@ def test_what_is_wrong_is_named(frame, tmp_path):
         "(4 units are). A unit is drawn from one stratum. If numbers of units begin anew in each "
         "stratum, both columns tell a unit: clusters=['stratum', 'unit']."
     )
-    hole = frame.astype({"stratum": object})
-    hole.loc[7, "stratum"] = None
+    missing = frame.astype({"stratum": object})
+    missing.loc[7, "stratum"] = None
     gap = "the cell is missing. Every row was drawn from some stratum and unit: fill it in"
-    assert refused(hole).startswith(f"column 'stratum', row 8: {gap}")
-    hole.to_csv(tmp_path / "holes.csv", index=False)
+    assert refused(missing).startswith(f"column 'stratum', row 8: {gap}")
+    missing.to_csv(tmp_path / "holes.csv", index=False)
     assert f"column 'stratum', row 8 (line 9): {gap}" in refused(tmp_path / "holes.csv")
     assert refused(frame.assign(unit=1), strata=None, exclude=["stratum"]).startswith(
         "the whole sample is one unit, so the variance between units is unknown."

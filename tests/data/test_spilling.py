@@ -16,7 +16,7 @@ from lacunet.runtime.rows import Disk, FileRange, Parcel, Scratch
 rng = np.random.default_rng(2)
 FRAME = pl.DataFrame(
     {
-        # no order of names, texts, holes, numbers, and more states than a byte holds
+        # no order of names, texts, missing values, numbers, and more states than a byte holds
         "z": rng.choice(["no", "yes", None], 5000).tolist(),
         "b": rng.integers(0, 4, 5000),
         "a": [None if x == 9 else x for x in rng.integers(0, 10, 5000).tolist()],
@@ -39,16 +39,16 @@ def little(monkeypatch):
 
 
 def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
-    found = lacunet.read_table(FRAME, memory="60KB", **KINDS)
+    table = lacunet.read_table(FRAME, memory="60KB", **KINDS)
     wanted = lacunet.read_table(FRAME, **KINDS).in_canonical_order
-    assert not found.codes.flags.owndata  # it is mapped from a file
-    np.testing.assert_array_equal(found.codes, wanted.codes)
-    np.testing.assert_array_equal(found.counts, wanted.counts)
-    assert found.columns == wanted.columns
-    assert [c.place for c in found.columns] == [c.place for c in wanted.columns]
-    assert (found.rows, found.empty_rows, found.notes) == (5000, wanted.empty_rows, wanted.notes)
-    assert found.in_canonical_order is found
-    np.testing.assert_allclose(found.missing, wanted.missing, rtol=1e-12)
+    assert not table.codes.flags.owndata  # it is mapped from a file
+    np.testing.assert_array_equal(table.codes, wanted.codes)
+    np.testing.assert_array_equal(table.counts, wanted.counts)
+    assert table.columns == wanted.columns
+    assert [c.place for c in table.columns] == [c.place for c in wanted.columns]
+    assert (table.rows, table.empty_rows, table.notes) == (5000, wanted.empty_rows, wanted.notes)
+    assert table.in_canonical_order is table
+    np.testing.assert_allclose(table.missing, wanted.missing, rtol=1e-12)
 
 
 def test_a_disk_that_fills_in_a_fit_is_said(little, monkeypatch):
@@ -69,29 +69,29 @@ def test_small_arrays_of_what_is_read_do_not_keep_all_of_it():
     scratch = Scratch()
     value = {"large": np.arange(100_000.0), "small": np.arange(3)}
     parcel = Parcel.written(scratch, value)
-    found = parcel.read(scratch)
-    np.testing.assert_array_equal(found["large"], value["large"])
-    assert found["small"].flags.owndata or found["small"].base.nbytes < 1000
+    table = parcel.read(scratch)
+    np.testing.assert_array_equal(table["large"], value["large"])
+    assert table["small"].flags.owndata or table["small"].base.nbytes < 1000
     assert parcel.place.size >= value["large"].nbytes
 
 
 def test_what_fits_into_memory_stays_there():
-    found = lacunet.read_table(FRAME, memory="2GB", **KINDS)
-    assert found.memory == 2_000_000_000
-    assert not Disk(found.memory).wants(found)
-    np.testing.assert_array_equal(found.codes, lacunet.read_table(FRAME, **KINDS).codes)
+    table = lacunet.read_table(FRAME, memory="2GB", **KINDS)
+    assert table.memory == 2_000_000_000
+    assert not Disk(table.memory).wants(table)
+    np.testing.assert_array_equal(table.codes, lacunet.read_table(FRAME, **KINDS).codes)
 
 
 def test_fits_and_scores_are_those_of_memory(little):
-    frame, how = FRAME.drop("n"), {"starts": 2, "scores": "bic,cs,laplace", "quick": True}
-    alone = lacunet.select(frame, [1, 2], **how)
-    found = lacunet.select(frame, [1, 2], memory="1KB", **how)
-    assert found.table.holder is not None
-    for one, other in zip(found.candidates, alone.candidates, strict=True):
+    frame, options = FRAME.drop("n"), {"starts": 2, "scores": "bic,cs,laplace", "quick": True}
+    alone = lacunet.select(frame, [1, 2], **options)
+    selection = lacunet.select(frame, [1, 2], memory="1KB", **options)
+    assert selection.table.holder is not None
+    for one, other in zip(selection.candidates, alone.candidates, strict=True):
         values = [[c.scores[name].value for name in one.scores] for c in (one, other)]
         np.testing.assert_allclose(*values, rtol=1e-10)
-    again = pickle.loads(pickle.dumps(found.candidates[1].fit))
-    assert again.log_lik == found.candidates[1].fit.log_lik
+    again = pickle.loads(pickle.dumps(selection.candidates[1].fit))
+    assert again.log_lik == selection.candidates[1].fit.log_lik
     forecast = lacunet.forecast(frame, 2, memory="1KB", threads=1)
     assert forecast.engine == "disk, 1 threads read parts of the rows from it"
 
@@ -114,10 +114,10 @@ def test_what_is_no_size_is_refused(size):
 
 
 @pytest.mark.parametrize(
-    ("size", "found"), [("2GB", 2e9), ("500 mb", 5e8), ("1GiB", 1e9), (12, 12)]
+    ("size", "expected"), [("2GB", 2e9), ("500 mb", 5e8), ("1GiB", 1e9), (12, 12)]
 )
-def test_sizes_are_read_as_people_write_them(size, found):
-    assert bytes_of(size) == found
+def test_sizes_are_read_as_people_write_them(size, expected):
+    assert bytes_of(size) == expected
 
 
 def test_a_full_disk_is_said_with_the_next_step(little, monkeypatch):

@@ -15,8 +15,8 @@ from lacunet.errors import OptionError
 WEIGHTS = arrays.arrays(np.float64, st.integers(1, 20), elements=st.floats(0.01, 100.0))
 
 
-def cases(weights, how=WeightsAs.SURVEY):
-    return as_cases(np.asarray(weights, dtype=float), np.ones(len(weights), np.int64), how)
+def cases(weights, weights_as=WeightsAs.SURVEY):
+    return as_cases(np.asarray(weights, dtype=float), np.ones(len(weights), np.int64), weights_as)
 
 
 @given(WEIGHTS)
@@ -119,12 +119,13 @@ def test_coded_rows_keep_their_counts():
 
 def test_estimators_read_sample_weights_the_same_way(frame):
     pytest.importorskip("sklearn")
-    X, how = frame[["a", "b", "c"]], {"n_init": 4, "random_state": 0}
-    plain = lacunet.LatentClassModel(2, **how).fit(X)
-    halves = lacunet.LatentClassModel(2, **how).fit(X, sample_weight=np.full(60, 0.5))
+    X, options = frame[["a", "b", "c"]], {"n_init": 4, "random_state": 0}
+    plain = lacunet.LatentClassModel(2, **options).fit(X)
+    halves = lacunet.LatentClassModel(2, **options).fit(X, sample_weight=np.full(60, 0.5))
     np.testing.assert_array_equal(plain.predict_proba(X), halves.predict_proba(X))
     one, many = (
-        lacunet.LatentClassModel(2, **how).fit(X, sample_weight=c * frame["w"]) for c in (1.0, 64.0)
+        lacunet.LatentClassModel(2, **options).fit(X, sample_weight=c * frame["w"])
+        for c in (1.0, 64.0)
     )
     np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
 

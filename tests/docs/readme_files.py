@@ -15,7 +15,7 @@ ROWS = 200
 
 
 def write_readme_files(folder: Path) -> None:
-    """Write a survey with holes, a network with a hidden variable, two rivals, and data."""
+    """Write an incomplete survey, a network with a hidden variable, two rivals, and data."""
     survey = lacunet.random_model(2, 5, seed=3)
     answers = lacunet.simulate(survey, ROWS, seed=1, missing_rate=0.1)
     answers.columns = [f"q{i}" for i in range(1, 6)]

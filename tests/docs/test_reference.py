@@ -22,8 +22,8 @@ def test_every_public_name_is_documented_once():
     pages = (DOCS / "reference").glob("*.md")
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     named = re.findall(r"^\.\. auto(?:function|class|exception|module):: (.+)$", text, LINES)
-    found = [name.removeprefix("lacunet.") for name in named]
-    assert [name for name in lacunet.__all__ if found.count(name) != 1] == []
+    result = [name.removeprefix("lacunet.") for name in named]
+    assert [name for name in lacunet.__all__ if result.count(name) != 1] == []
 
 
 def test_the_map_names_every_row():
@@ -48,8 +48,8 @@ def test_functions_of_the_map_exist(path):
 @pytest.mark.parametrize("file", sorted({file for _, file, _ in ROWS}))
 def test_tests_of_the_map_exist(file):
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    there = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    assert {name for _, f, name in ROWS if f == file} <= there
+    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert {name for _, f, name in ROWS if f == file} <= functions
 
 
 @pytest.mark.parametrize("page", ["glossary.md", "explanation/approximations.md"])
@@ -61,13 +61,13 @@ def test_every_score_is_explained(page):
 def test_the_glossary_knows_which_scores_are_usual_and_count_all_labellings():
     text = (DOCS / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.+?) \| .* \| (yes|) ?\| (one|all) \|$", text, LINES)
-    told = {name: row[1:] for row in rows for name in re.findall("`(.+?)`", row[0])}
+    documented = {name: row[1:] for row in rows for name in re.findall("`(.+?)`", row[0])}
     meant = {
         score.name: ("yes" if score.usual else "", "all" if score.every_labelling else "one")
         for score in SCORES
         if not score.only_exact  # exact: there is nothing to add
     }
-    assert {name: told[name] for name in meant} == meant
+    assert {name: documented[name] for name in meant} == meant
 
 
 def test_every_schedule_is_explained():

@@ -39,11 +39,11 @@ def table(**more):
     """Three columns that two groups give differently, and others."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, ROWS)
-    own = {
+    columns = {
         name: np.array(pair, dtype=object)[np.where(rng.random(ROWS) < 0.85, group, 1 - group)]
         for name, pair in {"a": ("x", "y"), "b": ("p", "q"), "c": ("u", "v")}.items()
     }
-    return pd.DataFrame(own | more)
+    return pd.DataFrame(columns | more)
 
 
 def labels(rows):
@@ -57,8 +57,8 @@ def fitted(estimator, X):
 
 def answers(estimator, X):
     """What each method that takes rows gives."""
-    found = {name: getattr(estimator, name, None) for name in METHODS}
-    return {name: np.asarray(method(X)) for name, method in found.items() if callable(method)}
+    result = {name: getattr(estimator, name, None) for name in METHODS}
+    return {name: np.asarray(method(X)) for name, method in result.items() if callable(method)}
 
 
 @every
@@ -71,11 +71,11 @@ def test_a_column_without_any_value_is_left_out_with_a_word(estimator):
         plain = answers(estimator, X)
     assert estimator.n_features_in_ == 4
     others = answers(fitted(estimator, table()), table())
-    for name, found in plain.items():
-        if found.dtype != object:
-            np.testing.assert_allclose(found, others[name], rtol=1e-6)
-        elif found.ndim == 2 and found.shape[1] == 4:  # rows, filled in
-            assert pd.isna(found[:, 1]).all()
+    for name, result in plain.items():
+        if result.dtype != object:
+            np.testing.assert_allclose(result, others[name], rtol=1e-6)
+        elif result.ndim == 2 and result.shape[1] == 4:  # rows, filled in
+            assert pd.isna(result[:, 1]).all()
 
 
 @every
@@ -95,9 +95,9 @@ def test_columns_of_any_type(estimator):
         maybe=pd.array([True, False, pd.NA, True] * (ROWS // 4), dtype="boolean"),
         sure=[True, False] * (ROWS // 2),
     )
-    found = answers(fitted(estimator, X), X)
-    assert found
-    assert all(len(values) == ROWS for values in found.values())
+    result = answers(fitted(estimator, X), X)
+    assert result
+    assert all(len(values) == ROWS for values in result.values())
 
 
 @every
@@ -168,13 +168,13 @@ def test_columns_of_one_name_and_in_another_order(estimator):
 @every
 def test_a_value_that_is_new_counts_as_missing_with_a_word(estimator):
     fitted(estimator, table())
-    new, hole = table(), table()
-    new.loc[:3, "a"], hole.loc[:3, "a"] = "new", None
+    new, missing = table(), table()
+    new.loc[:3, "a"], missing.loc[:3, "a"] = "new", None
     with pytest.warns(UserWarning, match="'new' is not among the states"):
-        found = answers(estimator, new)
-    for name, values in answers(estimator, hole).items():
+        result = answers(estimator, new)
+    for name, values in answers(estimator, missing).items():
         if values.dtype != object:
-            np.testing.assert_allclose(found[name], values)
+            np.testing.assert_allclose(result[name], values)
 
 
 def test_classes_may_be_any_whole_numbers():

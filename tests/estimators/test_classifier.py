@@ -1,4 +1,4 @@
-"""`Classifier`: classes told from columns with holes."""
+"""`Classifier`: classes told from columns with missing values."""
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ def patients(rows=150, missing=0.2):
     rng = np.random.default_rng(3)
     ill = rng.random(rows) < 0.3
     likely = np.where(ill[:, None], [0.9, 0.8, 0.7, 0.5], [0.1, 0.2, 0.3, 0.5])
-    told = np.where(rng.random((rows, 4)) < likely, "yes", "no").astype(object)
-    told[rng.random(told.shape) < missing] = None
-    return pd.DataFrame(told, columns=list("abcd")), np.where(ill, "ill", "well"), likely
+    answers = np.where(rng.random((rows, 4)) < likely, "yes", "no").astype(object)
+    answers[rng.random(answers.shape) < missing] = None
+    return pd.DataFrame(answers, columns=list("abcd")), np.where(ill, "ill", "well"), likely
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def test_probabilities_are_near_those_of_the_world_that_made_the_data(fitted):
         logs[ill] = np.where(shown, 0.0, np.log(each)).sum(axis=1)
     odds = logs[True] - logs[False] + np.log(0.3 / 0.7)
     truth = 1 / (1 + np.exp(-odds))
-    found = fitted.predict_proba(X)[:, 0]
+    result = fitted.predict_proba(X)[:, 0]
     assert fitted.classes_.tolist() == ["ill", "well"]
-    assert np.abs(found - truth).mean() < 0.06
+    assert np.abs(result - truth).mean() < 0.06
     assert fitted.score(X, y) > 0.85
     np.testing.assert_array_equal(fitted.predict(X) == "well", fitted.decision_function(X) > 0)
 
@@ -78,10 +78,10 @@ def test_the_class_may_be_a_column_and_labels_may_be_missing():
 
 def test_all_kinds_together(fitted):
     X, y, _ = patients(80)
-    found = Classifier(random_state=0, n_jobs=1).fit(X, y)
-    alone = [score for kind, score in found.scores_.items() if kind != "together"]
-    assert found.scores_["together"] >= max(alone) - 0.01
-    assert "held-out labels" in str(found.cell_stack_)
+    result = Classifier(random_state=0, n_jobs=1).fit(X, y)
+    alone = [score for kind, score in result.scores_.items() if kind != "together"]
+    assert result.scores_["together"] >= max(alone) - 0.01
+    assert "held-out labels" in str(result.cell_stack_)
 
 
 def test_cross_validation():
@@ -91,17 +91,17 @@ def test_cross_validation():
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("options", "message"),
     [
         ({"class_prior": [1.0]}, "class_prior must be 2 numbers"),
         ({"class_weight": "even"}, "'even' is not known"),
         ({"class_prior": [1, 1], "class_weight": "balanced"}, "Give one of the two"),
     ],
 )
-def test_mistakes(fitted, how, message):
+def test_mistakes(fitted, options, message):
     usual = {"class_prior": None, "class_weight": None}
     with pytest.raises(OptionError, match=message):
-        fitted.set_params(**how).predict_proba(patients()[0])
+        fitted.set_params(**options).predict_proba(patients()[0])
     fitted.set_params(**usual)
 
 

@@ -37,7 +37,7 @@ def X(people):
 
 
 @pytest.fixture(scope="module")
-def found(X):
+def regression(X):
     return lacunet.class_regression(X, 2, "~ age + side", starts=2, seed=0, threads=1)
 
 
@@ -46,19 +46,21 @@ def model(X):
     return LatentClassModel(2, covariates="~ age + side", **FEW).fit(X)
 
 
-def test_covariates_are_those_of_the_function(X, found, model):
-    assert model.log_likelihood_ == found.log_lik
-    np.testing.assert_array_equal(model.coefficients_.estimate, found.coefficients.estimate)
-    (classes,) = lacunet.assign(X, found).variables
+def test_covariates_are_those_of_the_function(X, regression, model):
+    assert model.log_likelihood_ == regression.log_lik
+    np.testing.assert_array_equal(model.coefficients_.estimate, regression.coefficients.estimate)
+    (classes,) = lacunet.assign(X, regression).variables
     np.testing.assert_array_equal(model.predict_proba(X), classes.probabilities)
     np.testing.assert_array_equal(model.predict(X), classes.best)
     np.testing.assert_array_equal(model.labels_, classes.best)
-    np.testing.assert_array_equal(model.score_samples(X), lacunet.log_likelihoods(X, found))
-    np.testing.assert_allclose(model.intervals().stderr, found.intervals.stderr)
-    np.testing.assert_array_equal(model.tail_probabilities(X[:3]), lacunet.anomalies(X[:3], found))
+    np.testing.assert_array_equal(model.score_samples(X), lacunet.log_likelihoods(X, regression))
+    np.testing.assert_allclose(model.intervals().stderr, regression.intervals.stderr)
+    np.testing.assert_array_equal(
+        model.tail_probabilities(X[:3]), lacunet.anomalies(X[:3], regression)
+    )
     plug_in = clone(model).set_params(plug_in=True).fit(X)
-    assert plug_in.score_samples(X).sum() == pytest.approx(found.log_lik)
-    lower = found.criteria
+    assert plug_in.score_samples(X).sum() == pytest.approx(regression.log_lik)
+    lower = regression.criteria
     assert (model.bic(X), model.aic(X)) == pytest.approx((lower["BIC"], lower["AIC"]))
 
 
@@ -123,10 +125,10 @@ def test_strata_and_clusters(people, estimator):
     rows, weights = people[[*"ABCD", "region", "village"]], people["w"]
     fitted = clone(estimator).fit(rows, sample_weight=weights)
     expected = linearised(people, **DESIGN)
-    told = fitted.intervals()
-    np.testing.assert_allclose(told.stderr, expected.stderr, rtol=1e-6)
-    assert told.design.overall == pytest.approx(expected.design.overall)
-    assert "t with 16 degrees of freedom" in told.method
+    intervals = fitted.intervals()
+    np.testing.assert_allclose(intervals.stderr, expected.stderr, rtol=1e-6)
+    assert intervals.design.overall == pytest.approx(expected.design.overall)
+    assert "t with 16 degrees of freedom" in intervals.method
     assert set(fitted.categories_) == set("ABCD")
     assert fitted.predict_proba(rows).shape == (180, 2)
     drawn = fitted.intervals(bootstrap=5)
@@ -140,8 +142,8 @@ def test_weights_alone_are_a_design_too(people):
 
 
 def test_a_design_beside_covariates(people):
-    how = {"weights": "w", **DESIGN, "starts": 2, "threads": 1}
-    expected = lacunet.class_regression(people, 2, "age", exclude=["side"], **how)
+    options = {"weights": "w", **DESIGN, "starts": 2, "threads": 1}
+    expected = lacunet.class_regression(people, 2, "age", exclude=["side"], **options)
     rows = people.drop(columns=["side", "w"])
     fitted = LatentClassModel(2, covariates="age", **DESIGN, **FEW)
     fitted.fit(rows, sample_weight=people["w"])
@@ -152,9 +154,9 @@ def test_what_is_wrong_with_a_design(people):
     rows = people[[*"ABCD", "region", "village"]]
     with pytest.raises(OptionError, match="strata 'regoin' is not a column of X"):
         LatentClassModel(2, strata="regoin", **FEW).fit(rows)
-    holed = rows.assign(village=rows["village"].where(rows.index != 1))
+    incomplete = rows.assign(village=rows["village"].where(rows.index != 1))
     with pytest.raises(DataError, match="column 'village', row 2: the cell is missing"):
-        LatentClassModel(2, clusters="village", **FEW).fit(holed)
+        LatentClassModel(2, clusters="village", **FEW).fit(incomplete)
     with pytest.raises(DataError, match="is in more than one stratum of 'region'"):
         LatentClassModel(2, **DESIGN, **FEW).fit(rows.assign(village=rows["village"] % 5))
 
@@ -166,8 +168,8 @@ def test_graphs_as_texts(people):
     pairs = BayesianNetworkModel(edges, hidden={"class": 2}, **FEW).fit(rows)
     assert text.log_likelihood_ == pytest.approx(pairs.log_likelihood_)
     np.testing.assert_allclose(text.predict_proba(rows), pairs.predict_proba(rows), atol=1e-6)
-    told = BayesianNetworkModel("class -> A B C D", hidden={"class": 3}, **FEW).fit(rows)
-    assert told.network_.hidden_sizes == {"class": 3}
+    model = BayesianNetworkModel("class -> A B C D", hidden={"class": 3}, **FEW).fit(rows)
+    assert model.network_.hidden_sizes == {"class": 3}
     with pytest.warns(UserWarning, match="does not name are not used: 'C', 'D'"):
         BayesianNetworkModel("A -> B", **FEW).fit(rows)
     with pytest.raises(ModelError, match=r"how many states has it\?"):

@@ -1,4 +1,4 @@
-"""Dataframes whose holes were filled: the same kind, the same types, every value as it was."""
+"""Dataframes with missing values filled in: same kind, same types, every value as it was."""
 
 import datetime as dt
 
@@ -20,32 +20,34 @@ def columns(missing=0.15):
     """Two classes, and columns of every type that agree with them more or less."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, ROWS)
-    found = {}
+    results = {}
     for name, pair in PAIRS.items():
         which = group ^ (rng.random(ROWS) < 0.1)
-        holes = rng.random(ROWS) < missing
-        found[name] = [None if h else pair[k] for k, h in zip(which, holes, strict=True)]
-    return found
+        masked = rng.random(ROWS) < missing
+        results[name] = [None if h else pair[k] for k, h in zip(which, masked, strict=True)]
+    return results
 
 
 def pandas_frame():
-    own = columns()
+    frame = columns()
     return pd.DataFrame(
         {
-            "a": pd.Categorical(own["a"], categories=["z", "y", "x"], ordered=True),
-            "b": own["b"],
-            "c": pd.array(own["c"], dtype="boolean"),
-            "d": pd.to_datetime(own["d"]),
-            "e": own["e"],
-            "f": pd.array(own["f"], dtype="Int64"),
+            "a": pd.Categorical(frame["a"], categories=["z", "y", "x"], ordered=True),
+            "b": frame["b"],
+            "c": pd.array(frame["c"], dtype="boolean"),
+            "d": pd.to_datetime(frame["d"]),
+            "e": frame["e"],
+            "f": pd.array(frame["f"], dtype="Int64"),
         },
         index=np.arange(ROWS) * 3 + 5,
     )
 
 
 def polars_frame():
-    own = pl.DataFrame(columns())
-    return own.with_columns(pl.col("a").cast(pl.Enum(["z", "y", "x"])), pl.col("f").cast(pl.Int16))
+    frame = pl.DataFrame(columns())
+    return frame.with_columns(
+        pl.col("a").cast(pl.Enum(["z", "y", "x"])), pl.col("f").cast(pl.Int16)
+    )
 
 
 def fitted(X):
@@ -108,11 +110,11 @@ def people(rows=90, missing=0.25):
     old = rng.random(rows) < 0.5
     age = np.clip(np.rint(rng.normal(30 + 40 * old, 12)), *AGE).astype(int)
     amount = np.where(rng.random(rows) < 0.4, 0.0, rng.lognormal(2 + 2 * old).round(AMOUNT))
-    holes = rng.random((2, rows)) < missing
-    age[:2], holes[0, :2] = AGE, False
+    masked = rng.random((2, rows)) < missing
+    age[:2], masked[0, :2] = AGE, False
     return [
-        [None if h else x for h, x in zip(own, column.tolist(), strict=True)]
-        for own, column in zip(holes, (age, amount), strict=True)
+        [None if h else x for h, x in zip(mask, column.tolist(), strict=True)]
+        for mask, column in zip(masked, (age, amount), strict=True)
     ]
 
 
@@ -171,16 +173,16 @@ def test_numbers_keep_their_type_their_range_and_their_decimals(made):
     tables = [imputer.transform(X), *imputer.draw(X, 2), fitted(X).impute(X)]
     for number, filled in enumerate(tables):
         assert types(filled) == types(X)
-        for given, told, original in zip((age, amount), cells(filled), cells(X), strict=True):
+        for given, imputed, original in zip((age, amount), cells(filled), cells(X), strict=True):
             held = [x for x in given if x is not None]
-            assert {*map(type, told)} <= {type(x) for x in original} - {type(None), type(pd.NA)}
-            found = [float(x) for x in told]
-            assert min(held) <= min(found)
-            assert max(found) <= max(held) * (1 + 1e-6)  # of single precision
+            assert {*map(type, imputed)} <= {type(x) for x in original} - {type(None), type(pd.NA)}
+            result = [float(x) for x in imputed]
+            assert min(held) <= min(result)
+            assert max(result) <= max(held) * (1 + 1e-6)  # of single precision
             if number in (1, 2):  # draws are values that occur
-                assert {round(x, 4) for x in found} <= {round(x, 4) for x in held}
-            rounded = [round(x, AMOUNT if given is amount else 0) for x in found]
-            assert found == pytest.approx(rounded, rel=1e-6)
+                assert {round(x, 4) for x in result} <= {round(x, 4) for x in held}
+            rounded = [round(x, AMOUNT if given is amount else 0) for x in result]
+            assert result == pytest.approx(rounded, rel=1e-6)
 
 
 def test_a_model_from_a_file_knows_the_range_and_whole_numbers(tmp_path):
@@ -190,8 +192,8 @@ def test_a_model_from_a_file_knows_the_range_and_whole_numbers(tmp_path):
     lacunet.write_model(fit.model, tmp_path / "m.json")
     for model in (fit, tmp_path / "m.json"):
         for draw in (False, True):
-            found = lacunet.assign(data, model, impute=True, draw=draw).to_frame()
-            ages, amounts = (found[f"{name} (imputed)"] for name in ("age", "amount"))
+            frame = lacunet.assign(data, model, impute=True, draw=draw).to_frame()
+            ages, amounts = (frame[f"{name} (imputed)"] for name in ("age", "amount"))
             assert ages.dtype == pl.Int64
             assert ages.is_between(*AGE).all()
             assert amounts.min() >= 0

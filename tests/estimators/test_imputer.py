@@ -1,4 +1,4 @@
-"""`Imputer`: holes go, everything else stays."""
+"""`Imputer`: missing values go, everything else stays."""
 
 from dataclasses import replace
 
@@ -23,11 +23,11 @@ QUICK = {"model": "network", "random_state": 0}  # one kind is soon learned
 def words(rows=80, missing=0.2):
     """Columns of words that say nearly the same."""
     rng = np.random.default_rng(1)
-    own = rng.integers(0, 2, (rows, 1))
-    cells = np.where(rng.random((rows, 4)) < 0.9, own, 1 - own)
-    holes = rng.random(cells.shape) < missing
-    texts = np.where(holes, None, np.array(["no", "yes"], dtype=object)[cells])
-    return pd.DataFrame(texts, columns=list("abcd")), np.array(["no", "yes"])[cells], holes
+    group = rng.integers(0, 2, (rows, 1))
+    cells = np.where(rng.random((rows, 4)) < 0.9, group, 1 - group)
+    masked = rng.random(cells.shape) < missing
+    texts = np.where(masked, None, np.array(["no", "yes"], dtype=object)[cells])
+    return pd.DataFrame(texts, columns=list("abcd")), np.array(["no", "yes"])[cells], masked
 
 
 def test_dataframes_keep_their_types():
@@ -38,15 +38,15 @@ def test_dataframes_keep_their_types():
     assert not filled.isna().any(axis=None)
     pd.testing.assert_frame_equal(filled.where(X.notna()), X.where(X.notna()))
     other = polars_frame()
-    own = Imputer(**QUICK).fit_transform(other)
-    assert own.schema == other.schema
-    assert sum(own.null_count().row(0)) == 0
+    other_filled = Imputer(**QUICK).fit_transform(other)
+    assert other_filled.schema == other.schema
+    assert sum(other_filled.null_count().row(0)) == 0
 
 
 def test_all_kinds_together_fill_in_well_and_say_how():
-    X, whole, holes = words()
+    X, whole, missing = words()
     imputer = Imputer(random_state=0).fit(X)
-    assert (imputer.transform(X).to_numpy() == whole)[holes].mean() > 0.8
+    assert (imputer.transform(X).to_numpy() == whole)[missing].mean() > 0.8
     assert sum(imputer.weights_.values()) == pytest.approx(1.0)
     assert imputer.chosen_ == max(imputer.weights_, key=imputer.weights_.get)
     alone = [score for kind, score in imputer.scores_.items() if kind != "together"]
@@ -83,13 +83,13 @@ def test_in_pipelines():
     assert clone(pipe).fit(X, y).score(X, y) > 0.9
 
 
-def test_draws_differ_where_holes_are_and_nowhere_else():
-    X, _, holes = words()
+def test_draws_differ_where_missing_values_are_and_nowhere_else():
+    X, _, missing = words()
     imputer = Imputer(**QUICK).fit(X)
     tables = imputer.draw(X, 5)
     cells = np.stack([t.to_numpy() for t in tables])
-    assert (cells == cells[0]).all(axis=0)[~holes].all()
-    assert not (cells == cells[0]).all(axis=0)[holes].all()
+    assert (cells == cells[0]).all(axis=0)[~missing].all()
+    assert not (cells == cells[0]).all(axis=0)[missing].all()
     again = imputer.draw(X, 5)
     assert all(a.equals(b) for a, b in zip(tables, again, strict=True))
     assert imputer.set_params(strategy="draw").transform(X).equals(imputer.draw(X, 1)[0])
@@ -98,13 +98,13 @@ def test_draws_differ_where_holes_are_and_nowhere_else():
 
 
 def test_draws_have_the_probabilities_that_are_told():
-    X, _, holes = words(rows=60)
+    X, _, missing = words(rows=60)
     imputer = Imputer(**QUICK).fit(X)
-    told = imputer.predict_cells(X)
-    assert [*told.columns] == ["row", "column", "state", "probability"]
-    assert len(told) == 2 * holes.sum()
-    assert (told.groupby(["row", "column"])["probability"].sum().round(9) == 1).all()
-    yes = told[told["state"] == "yes"]
+    predicted = imputer.predict_cells(X)
+    assert [*predicted.columns] == ["row", "column", "state", "probability"]
+    assert len(predicted) == 2 * missing.sum()
+    assert (predicted.groupby(["row", "column"])["probability"].sum().round(9) == 1).all()
+    yes = predicted[predicted["state"] == "yes"]
     places = yes["row"].to_numpy(), np.array(["abcd".index(name) for name in yes["column"]])
     drawn = np.mean([t.to_numpy()[places] == "yes" for t in imputer.draw(X, 30)], axis=0)
     expected = yes["probability"].to_numpy()
@@ -117,27 +117,29 @@ def test_numbers():
     rng = np.random.default_rng(2)
     group = rng.integers(0, 2, 100)
     X = pl.DataFrame({"size": group * 4 + rng.normal(size=100), "kind": group})
-    holed = X.with_columns(size=pl.Series(np.where(rng.random(100) < 0.2, np.nan, X["size"])))
-    imputer = Imputer("classes", random_state=0).fit(holed)
-    told = imputer.predict_cells(holed)
-    assert told.columns == ["row", "column", "state", "probability", "mean", "sd"]
-    where = told["row"].to_list()
-    np.testing.assert_allclose(told["mean"], X["kind"].to_numpy()[where] * 4, atol=0.8)
-    assert told["sd"].is_between(0.5, 1.6).all()
-    filled = imputer.transform(holed)
-    assert filled["size"].to_numpy()[where] == pytest.approx(told["mean"].to_numpy())
+    incomplete = X.with_columns(size=pl.Series(np.where(rng.random(100) < 0.2, np.nan, X["size"])))
+    imputer = Imputer("classes", random_state=0).fit(incomplete)
+    predicted = imputer.predict_cells(incomplete)
+    assert predicted.columns == ["row", "column", "state", "probability", "mean", "sd"]
+    where = predicted["row"].to_list()
+    np.testing.assert_allclose(predicted["mean"], X["kind"].to_numpy()[where] * 4, atol=0.8)
+    assert predicted["sd"].is_between(0.5, 1.6).all()
+    filled = imputer.transform(incomplete)
+    assert filled["size"].to_numpy()[where] == pytest.approx(predicted["mean"].to_numpy())
 
 
 def test_trees_fill_in_numbers_too():
     rng = np.random.default_rng(3)
     group = rng.integers(0, 2, 60)
-    told = {"a": rng.normal(4.0 * group), "b": rng.normal(-4.0 * group), "c": group}
-    X = pd.DataFrame(told)
-    holes = rng.random(60) < 0.2
-    filled = Imputer("tree", random_state=0, n_jobs=1).fit_transform(X.assign(a=X["a"].mask(holes)))
-    error = (filled["a"] - X["a"])[holes]
+    columns = {"a": rng.normal(4.0 * group), "b": rng.normal(-4.0 * group), "c": group}
+    X = pd.DataFrame(columns)
+    missing = rng.random(60) < 0.2
+    filled = Imputer("tree", random_state=0, n_jobs=1).fit_transform(
+        X.assign(a=X["a"].mask(missing))
+    )
+    error = (filled["a"] - X["a"])[missing]
     assert np.sqrt(np.mean(error**2)) < 0.7 * X["a"].std()
-    assert filled["a"][~holes].equals(X["a"][~holes])
+    assert filled["a"][~missing].equals(X["a"][~missing])
 
 
 def test_a_pool_keeps_its_shares_when_rows_are_asked():
@@ -146,9 +148,9 @@ def test_a_pool_keeps_its_shares_when_rows_are_asked():
     ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).cell_stack_.ensemble
     assert ensemble.fixed
     assert all_in_canonical_order(ensemble).fixed
-    told = lacunet.assign(X, ensemble, impute=True).to_frame()
+    frame = lacunet.assign(X, ensemble, impute=True).to_frame()
     plain = lacunet.assign(X, replace(ensemble, fixed=False), impute=True).to_frame()
-    assert not told.equals(plain)
+    assert not frame.equals(plain)
 
 
 def test_what_is_not_known_stays():
@@ -175,7 +177,7 @@ def test_columns_that_show_nothing_stay():
 @pytest.mark.filterwarnings("ignore:column 'b' has only one state:UserWarning")
 @pytest.mark.filterwarnings("ignore:column 'a' has only one state:UserWarning")
 @pytest.mark.parametrize("rows", [1, 2, 30])
-def test_few_rows_and_no_holes(rows):
+def test_few_rows_and_no_missing_values(rows):
     X = pd.DataFrame({"a": ["x", "y"] * 15, "b": ["u"] * 30}).iloc[:rows]
     pd.testing.assert_frame_equal(Imputer(random_state=0).fit_transform(X), X)
     assert Imputer(random_state=0).fit(X).predict_cells(X).shape[0] == 0
@@ -190,24 +192,24 @@ def test_weights_are_rows():
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("options", "message"),
     [
         ({"model": "forest"}, "model 'forest' is not known"),
         ({"strategy": "mean"}, "strategy 'mean' is not known"),
         ({"model": "tree", "kinds": {"a": "categorical"}}, "three columns or more"),
     ],
 )
-def test_mistakes(how, message):
+def test_mistakes(options, message):
     with pytest.raises(OptionError, match=message):
-        Imputer(**how).fit(words()[0][["a", "b"]])
+        Imputer(**options).fit(words()[0][["a", "b"]])
 
 
 def test_the_function():
-    X, whole, holes = words()
-    found = lacunet.impute(X, model="network", threads=1)
-    assert (found.filled.to_numpy() == whole)[holes].mean() > 0.8
-    assert found.missing_cells == holes.sum()
-    assert len(found.to_frame()) == 2 * holes.sum()
+    X, whole, missing = words()
+    imputed = lacunet.impute(X, model="network", threads=1)
+    assert (imputed.filled.to_numpy() == whole)[missing].mean() > 0.8
+    assert imputed.missing_cells == missing.sum()
+    assert len(imputed.to_frame()) == 2 * missing.sum()
     several = lacunet.impute(pl.DataFrame(columns()), model="classes", imputations=2, threads=1)
     assert len(several.all_filled) == 2
     assert several.filled.columns == [*PAIRS]
@@ -218,6 +220,6 @@ def test_columns_and_rows_that_are_no_frame_come_back_as_polars():
     X, *_ = words()
     (frame,) = lacunet.impute(X, model="classes", threads=1).all_filled
     for plain in (X.to_dict("list"), X.to_dict("records")):
-        found = lacunet.impute(plain, model="classes", threads=1).filled
-        assert isinstance(found, pl.DataFrame)
-        assert found.to_dict(as_series=False) == frame.to_dict("list")
+        filled = lacunet.impute(plain, model="classes", threads=1).filled
+        assert isinstance(filled, pl.DataFrame)
+        assert filled.to_dict(as_series=False) == frame.to_dict("list")

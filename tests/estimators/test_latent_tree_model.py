@@ -28,9 +28,9 @@ def fitted(rows):
 
 def test_it_is_what_the_api_does(rows, fitted):
     table = Table.from_codes(rows.fillna(-1).astype(int).to_numpy())
-    found = learn_latent_tree(table)
-    assert fitted.log_evidence_ == found.log_evidence
-    assert fitted.hidden_ == found.hidden == {"H1": 2, "H2": 2}
+    tree = learn_latent_tree(table)
+    assert fitted.log_evidence_ == tree.log_evidence
+    assert fitted.hidden_ == tree.hidden == {"H1": 2, "H2": 2}
     assert "2 hidden variables" in str(fitted.tree_)
 
 

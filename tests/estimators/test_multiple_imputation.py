@@ -15,10 +15,10 @@ def population(rng, rows=ROWS):
     """Three answers that two groups give differently, and one that says which are left out."""
     group = rng.random(rows) < 0.4
     whole = np.where(rng.random((rows, 4)) < np.where(group, 0.8, 0.25)[:, None], "yes", "no")
-    holes = np.zeros(whole.shape, dtype=bool)
+    missing = np.zeros(whole.shape, dtype=bool)
     more = np.where(whole[:, 3] == "yes", 0.45, 0.1)  # at random, given what is shown
-    holes[:, :2] = rng.random((rows, 2)) < more[:, None]
-    return pd.DataFrame(whole, columns=list("abcd")).mask(holes)
+    missing[:, :2] = rng.random((rows, 2)) < more[:, None]
+    return pd.DataFrame(whole, columns=list("abcd")).mask(missing)
 
 
 def rubin(estimates, variances):

@@ -37,10 +37,10 @@ def test_an_array_of_floats_is_gaussian(blobs, fitted):
     theirs = GaussianMixture(2, covariance_type="diag", random_state=0).fit(X)
     order = np.argsort(-theirs.weights_)
     for j in range(3):
-        told = fitted.numbers_[f"x{j}"]
+        summary = fitted.numbers_[f"x{j}"]
         scale = X[:, j].std()
-        np.testing.assert_allclose(told["mean"], theirs.means_[order, j], atol=0.05 * scale)
-        np.testing.assert_allclose(told["sd"], theirs.covariances_[order, j] ** 0.5, rtol=0.1)
+        np.testing.assert_allclose(summary["mean"], theirs.means_[order, j], atol=0.05 * scale)
+        np.testing.assert_allclose(summary["sd"], theirs.covariances_[order, j] ** 0.5, rtol=0.1)
     # Densities in the unit of the data; ours are averaged over parameters, so tails are longer.
     apart = fitted.score_samples(X) - theirs.score_samples(X)
     assert np.median(np.abs(apart)) < 0.05
@@ -49,16 +49,16 @@ def test_an_array_of_floats_is_gaussian(blobs, fitted):
     assert fitted.bic(X) == pytest.approx(theirs.bic(X), rel=0.01)
 
 
-def test_holes_are_no_reason_to_drop_a_row(blobs):
+def test_missing_values_are_no_reason_to_drop_a_row(blobs):
     X, z = blobs
     rng = np.random.default_rng(1)
-    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
-    model = LatentClassModel(2, **FEW).fit(holed)
-    assert adjusted_rand_score(z, model.predict(holed)) > 0.6
-    np.testing.assert_allclose(model.predict_proba(holed).sum(axis=1), 1.0)
-    filled = model.impute(holed)
-    seen = ~np.isnan(holed)
-    np.testing.assert_array_equal(filled[seen], holed[seen])
+    incomplete = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    model = LatentClassModel(2, **FEW).fit(incomplete)
+    assert adjusted_rand_score(z, model.predict(incomplete)) > 0.6
+    np.testing.assert_allclose(model.predict_proba(incomplete).sum(axis=1), 1.0)
+    filled = model.impute(incomplete)
+    seen = ~np.isnan(incomplete)
+    np.testing.assert_array_equal(filled[seen], incomplete[seen])
     assert not np.isnan(filled).any()
     errors = ((filled - X)[:, :2] / X.std(axis=0)[:2])[~seen[:, :2]]
     assert np.sqrt(np.mean(errors**2)) < 0.75  # of the standard deviation of the column
@@ -108,11 +108,11 @@ def test_a_dataframe_has_columns_of_every_kind():
 
 def test_a_selector_averages_over_numbers_of_classes(blobs):
     X, z = blobs
-    found = LatentClassSelector(range(1, 4), quick=True, average=True, **FEW).fit(X)
-    assert found.n_classes_ == 2
-    assert adjusted_rand_score(z, found.predict(X + 1e-3)) > 0.95
-    p = list(found.posterior_.values())
-    models = [c.fit.model for c in found.selection_.candidates]
+    fitted = LatentClassSelector(range(1, 4), quick=True, average=True, **FEW).fit(X)
+    assert fitted.n_classes_ == 2
+    assert adjusted_rand_score(z, fitted.predict(X + 1e-3)) > 0.95
+    p = list(fitted.posterior_.values())
+    models = [c.fit.model for c in fitted.selection_.candidates]
     each = np.stack(
         [
             lacunet.log_likelihoods(pd.DataFrame(X + 1e-3, columns=["x0", "x1", "x2"]), m)
@@ -120,9 +120,9 @@ def test_a_selector_averages_over_numbers_of_classes(blobs):
         ]
     )
     np.testing.assert_allclose(
-        found.score_samples(X + 1e-3), np.log(np.array(p) @ np.exp(each)), rtol=1e-9
+        fitted.score_samples(X + 1e-3), np.log(np.array(p) @ np.exp(each)), rtol=1e-9
     )
-    assert clone(found).get_params() == found.get_params()
+    assert clone(fitted).get_params() == fitted.get_params()
 
 
 def test_held_out_rows_choose_a_prior(blobs):
@@ -181,26 +181,26 @@ def test_numbers_of_a_network_depend_on_categories_and_on_what_is_hidden():
             "sex": np.where(sex, "m", "f"),
         }
     )
-    holes = X.mask(rng.random(X.shape) < 0.1)
+    missing = X.mask(rng.random(X.shape) < 0.1)
     edges = [("sex", "height"), ("h", "score"), ("h", "pace")]
     kinds = dict.fromkeys(("height", "score", "pace"), "gaussian")
     model = lacunet.BayesianNetworkModel(
         edges, hidden={"h": 2}, kinds=kinds, n_init=4, random_state=0
-    ).fit(holes)
+    ).fit(missing)
     np.testing.assert_allclose(model.numbers_["height"]["mean"], [165.0, 177.0], atol=2.0)
     assert model.categories_["height"] == ()
     assert (model.predict(X).ravel() == z).mean() in (
         pytest.approx(1, abs=0.06),
         pytest.approx(0, abs=0.06),
     )
-    filled = model.impute(holes)
+    filled = model.impute(missing)
     assert not filled["height"].isna().any()
-    unknown = holes["height"].isna() & holes["sex"].notna()
-    expected = np.where(holes["sex"] == "m", 177.0, 165.0)[unknown]
+    unknown = missing["height"].isna() & missing["sex"].notna()
+    expected = np.where(missing["sex"] == "m", 177.0, 165.0)[unknown]
     np.testing.assert_allclose(filled["height"][unknown], expected, atol=3.0)
-    assert np.isfinite(model.score_samples(holes)).all()
+    assert np.isfinite(model.score_samples(missing)).all()
     with pytest.raises(ValueError, match="'height' is a number, so it cannot be a parent"):
-        lacunet.BayesianNetworkModel([("height", "sex")], kinds=kinds).fit(holes)
+        lacunet.BayesianNetworkModel([("height", "sex")], kinds=kinds).fit(missing)
     learned = lacunet.BayesianNetworkModel(structure="learn", kinds="auto", random_state=0)
     parents = learned.fit(X[["height", "sex"]]).network_.parents
     assert parents == ((1,), ())

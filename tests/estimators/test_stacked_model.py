@@ -27,19 +27,21 @@ def fitted(rows):
 
 def test_it_is_what_the_api_does(rows, fitted):
     codes = rows.fillna(-1).astype(int).to_numpy()
-    found = stack(Table.from_codes(codes), rows=codes, folds=2)
-    np.testing.assert_array_equal(fitted.stack_.held_out, found.held_out)
-    told = log_likelihoods(rows.set_axis(["x1", "x2", "x3", "x4"], axis=1), found.ensemble)
-    np.testing.assert_allclose(fitted.score_samples(rows), told)
+    stacked = stack(Table.from_codes(codes), rows=codes, folds=2)
+    np.testing.assert_array_equal(fitted.stack_.held_out, stacked.held_out)
+    expected = log_likelihoods(rows.set_axis(["x1", "x2", "x3", "x4"], axis=1), stacked.ensemble)
+    np.testing.assert_allclose(fitted.score_samples(rows), expected)
     assert fitted.stack_.in_order
 
 
 def test_weights_are_cases_at_random(rows):
-    found = StackedModel(folds=2, random_state=0, n_jobs=1).fit(rows, sample_weight=np.full(200, 2))
-    assert not found.stack_.in_order
+    fitted = StackedModel(folds=2, random_state=0, n_jobs=1).fit(
+        rows, sample_weight=np.full(200, 2)
+    )
+    assert not fitted.stack_.in_order
 
 
-def test_holes_are_filled_and_rows_drawn(rows, fitted):
+def test_missing_values_are_filled_and_rows_drawn(rows, fitted):
     filled, known = fitted.predict(rows), rows.notna().to_numpy()
     np.testing.assert_array_equal(filled[known], rows.to_numpy()[known])
     assert not np.isnan(filled).any()

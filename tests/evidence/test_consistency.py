@@ -28,29 +28,29 @@ def test_the_evidence_lies_between_its_bounds(case):
     assert exact <= upper_bound(case.problem) + 1e-9
 
 
-def told(value, stderr=0.1, verdict=Verdict.RELIABLE):
+def measured(value, stderr=0.1, verdict=Verdict.RELIABLE):
     one = value - 1.0
     return Measurement(value, one, stderr, 50.0, verdict, Method.SMC, 0.0, {}, {})
 
 
 def test_what_is_outside_of_a_bound_is_not_reliable():
-    below = within_bounds(told(-10.0), -9.0, -2.0)
+    below = within_bounds(measured(-10.0), -9.0, -2.0)
     assert below.verdict is Verdict.LOWER_BOUND
     assert (below.value, below.one_labelling, below.stderr) == (-9.0, -10.0, None)
     assert below.notes == (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": -9.0}),)
-    above = within_bounds(told(-1.0), -9.0, -2.0)
+    above = within_bounds(measured(-1.0), -9.0, -2.0)
     assert (above.value, above.verdict) == (-9.0, Verdict.LOWER_BOUND)
     assert above.notes == (Flag(Kind.OVER_UPPER_BOUND, detail={"value": -2.0}),)
     with pytest.raises(ImpossibleNumberError, match="outside of its bounds"):
-        within_bounds(told(-10.0, 0.0, Verdict.EXACT), -9.0)
+        within_bounds(measured(-10.0, 0.0, Verdict.EXACT), -9.0)
 
 
 def test_what_is_outside_by_less_than_its_error_is_moved_to_the_bound():
-    found = within_bounds(told(-9.2), -9.0, -2.0)
-    assert (found.value, found.verdict, found.notes) == (-9.0, Verdict.RELIABLE, ())
-    weak = within_bounds(told(-12.0, None, Verdict.LOWER_BOUND), -9.0, -2.0)
+    result = within_bounds(measured(-9.2), -9.0, -2.0)
+    assert (result.value, result.verdict, result.notes) == (-9.0, Verdict.RELIABLE, ())
+    weak = within_bounds(measured(-12.0, None, Verdict.LOWER_BOUND), -9.0, -2.0)
     assert (weak.value, weak.verdict) == (-9.0, Verdict.LOWER_BOUND)
-    inside = told(-5.0)
+    inside = measured(-5.0)
     assert within_bounds(inside, -9.0, -2.0) == inside
 
 
@@ -78,11 +78,11 @@ def check_hidden_pair(seed, method):
     weights = rng.integers(2, 6 if states == 2 else 4, len(rows)).astype(float)
     problem = hidden_pair(states, leaves, rows, weights, rng.choice([0.7, 1.0, 2.0]))
     exact = exact_evidence(problem, largest=50_000_000).value
-    found = measure(problem, method, Goal(target=0.15, budget=60.0), seed=seed)
-    if found.verdict is Verdict.RELIABLE:
-        assert abs(found.value - exact) <= 3.5 * found.stderr
+    estimate = measure(problem, method, Goal(target=0.15, budget=60.0), seed=seed)
+    if estimate.verdict is Verdict.RELIABLE:
+        assert abs(estimate.value - exact) <= 3.5 * estimate.stderr
     else:
-        assert found.value <= exact + 2.0
+        assert estimate.value <= exact + 2.0
 
 
 @pytest.mark.slow
@@ -106,7 +106,10 @@ def test_an_error_of_annealing_covers_what_particles_find_above_it(seed):
     """Before, −0.16 ± 0.04 and −0.15 ± 0.08."""
     rows = np.random.default_rng(seed).integers(0, 2, (4, 6)).astype(np.int8)
     problem = hidden_pair(2, 6, rows, np.array([5.0, 4.0, 3.0, 5.0]), 1.0)
-    found = measure(problem, Method.AIS, Goal(target=0.1, budget=60.0))
+    estimate = measure(problem, Method.AIS, Goal(target=0.1, budget=60.0))
     exact = exact_evidence(problem).value
-    assert found.verdict is Verdict.LOWER_BOUND or abs(found.value - exact) < 2.5 * found.stderr
-    assert seed == 1 or Kind.ERROR_COVERS in [note.kind for note in found.notes]
+    assert (
+        estimate.verdict is Verdict.LOWER_BOUND
+        or abs(estimate.value - exact) < 2.5 * estimate.stderr
+    )
+    assert seed == 1 or Kind.ERROR_COVERS in [note.kind for note in estimate.notes]

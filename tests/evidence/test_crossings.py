@@ -126,9 +126,9 @@ def test_bridges_from_parts_are_what_a_search_for_the_root_finds():
     up, down = rng.normal(-2.0, 2.0, 60), rng.normal(2.0, 2.0, 40)
     up[:3], down[:2] = -np.inf, np.inf
     counted = rng.random((7, 60)) < 0.7, rng.random((7, 40)) < 0.7
-    found = log_bridges(up, down, *counted, near=0.1)
-    np.testing.assert_allclose(found, log_bridges(up, down, *counted), atol=1e-7)
-    for value, x, y in zip(found, *counted, strict=True):
+    result = log_bridges(up, down, *counted, near=0.1)
+    np.testing.assert_allclose(result, log_bridges(up, down, *counted), atol=1e-7)
+    for value, x, y in zip(result, *counted, strict=True):
 
         def off(mass, x=x, y=y):
             return expit(up[x] - mass).mean() - expit(mass - down[y]).mean()
@@ -144,9 +144,9 @@ def test_a_tally_counts_case_by_case():
     block = np.concatenate([[0, 1], rng.integers(0, 2, len(codes) - 2)])
     two = make_case([2, 3], 2, 20, seed=2).problem.layout
     tables = [np.zeros((2,)), np.zeros((2, 2)), np.zeros((2, 3))]
-    for b, own in zip(block, codes, strict=True):
+    for b, values in zip(block, codes, strict=True):
         tables[0][b] += 1
-        for leaf, code in enumerate(own):
+        for leaf, code in enumerate(values):
             if code >= 0:
                 tables[1 + leaf][b, code] += 1
     np.testing.assert_array_equal(PartitionStatistics(problem).of(row, block), two.flat(tables))
@@ -180,12 +180,12 @@ def test_shares_that_floats_do_not_resolve_are_left_out_without_a_word():
     problem = make_case([2] * 3, 2, 10, seed=1, alpha=0.004).problem
     fits = [learn(problem, Options(starts=2, seed=n)).model.theta for n in range(4)]
     walk = BridgedWalk(problem, fits, 0, UNHURRIED)
-    reference, there = walk._reference(), walk._with_m
+    reference, samples = walk._reference(), walk._with_m
     if walk.fewer.exact:
         pytest.fail("the case has one class only: choose another seed")
-    bridge = Bridge(walk.fewer, CopulaProposal(walk.fewer, reference, (0,), there))
+    bridge = Bridge(walk.fewer, CopulaProposal(walk.fewer, reference, (0,), samples))
     bridge.run_forwards(2, UNHURRIED)
-    bridge.run_backwards(there, UNHURRIED)
+    bridge.run_backwards(samples, UNHURRIED)
     assert not np.isnan(bridge.forward).any()
     assert not np.isnan(bridge.reverse).any()
     assert np.isinf(bridge.forward).any() or np.isinf(bridge.reverse).any()

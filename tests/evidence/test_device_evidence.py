@@ -19,13 +19,13 @@ there = patch.object(cuda, "open_cuda", Twin)
 
 @pytest.mark.parametrize("method", [Method.AIS, Method.WALK, Method.SMC])
 def test_measured_evidence_is_the_exact_one(method):
-    """Few binary items with holes: the sum over all completions is known."""
+    """Few binary items with missing values: the sum over all completions is known."""
     case = make_case([2] * 3, 2, 8, missing=0.1, seed=5)
     problem, exact = case.problem, exact_evidence(case.problem).value
-    found = measure(problem.on(Twin()), method, Goal(0.2, 600.0), seed=1)
-    assert found.stderr is not None
-    assert abs(found.value - exact) < 4 * found.stderr
-    assert found.stderr < 0.3
+    estimate = measure(problem.on(Twin()), method, Goal(0.2, 600.0), seed=1)
+    assert estimate.stderr is not None
+    assert abs(estimate.value - exact) < 4 * estimate.stderr
+    assert estimate.stderr < 0.3
 
 
 @there
@@ -39,6 +39,6 @@ def test_functions_take_it():
 def test_select_draws_the_same_with_a_device():
     table, numbers = lacunet.load_dataset("values"), range(1, 4)
     here = lacunet.select(table, numbers, starts=8)
-    found = lacunet.select(table, numbers, starts=8, device="cuda")
-    assert found.certainty.basis is CertaintyBasis.MEASURED
-    assert found.bayes_factor(2, 3).log == pytest.approx(here.bayes_factor(2, 3).log, abs=1e-6)
+    selection = lacunet.select(table, numbers, starts=8, device="cuda")
+    assert selection.certainty.basis is CertaintyBasis.MEASURED
+    assert selection.bayes_factor(2, 3).log == pytest.approx(here.bayes_factor(2, 3).log, abs=1e-6)

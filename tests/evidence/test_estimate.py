@@ -12,18 +12,18 @@ from lacunet.evidence.estimate import LogMean, Verdict, combined, known, log_mea
 
 def test_a_mean_and_its_error_are_those_of_the_weights():
     w = np.random.default_rng(0).gamma(3.0, 1.0, 50)
-    found = log_mean(np.log(w) - 1000.0)
-    assert found.value == pytest.approx(math.log(w.mean()) - 1000.0)
-    assert found.stderr >= w.std(ddof=1) / w.mean() / math.sqrt(50)
-    assert found.stderr < 1.5 * w.std(ddof=1) / w.mean() / math.sqrt(50)
-    assert found.size == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    assert found.share == pytest.approx(w.max() / w.sum())
+    estimate = log_mean(np.log(w) - 1000.0)
+    assert estimate.value == pytest.approx(math.log(w.mean()) - 1000.0)
+    assert estimate.stderr >= w.std(ddof=1) / w.mean() / math.sqrt(50)
+    assert estimate.stderr < 1.5 * w.std(ddof=1) / w.mean() / math.sqrt(50)
+    assert estimate.size == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert estimate.share == pytest.approx(w.max() / w.sum())
 
 
 def deviations(draw, size, truth):
     """Errors of 400 log means that are called reliable, in standard errors."""
-    found = [log_mean(draw(np.random.default_rng(seed), size)) for seed in range(400)]
-    reliable = [f for f in found if f.verdict is Verdict.RELIABLE]
+    result = [log_mean(draw(np.random.default_rng(seed), size)) for seed in range(400)]
+    reliable = [f for f in result if f.verdict is Verdict.RELIABLE]
     return np.array([abs(f.value - truth) / f.stderr for f in reliable])
 
 

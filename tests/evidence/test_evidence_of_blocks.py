@@ -1,4 +1,4 @@
-"""Measured evidence of numbers that vary together, with holes, against sums over all labellings."""
+"""Measured evidence of incomplete numbers that vary together, against sums over all labellings."""
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from lacunet.models.prior import dirichlet
 
 
 def small(said, classes=2, rows=8, seed=3):
-    """A few rows of two numbers, the second of them with holes, and a category; their evidence."""
+    """A few rows of two numbers, the second of them incomplete, and a category; their evidence."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0, 3, (2, 2))[rng.integers(0, 2, rows)] + rng.normal(size=(rows, 2))
     x[:, 1] += 0.6 * x[:, 0]
@@ -34,8 +34,8 @@ def small(said, classes=2, rows=8, seed=3):
     seen = np.stack([(x[:, j] - u.origin) / u.size for j, u in enumerate(units)], axis=1)
     usual = block_sums.usual_prior(seen)
     exact = block_sums.log_evidence(seen, colour, classes, usual, common=said == "full-common")
-    told = (~np.isnan(x)).sum(axis=0)
-    return problem, exact - told @ np.log([u.size for u in units])
+    observed = (~np.isnan(x)).sum(axis=0)
+    return problem, exact - observed @ np.log([u.size for u in units])
 
 
 @pytest.mark.parametrize(("said", "classes"), [("full", 1), ("full", 2), ("full-common", 2)])
@@ -50,13 +50,13 @@ def test_particles_are_right_on_average(said, classes):
 @pytest.mark.slow
 def test_annealing_measures_the_sum():
     problem, exact = small("full-common", rows=6, seed=4)
-    found = measure(problem, Method.AIS, Goal(target=0.15, budget=60), seed=1)
-    assert found.value == pytest.approx(exact, abs=4 * (found.stderr or 0.05) + 0.01)
+    estimate = measure(problem, Method.AIS, Goal(target=0.15, budget=60), seed=1)
+    assert estimate.value == pytest.approx(exact, abs=4 * (estimate.stderr or 0.05) + 0.01)
 
 
-def test_one_class_with_holes_is_measured_too():
+def test_one_class_with_missing_values_is_measured_too():
     """It has no closed form, for what is missing varies with what is shown."""
     problem, exact = small("full", classes=1)
     assert not problem.exact
-    found = measure(problem, Method.AUTO, Goal(target=0.05, budget=60), seed=1)
-    assert found.value == pytest.approx(exact, abs=4 * found.stderr + 0.01)
+    estimate = measure(problem, Method.AUTO, Goal(target=0.05, budget=60), seed=1)
+    assert estimate.value == pytest.approx(exact, abs=4 * estimate.stderr + 0.01)

@@ -45,18 +45,18 @@ def test_bounds_of_galaxies_are_the_published_ones(classes):
     problem = galaxies(classes)
     at = ScoreInput(problem, learn(problem, Options(starts=16)).model.theta)
     (vb,) = choose_scores("vb")
-    found = vb(at).value + math.lgamma(classes + 1)
+    result = vb(at).value + math.lgamma(classes + 1)
     published = GALAXY_BOUNDS[classes]  # to two digits; who climbs longer has a higher bound
-    assert published - 0.005 <= found <= published + 0.01
-    assert found < GALAXIES[classes][0]
+    assert published - 0.005 <= result <= published + 0.01
+    assert result < GALAXIES[classes][0]
 
 
 @pytest.mark.slow
 def test_measured_evidence_of_galaxies_is_the_published_one():
     truth, error = GALAXIES[3]
-    found = measure(galaxies(3), Method.SMC, Goal(target=0.1, budget=120), seed=0)
-    assert found.stderr <= 0.1
-    assert found.value == pytest.approx(truth, abs=4 * math.hypot(found.stderr, error))
+    estimate = measure(galaxies(3), Method.SMC, Goal(target=0.1, budget=120), seed=0)
+    assert estimate.stderr <= 0.1
+    assert estimate.value == pytest.approx(truth, abs=4 * math.hypot(estimate.stderr, error))
 
 
 @pytest.mark.parametrize("classes", TRUTH)
@@ -85,6 +85,6 @@ def test_scores_bound_the_sum():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
 def test_measured_evidence_is_the_sum(method):
-    found = measure(ten(3, size=8.0), method, Goal(target=0.05, budget=60), seed=1)
-    assert found.stderr <= 0.06
-    assert found.value == pytest.approx(TRUTH[3], abs=4 * found.stderr)
+    estimate = measure(ten(3, size=8.0), method, Goal(target=0.05, budget=60), seed=1)
+    assert estimate.stderr <= 0.06
+    assert estimate.value == pytest.approx(TRUTH[3], abs=4 * estimate.stderr)

@@ -35,7 +35,7 @@ def by_counts(case):
     cards, parents = case.layout.cards, case.network.parents
     sizes = [math.prod(cards[v] for v in (*pa, i)) for i, pa in enumerate(parents)]
     first = np.concatenate([[0], np.cumsum(sizes)])
-    found = {(0,) * sum(sizes): 1}
+    result = {(0,) * sum(sizes): 1}
     for row in case.cases:
         moves = []
         for full in oracle.completions(row, cards):
@@ -46,14 +46,14 @@ def by_counts(case):
                 move[first[i] + place] = 1
             moves.append(move)
         after = {}
-        for counts, n in found.items():
+        for counts, n in result.items():
             for move in moves:
                 key = tuple(a + b for a, b in zip(counts, move, strict=True))
                 after[key] = after.get(key, 0) + n
-        found = after
+        result = after
     alphas = case.tables(case.alpha)
     values = []
-    for counts, n in found.items():
+    for counts, n in result.items():
         tables = [
             np.array(counts[first[i] : first[i + 1]]).reshape(a.shape) for i, a in enumerate(alphas)
         ]
@@ -68,10 +68,10 @@ def test_networks_by_brute_force(case, mode):
     assume(case.worlds <= 500)
     truth = case.log_evidence()
     with engine(mode):
-        found = exact_evidence(case.problem)
-    assert found.value == pytest.approx(truth, abs=1e-10)
-    assert found.states >= 1
-    assert found.terms <= case.worlds
+        estimate = exact_evidence(case.problem)
+    assert estimate.value == pytest.approx(truth, abs=1e-10)
+    assert estimate.states >= 1
+    assert estimate.terms <= case.worlds
 
 
 @examples(40)
@@ -98,7 +98,7 @@ def truth_of(name):
 
 
 @contextmanager
-def different(how):
+def different(path):
     """Work with small integers, with halves of components, or without a short cut."""
     never = {"return_value": None}
     patches = {
@@ -108,16 +108,16 @@ def different(how):
         "no symmetry": [patch.object(summation_order, "symmetric_states", **never)],
     }
     with ExitStack() as stack:
-        for each in patches[how]:
+        for each in patches[path]:
             stack.enter_context(each)
         yield
 
 
-@pytest.mark.parametrize("how", ["as it is", "narrow", "halved", "no symmetry"])
+@pytest.mark.parametrize("path", ["as it is", "narrow", "halved", "no symmetry"])
 @pytest.mark.parametrize("name", LARGER)
-def test_larger_sums_in_every_way(name, how):
+def test_larger_sums_in_every_way(name, path):
     case = LARGER[name]
-    with different(how):
+    with different(path):
         assert exact_evidence(case.problem).value == pytest.approx(truth_of(name), abs=1e-9)
 
 
@@ -157,9 +157,9 @@ TWO_CLASSES = {
 @pytest.mark.parametrize("which", [*SMALL, pytest.param(LARGE, marks=pytest.mark.slow)])
 def test_reference_tables_of_equal_rows(which):
     value, completions = TWO_CLASSES[which]
-    found = exact_evidence(problem_for(equal_rows(*which), 2, alpha=1.0).problem)
-    assert found.value == pytest.approx(value, abs=5e-7)
-    assert found.terms == completions
+    estimate = exact_evidence(problem_for(equal_rows(*which), 2, alpha=1.0).problem)
+    assert estimate.value == pytest.approx(value, abs=5e-7)
+    assert estimate.terms == completions
 
 
 @pytest.mark.slow
@@ -184,10 +184,10 @@ def test_all_data_sets_have_probability_one(missing):
 
 @given(network_cases(complete=True, whole=True, max_rows=20))
 def test_nothing_missing_is_bd(case):
-    found = exact_evidence(case.problem)
+    estimate = exact_evidence(case.problem)
     bd = log_bd(case.problem.components.seen, case.alpha, case.layout).sum()
-    assert found.value == pytest.approx(float(bd), abs=1e-9)
-    assert (found.terms, found.states, found.steps) == (1, 1, 0)
+    assert estimate.value == pytest.approx(float(bd), abs=1e-9)
+    assert (estimate.terms, estimate.states, estimate.steps) == (1, 1, 0)
 
 
 @examples(25)
@@ -236,7 +236,7 @@ def test_nothing_depends_on_orders_and_names(case, random):
 def test_many_cases_of_few_rows():
     """2000 cases of one binary column and two classes; against one sum written out."""
     table = Table.from_codes([[0], [1]], counts=[1200.0, 800.0])
-    found = exact_evidence(problem_for(table, 2, alpha=1.0).problem)
+    estimate = exact_evidence(problem_for(table, 2, alpha=1.0).problem)
     lg = np.array([math.lgamma(n) if n else math.nan for n in range(2003)])
     i, j = np.arange(1201)[:, None], np.arange(801)[None, :]  # cases of class 0 in each row
 
@@ -245,17 +245,17 @@ def test_many_cases_of_few_rows():
 
     orders = lg[1201] - lg[1 + i] - lg[1201 - i] + lg[801] - lg[1 + j] - lg[801 - j]
     values = orders + column(i + j, 2000 - i - j) + column(i, j) + column(1200 - i, 800 - j)
-    assert found.value == pytest.approx(float(np.logaddexp.reduce(values.ravel())), abs=1e-9)
-    assert found.terms == 1201 * 801
+    assert estimate.value == pytest.approx(float(np.logaddexp.reduce(values.ravel())), abs=1e-9)
+    assert estimate.terms == 1201 * 801
 
 
 def test_a_wide_table_of_few_cases():
     """Nothing merges, and no integer holds 64 columns: 4096 completions all the same."""
     case = make_case([2] * 64, 2, 12, seed=4)
-    found = exact_evidence(case.problem)
+    estimate = exact_evidence(case.problem)
     with different("no symmetry"):
-        assert exact_evidence(case.problem).value == pytest.approx(found.value, abs=1e-9)
-    assert found.terms == 2**12
+        assert exact_evidence(case.problem).value == pytest.approx(estimate.value, abs=1e-9)
+    assert estimate.terms == 2**12
 
 
 @pytest.mark.slow
@@ -275,9 +275,9 @@ def test_one_row_with_very_many_cells():
     names = "ABCDEFGHIJKLMN"
     edges = " ".join(f"{a}>{b}" for a, b in itertools.pairwise(names)) + " N>x"
     case = make(build(edges, dict.fromkeys(names, 2) | {"x": 3}, names), 1, alpha="bdeu:3")
-    found = exact_evidence(case.problem)
-    assert found.value == pytest.approx(math.log(1 / 3), abs=1e-9)
-    assert found.terms == 2**14
+    estimate = exact_evidence(case.problem)
+    assert estimate.value == pytest.approx(math.log(1 / 3), abs=1e-9)
+    assert estimate.terms == 2**14
 
 
 def test_refuses_what_is_too_large():
@@ -313,12 +313,12 @@ def test_never_more_steps_than_planned(case):
 
 def test_renumbers_sooner_where_room_is_short():
     case = problem_for(equal_rows(3, 4), 2).problem
-    found, plan = exact_evidence(case), plan_exact(case)
+    result, plan = exact_evidence(case), plan_exact(case)
     with (
         patch.object(exact, "plan_exact", return_value=plan),
-        patch.object(exact, "_room", lambda words: found.states + 2 * (words == 2)),
+        patch.object(exact, "_room", lambda words: result.states + 2 * (words == 2)),
     ):
-        assert exact_evidence(case).value == pytest.approx(found.value, abs=1e-10)
+        assert exact_evidence(case).value == pytest.approx(result.value, abs=1e-10)
 
 
 def test_stops_when_more_vectors_turn_up_than_planned():
@@ -340,11 +340,11 @@ def test_refuses_parts_of_cases():
 
 @pytest.mark.parametrize(("cases", "cells"), [(1, 1), (3, 1), (0, 4), (1, 6), (5, 3), (4, 4)])
 def test_compositions(cases, cells):
-    found = compositions(cases, cells)
-    assert len({tuple(row) for row in found.tolist()}) == len(found) == ways(cases, cells)
-    assert (found.sum(axis=1) == cases).all()
+    result = compositions(cases, cells)
+    assert len({tuple(row) for row in result.tolist()}) == len(result) == ways(cases, cells)
+    assert (result.sum(axis=1) == cases).all()
     assert log_ways(cases, cells) == pytest.approx(math.log(ways(cases, cells)), abs=1e-12)
-    assert np.exp(log_multinomials(found)).sum() == pytest.approx(cells**cases)
+    assert np.exp(log_multinomials(result)).sum() == pytest.approx(cells**cases)
 
 
 def test_the_log_of_huge_numbers_of_ways():
@@ -355,10 +355,10 @@ def test_the_log_of_huge_numbers_of_ways():
 
 def as_dictionary(keys, values):
     """Packed vectors and the log of the sum of their values."""
-    found = {}
+    results = {}
     for key, x in zip(map(tuple, keys.tolist()), values, strict=True):
-        found[key] = np.logaddexp(found.get(key, -np.inf), x)
-    return found
+        results[key] = np.logaddexp(results.get(key, -np.inf), x)
+    return results
 
 
 @pytest.mark.parametrize("words", [1, 3])

@@ -41,12 +41,12 @@ def weighed(network, weights, alpha=1.0):
 def agree(problem, labellings):
     """Annealing finds what the exact sum does, and knows how many labellings are equal."""
     truth = measure(problem, Method.EXACT)
-    found = measure(problem, Method.AIS, Goal(0.1, 6000.0))
+    estimate = measure(problem, Method.AIS, Goal(0.1, 6000.0))
     assert truth.value - truth.one_labelling == pytest.approx(math.log(labellings))
-    assert found.value - found.one_labelling == pytest.approx(math.log(labellings))
-    assert found.verdict is Verdict.RELIABLE
-    assert found.stderr < 0.17  # a quarter of log 2
-    assert abs(found.value - truth.value) < 4 * found.stderr + 0.01
+    assert estimate.value - estimate.one_labelling == pytest.approx(math.log(labellings))
+    assert estimate.verdict is Verdict.RELIABLE
+    assert estimate.stderr < 0.17  # a quarter of log 2
+    assert abs(estimate.value - truth.value) < 4 * estimate.stderr + 0.01
 
 
 @pytest.mark.slow
@@ -121,9 +121,9 @@ def test_symmetries_that_are_not_counted_make_a_lower_bound():
     network = Network.build(variables, [(), (0,), *[(0, 1)] * 3])
     codes = ROWS[:2, :3]
     problem = problem_of_codes(codes, np.array([4.0, 3.0]), network, dirichlet(network, "bdeu:8"))
-    found = measure(problem, Method.AIS, Goal(0.5, 2.0))
-    assert found.verdict is Verdict.LOWER_BOUND
-    assert Flag(Kind.MORE_LABELLINGS) in found.notes
+    estimate = measure(problem, Method.AIS, Goal(0.5, 2.0))
+    assert estimate.verdict is Verdict.LOWER_BOUND
+    assert Flag(Kind.MORE_LABELLINGS) in estimate.notes
     assert measure(problem, Method.EXACT).verdict is Verdict.EXACT
 
 
@@ -135,7 +135,9 @@ def test_bounds_from_both_sides_meet_around_the_exact_evidence():
     problem = problem_of_codes(codes, np.ones(6), network, alpha)
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(8)
     truth = exact_evidence(problem).value
-    found = sandwich(problem, theta, Goal(0.3, 5.0))
+    bounds = sandwich(problem, theta, Goal(0.3, 5.0))
     # Each bound fails by t nats with probability at most exp(−t).
-    assert found.lower - 4 * found.lower_stderr < truth < found.upper + 4 * found.upper_stderr + 3
-    assert truth - found.lower < 4 * found.lower_stderr + 0.3
+    assert (
+        bounds.lower - 4 * bounds.lower_stderr < truth < bounds.upper + 4 * bounds.upper_stderr + 3
+    )
+    assert truth - bounds.lower < 4 * bounds.lower_stderr + 0.3

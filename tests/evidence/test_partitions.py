@@ -152,9 +152,9 @@ def test_chains_go_where_nobody_has_been():
     assert rounds.optimism[2] < -30.0
     for _ in range(3):
         rounds.measure()
-    found = rounds.after(0)
-    assert found.energies[:, 3, 0].sum() > 0
-    assert found.log_z[:, 0] == pytest.approx(log_sums(problem)[:4], abs=0.3)
+    result = rounds.after(0)
+    assert result.energies[:, 3, 0].sum() > 0
+    assert result.log_z[:, 0] == pytest.approx(log_sums(problem)[:4], abs=0.3)
     assert not rounds.optimism.any()
 
 
@@ -206,9 +206,9 @@ def test_walkable():
 
 def test_cases_that_show_nothing_are_left_out():
     problem = make_case([2, 2], 2, 20, missing=0.7, seed=4, alpha=1.0).problem
-    told = (problem.codes >= 0).any(axis=1)
-    assert not told.all()
-    assert len(leaves_of(problem).row) == problem.counts[told].sum()
+    observed = (problem.codes >= 0).any(axis=1)
+    assert not observed.all()
+    assert len(leaves_of(problem).row) == problem.counts[observed].sum()
 
 
 def energies(x):
@@ -229,8 +229,8 @@ def test_chains_in_different_places_disagree():
 def test_chains_must_agree_where_it_matters():
     """However often chains were elsewhere: visits go by errors, not by the posterior."""
     rng = np.random.default_rng(1)
-    here, there = rng.normal(size=(8, 100)), rng.normal(size=(8, 900)) + np.arange(8)[:, None]
-    both = np.concatenate([energies(here), energies(there)], axis=1)
+    here, moved = rng.normal(size=(8, 100)), rng.normal(size=(8, 900)) + np.arange(8)[:, None]
+    both = np.concatenate([energies(here), energies(moved)], axis=1)
     assert agreement_flags(both, np.array([0.99, 0.01])) == ()
     (doubt,) = agreement_flags(both, np.array([0.5, 0.5]))
     assert doubt.kind is Kind.CHAINS_DISAGREE
@@ -239,8 +239,8 @@ def test_chains_must_agree_where_it_matters():
 def test_chains_that_stay_where_they_are():
     x = np.random.default_rng(0).normal(size=(8, 100))
     here = energies(x)
-    there = here * (np.arange(8) < 2)[:, None, None]  # two of eight came there
-    both = np.concatenate([here, there], axis=1)
+    moved = here * (np.arange(8) < 2)[:, None, None]  # two of eight came there
+    both = np.concatenate([here, moved], axis=1)
     stay = (Flag(Kind.CHAINS_STAY, detail={"share": 0.25}),)
     assert agreement_flags(both, np.array([0.9, 0.1])) == stay
     assert agreement_flags(both, np.array([0.999, 0.001])) == ()

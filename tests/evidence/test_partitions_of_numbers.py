@@ -33,8 +33,8 @@ def one_chain(problem, blocks, most):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_identity(name):
-    """Sums over partitions of mixed rows with holes give the sums over labellings."""
-    problem = mixture(name, 7, seed=3, holes=0.4)
+    """Sums over partitions of mixed rows with missing values give the sums over labellings."""
+    problem = mixture(name, 7, seed=3, missing=0.4)
     cases = len(leaves_of(problem).row)
     levels = Occupancy((1, 2, 3), leaves_of(problem).a, cases, 1, cases)
     values = levels.log_evidence(problem.log_base + log_sums(problem))
@@ -45,7 +45,7 @@ def test_identity(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_blocks_predict_as_families_do(name):
     """A row given a block, and given a block that it is in, less itself."""
-    problem = mixture(name, 9, seed=5, holes=0.2)
+    problem = mixture(name, 9, seed=5, missing=0.2)
     chain = one_chain(problem, [0, 1, 0, 1, 0, 1, 0, 1, 0][: len(leaves_of(problem).row)], 3)
     leaves, block, codes = chain.leaves, chain.at.block, problem.codes[(problem.codes >= 0).any(1)]
     for row in range(len(codes)):
@@ -57,13 +57,13 @@ def test_blocks_predict_as_families_do(name):
                 - log_marginal(problem, leaf, others[:, n])
                 for leaf, n in ((1, 0), (3, 2))
             )
-            found = log_row(leaves.numbers, row, chain.at.blocks.numbers, b, inside)
-            assert found == pytest.approx(wanted, abs=1e-9)
+            result = log_row(leaves.numbers, row, chain.at.blocks.numbers, b, inside)
+            assert result == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_rates_tell_the_ratios(name):
-    problem = mixture(name, 6, seed=2, holes=0.15)
+    problem = mixture(name, 6, seed=2, missing=0.15)
     leaves = leaves_of(problem)
     cases = len(leaves.row)
     truth = np.diff(log_sums(problem))
@@ -89,7 +89,7 @@ def test_rates_tell_the_ratios(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_chain_keeps_its_books(name):
     """After a long walk, what blocks hold is what their cases show."""
-    problem = mixture(name, 40, seed=7, holes=0.2)
+    problem = mixture(name, 40, seed=7, missing=0.2)
     start = one_chain(problem, np.zeros(len(leaves_of(problem).row), dtype=np.int64), 6)
     flat = LevelWeights(np.ones(8), np.ones(8))
     flat.rise[6:] = 0.0
@@ -119,7 +119,7 @@ def test_an_outlier_does_not_lose_all_others():
 
 
 def test_weights_of_classes_are_likelihoods():
-    problem = mixture("poisson", 15, seed=4, holes=0.2)
+    problem = mixture("poisson", 15, seed=4, missing=0.2)
     fit = learn(problem, Options(starts=4))
     weights = log_class_weights(problem, fit.model.theta)
     log_lik = np.logaddexp.reduce(weights, axis=1).sum() + problem.log_base
@@ -148,16 +148,16 @@ def test_galaxies():
     assert set(numbers) <= walk.measured
     places = [walk.numbers.index(k) for k in numbers]
     values, errors = (np.array([GALAXIES[k][n] for k in numbers]) for n in (0, 1))
-    found = np.diff(walk.values[places])
+    result = np.diff(walk.values[places])
     error = jackknife_error(np.diff(walk.replicates[:, places], axis=1))
     known = np.hypot(errors[1:], errors[:-1])
-    assert (np.abs(found - np.diff(values)) <= 4 * np.hypot(error, known)).all()
+    assert (np.abs(result - np.diff(values)) <= 4 * np.hypot(error, known)).all()
     assert error.max() < 0.1
 
 
 @pytest.mark.slow
 def test_an_anchored_walk_of_galaxies():
     truth, error = GALAXIES[3]
-    found = measure(galaxies(3), Method.WALK, Goal(0.1, 6000.0), seed=2)
-    assert found.method is Method.WALK
-    assert found.value == pytest.approx(truth, abs=4 * np.hypot(found.stderr, error))
+    estimate = measure(galaxies(3), Method.WALK, Goal(0.1, 6000.0), seed=2)
+    assert estimate.method is Method.WALK
+    assert estimate.value == pytest.approx(truth, abs=4 * np.hypot(estimate.stderr, error))

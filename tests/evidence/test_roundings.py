@@ -30,13 +30,13 @@ COUNTS = arrays.arrays(np.float64, st.integers(1, 15), elements=st.floats(0.0, 9
 
 @given(COUNTS, st.integers(1, 9), st.integers(0, 99))
 def test_roundings_are_whole_and_near(counts, number, seed):
-    found = rounded(counts, number, seed)
-    assert len(found) == number
-    for whole in found:
+    result = rounded(counts, number, seed)
+    assert len(result) == number
+    for whole in result:
         assert (whole == np.round(whole)).all()
         assert (np.abs(whole - counts) < 1.0 + 1e-9).all()
         assert abs(whole.sum() - counts.sum()) < 1.0 + 1e-9
-    assert (np.abs(np.mean(found, axis=0) - counts) < 1.0 / number + 1e-9).all()
+    assert (np.abs(np.mean(result, axis=0) - counts) < 1.0 / number + 1e-9).all()
 
 
 def test_each_count_keeps_its_mean():
@@ -90,14 +90,14 @@ def test_it_is_the_evidence_of_the_pseudo_likelihood(seed):
     problem = tiny(seed).problem
     assert not problem.whole
     truth, error = log_pseudo_evidence(problem, 3000, np.random.default_rng(seed))
-    found = measure(problem, Method.EXACT)
-    assert abs(found.value - truth) < 3 * math.hypot(found.stderr, error)
-    assert found.stderr < 0.3
-    assert found.verdict is Verdict.RELIABLE
-    assert found.notes[0].kind is Kind.WEIGHTS_ROUNDED
+    estimate = measure(problem, Method.EXACT)
+    assert abs(estimate.value - truth) < 3 * math.hypot(estimate.stderr, error)
+    assert estimate.stderr < 0.3
+    assert estimate.verdict is Verdict.RELIABLE
+    assert estimate.notes[0].kind is Kind.WEIGHTS_ROUNDED
     # Without the bound the mean over roundings would be far less sure.
     raw = [exact_evidence(whole).value for whole in roundings(problem, 0)]
-    assert np.std(raw) > 2 * found.stderr
+    assert np.std(raw) > 2 * estimate.stderr
 
 
 def test_whole_weights_are_measured_as_ever():
@@ -109,29 +109,29 @@ def test_whole_weights_are_measured_as_ever():
 def test_nothing_hidden_is_exact_with_any_weights():
     network = build("a>b", {"a": 2, "b": 3})
     case = make(network, 20, seed=1, counts=np.linspace(0.1, 2.0, 20))
-    found = measure(case.problem)
-    assert found.verdict is Verdict.EXACT
+    estimate = measure(case.problem)
+    assert estimate.verdict is Verdict.EXACT
     theta = learn(case.problem).model.theta
-    assert found.value == pytest.approx(bound_near(case.problem, theta))
+    assert estimate.value == pytest.approx(bound_near(case.problem, theta))
 
 
 @pytest.mark.slow
 def test_a_rounding_that_is_a_lower_bound_makes_all_one():
     case = make_case([3] * 6, 3, 60, seed=2, alpha=1.0)
     heavy = replace(case, counts=case.counts * 1.3)
-    found = measure(heavy.problem, Method.AIS, Goal(target=1e-9, budget=0.01))
-    assert found.verdict is Verdict.LOWER_BOUND
-    assert found.stderr is None
-    assert math.isfinite(found.value)
+    estimate = measure(heavy.problem, Method.AIS, Goal(target=1e-9, budget=0.01))
+    assert estimate.verdict is Verdict.LOWER_BOUND
+    assert estimate.stderr is None
+    assert math.isfinite(estimate.value)
 
 
 def test_weights_of_almost_nothing():
     """No rounding may have a case in it; the prior is an answer too."""
     case = make_case([2, 2], 2, 2, seed=1, alpha=1.0)
     light = replace(case, counts=np.full(len(case.counts), 0.1))
-    found = measure(light.problem)
-    assert math.isfinite(found.value)
-    assert -1.0 < found.value < 0.0
+    estimate = measure(light.problem)
+    assert math.isfinite(estimate.value)
+    assert -1.0 < estimate.value < 0.0
 
 
 def sample(seed, *, people=400):
@@ -143,15 +143,15 @@ def sample(seed, *, people=400):
     population = rng.integers(0, 2, (20_000, 5))
     yes = population.sum(axis=1)
     often = np.where((yes <= 1) | (yes >= 4), 5.0, 1.0)
-    asked = rng.choice(len(population), people, replace=False, p=often / often.sum())
-    return population[asked], often.sum() / often[asked] / people
+    drawn = rng.choice(len(population), people, replace=False, p=often / often.sum())
+    return population[drawn], often.sum() / often[drawn] / people
 
 
-def one_class(rows, weights, **how):
+def one_class(rows, weights, **options):
     """How probable one class is, and not two."""
     data = pl.DataFrame({**{f"q{i}": rows[:, i] for i in range(5)}, "w": weights})
     scores = {"scores": "csl-occupied", "starts": 8, "threads": 1, "alpha": 1.0}
-    return lacunet.select(data, [1, 2], weights="w", **scores, **how).certainty.probabilities[1]
+    return lacunet.select(data, [1, 2], weights="w", **scores, **options).certainty.probabilities[1]
 
 
 @pytest.mark.slow
@@ -168,10 +168,10 @@ def test_a_survey_finds_the_classes_of_the_population():
 def test_the_answer_says_what_weights_were_taken_for():
     rows, weights = sample(5, people=60)
     data = pl.DataFrame({**{f"q{i}": rows[:, i] for i in range(5)}, "w": weights})
-    found = lacunet.select(data, [1, 2], weights="w", starts=2, threads=1, quick=True)
+    selection = lacunet.select(data, [1, 2], weights="w", starts=2, threads=1, quick=True)
     effective = weights.sum() ** 2 / (weights**2).sum()
     said = f"effective sample size: {effective:.4g} of 60 rows (design effect {60 / effective:.2f})"
-    assert said in " ".join(str(found).split())
+    assert said in " ".join(str(selection).split())
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ NETWORKS = [
 
 
 def small(n, seed):
-    """A problem that can be summed exactly: holes, repeated rows, several priors."""
+    """A problem that can be summed exactly: missing values, repeated rows, several priors."""
     alpha = (1.0, 1.5, 0.7)[seed % 3]
     return make(NETWORKS[n], 6, missing=0.2, seed=seed, alpha=alpha, counts=[1, 2, 1, 3, 1, 1])
 
@@ -67,8 +67,8 @@ def particles(problem, seed, runs=16, size=32):
 
 
 def annealed(problem, seed):
-    found = ParticleRounds(problem, seed, UNHURRIED).hidden_samples(2)
-    return AnnealingRounds(problem, found, seed, UNHURRIED).sampled
+    samples = ParticleRounds(problem, seed, UNHURRIED).hidden_samples(2)
+    return AnnealingRounds(problem, samples, seed, UNHURRIED).sampled
 
 
 @pytest.mark.slow
@@ -84,14 +84,14 @@ def test_estimates_and_their_errors_are_right(method):
     for n, seed in itertools.product(range(len(NETWORKS)), range(4)):
         problem = small(n, seed).problem
         truth = exact_evidence(problem).value
-        found = method(problem, seed)
-        error = max(found.stderr, 1e-9)
+        result = method(problem, seed)
+        error = max(result.stderr, 1e-9)
         # Where hardly anything is hidden the estimate is exact, and so is its error: no error.
-        if found.stderr < 1e-9:
-            assert found.value == pytest.approx(truth, abs=1e-8)
+        if result.stderr < 1e-9:
+            assert result.value == pytest.approx(truth, abs=1e-8)
             continue
         # The log is concave: half its squared error is its expected bias.
-        deviations.append((found.value + error**2 / 2 - truth) / error)
+        deviations.append((result.value + error**2 / 2 - truth) / error)
     z = np.array(deviations)
     assert len(z) >= 16
     assert np.abs(z).max() < 4.5
@@ -99,7 +99,7 @@ def test_estimates_and_their_errors_are_right(method):
 
 
 def random_case(seed):
-    """Any graph over three to five variables, some of them hidden, with holes."""
+    """Any graph over three to five variables, some of them hidden, with missing values."""
     rng = np.random.default_rng([seed, 5])
     names = "abcde"[: rng.integers(3, 6)]
     edges = [f"{p}>{q}" for p, q in itertools.combinations(names, 2) if rng.random() < 0.6]
@@ -119,11 +119,11 @@ def test_random_networks(method, mode):
             problem = random_case(seed).problem
         if problem.exact:
             continue
-        truth, found = exact_evidence(problem).value, method(problem, seed)
-        if found.stderr < 1e-9:
-            assert found.value == pytest.approx(truth, abs=1e-8)
+        truth, result = exact_evidence(problem).value, method(problem, seed)
+        if result.stderr < 1e-9:
+            assert result.value == pytest.approx(truth, abs=1e-8)
             continue
-        deviations.append((found.value + found.stderr**2 / 2 - truth) / found.stderr)
+        deviations.append((result.value + result.stderr**2 / 2 - truth) / result.stderr)
     z = np.array(deviations)
     assert len(z) >= 10
     assert np.abs(z).max() < 4.5
@@ -144,10 +144,10 @@ def test_probabilities_of_all_data_sets_sum_to_one():
         codes = np.array([rows[i] for i in np.flatnonzero(counts)], dtype=np.int8)
         problem = problem_of_codes(codes, counts[counts > 0].astype(float), network, alpha)
         totals["exact"] += orders * math.exp(exact_evidence(problem).value)
-        for name, found in (("smc", particles(problem, 1)), ("ais", annealed(problem, 1))):
-            p = orders * math.exp(found.value)
+        for name, result in (("smc", particles(problem, 1)), ("ais", annealed(problem, 1))):
+            p = orders * math.exp(result.value)
             totals[name] += p
-            errors[name] += (p * found.stderr) ** 2
+            errors[name] += (p * result.stderr) ** 2
     assert totals["exact"] == pytest.approx(1.0, abs=1e-12)
     for name, square in errors.items():
         assert abs(totals[name] - 1.0) < 4 * math.sqrt(square) + 1e-9
@@ -160,10 +160,12 @@ def test_the_sandwich_encloses_the_truth(n):
     case = small(n, 3)  # exponents 1, as the parameters were drawn
     problem = problem_of_codes(case.codes, case.counts, case.network, dirichlet(case.network, 1.0))
     truth = exact_evidence(problem).value
-    found = sandwich(problem, case.theta, Goal(0.3, 5.0), seed=2)
+    bounds = sandwich(problem, case.theta, Goal(0.3, 5.0), seed=2)
     # Each bound fails by t nats with probability at most exp(−t).
-    assert found.lower - 4 * found.lower_stderr < truth < found.upper + 4 * found.upper_stderr + 3
-    assert found.upper > found.lower - 4 * math.hypot(found.lower_stderr, found.upper_stderr)
+    assert (
+        bounds.lower - 4 * bounds.lower_stderr < truth < bounds.upper + 4 * bounds.upper_stderr + 3
+    )
+    assert bounds.upper > bounds.lower - 4 * math.hypot(bounds.lower_stderr, bounds.upper_stderr)
 
 
 @pytest.mark.slow
@@ -186,12 +188,12 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     for i, x in enumerate(expected_cases(problem.prior + N, draws)):
         starts = np.tile(regions.to_reference_region(x).apply(N[i]), (16, 1))
         inverse.append(-annealing.backwards(starts, 20, (0, i), UNHURRIED))
-    found = log_mean(np.array([log_mean(w).value for w in inverse]))
+    estimate = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
     _, ends = annealing.forwards(20, range(100), (1,), UNHURRIED)
     home = regions.in_region(0, ends).mean()
-    error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ends)))
-    upper = -found.value + math.log(home) + symmetries.log_count
+    error = math.hypot(estimate.stderr, math.sqrt((1 - home) / home / len(ends)))
+    upper = -estimate.value + math.log(home) + symmetries.log_count
     assert abs(upper - truth) < 4 * error
     assert error < 0.05
 
@@ -208,17 +210,17 @@ SAMPLED = {
 def test_published_data_as_computed_independently(name, k):
     """Long sampling runs, ± 0.01."""
     problem = problem_for(load_dataset(name), k, alpha=1.0).problem
-    found = particles(problem, 0, runs=16, size=128)
-    assert found.verdict is Verdict.RELIABLE
-    assert abs(found.value - SAMPLED[name][k]) < 3.5 * found.stderr + 0.01
+    result = particles(problem, 0, runs=16, size=128)
+    assert result.verdict is Verdict.RELIABLE
+    assert abs(result.value - SAMPLED[name][k]) < 3.5 * result.stderr + 0.01
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_annealing_on_well_separated_classes(k):
     problem = problem_for(load_dataset("carcinoma"), k, alpha=1.0).problem
-    found = annealed(problem, 0)
-    assert found.stderr < 0.1
-    assert abs(found.value - SAMPLED["carcinoma"][k]) < 4 * found.stderr + 0.01
+    result = annealed(problem, 0)
+    assert result.stderr < 0.1
+    assert abs(result.value - SAMPLED["carcinoma"][k]) < 4 * result.stderr + 0.01
 
 
 @pytest.mark.slow
@@ -230,8 +232,8 @@ def test_empty_classes_are_counted():
     rounds = AnnealingRounds(
         case.problem, starts, 0, RunContext(SERIAL, TimeLimit(Goal(0.05, 200.0)))
     )
-    found = rounds.until_done()
-    assert abs(found.value - truth) < 4 * found.stderr
+    result = rounds.until_done()
+    assert abs(result.value - truth) < 4 * result.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
     one_term = max(part.value for _, _, part in rounds._parts())
     assert one_term < truth - 0.2  # what a single number of used classes would have missed
@@ -239,8 +241,8 @@ def test_empty_classes_are_counted():
 
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
-    found = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(4)
-    late = AnnealingRounds(problem, found, 0, RunContext(SERIAL, TimeLimit(Goal(0.1, 1e-9))))
+    samples = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(4)
+    late = AnnealingRounds(problem, samples, 0, RunContext(SERIAL, TimeLimit(Goal(0.1, 1e-9))))
     assert late.unfinished
     assert late.unsure == 1.0
 
@@ -261,34 +263,34 @@ def test_counts_go_with_and_without_empty_classes():
 def test_complete_data_is_bd(method):
     network = build("a>b b>c", {"a": 2, "b": 3, "c": 2})
     problem = make(network, 20, alpha=1.5).problem
-    found = measure(problem, method)
+    estimate = measure(problem, method)
     bd = log_bd(problem.components.seen, problem.alpha, problem.layout).sum()
-    assert found.value == pytest.approx(bd, abs=1e-10)
-    assert (found.verdict, found.stderr) == (Verdict.EXACT, 0.0)
+    assert estimate.value == pytest.approx(bd, abs=1e-10)
+    assert (estimate.verdict, estimate.stderr) == (Verdict.EXACT, 0.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
 def test_the_number_of_threads_changes_nothing(method):
     problem = make_case([2, 2, 3, 2], 3, 30, seed=2, alpha=1.0, missing=0.1).problem
-    found = []
+    results = []
     for threads in (1, 2):
         with on_threads(threads) as executor:
-            found.append(measure(problem, method, Goal(0.2, 600.0), seed=4, executor=executor))
-    assert found[0] == found[1]
+            results.append(measure(problem, method, Goal(0.2, 600.0), seed=4, executor=executor))
+    assert results[0] == results[1]
     other = measure(problem, method, Goal(0.2, 600.0), seed=5)
-    assert other.value != found[0].value
+    assert other.value != results[0].value
 
 
 @pytest.mark.slow
 def test_what_auto_chooses_does_not_depend_on_the_clock():
     problem = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
-    found = []
+    results = []
     for threads in (1, 2):
         with on_threads(threads) as executor:
-            found.append(measure(problem, goal=Goal(0.06, 600.0), seed=1, executor=executor))
-    assert found[0].method is not Method.EXACT
-    assert found[0] == found[1]
+            results.append(measure(problem, goal=Goal(0.06, 600.0), seed=1, executor=executor))
+    assert results[0].method is not Method.EXACT
+    assert results[0] == results[1]
 
 
 @pytest.mark.slow
@@ -296,11 +298,11 @@ def test_auto_takes_the_exact_sum_where_it_is_short():
     tiny = make_case([2, 2], 2, 6, alpha=1.0).problem
     assert measure(tiny).method is Method.EXACT
     larger = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
-    found = measure(larger, goal=Goal(0.1, 30.0))
-    assert found.method is not Method.EXACT
-    assert found.verdict is Verdict.RELIABLE
-    assert abs(found.value - SAMPLED["carcinoma"][4]) < 3.5 * found.stderr + 0.01
-    assert found.one_labelling == pytest.approx(found.value - math.log(24))
+    estimate = measure(larger, goal=Goal(0.1, 30.0))
+    assert estimate.method is not Method.EXACT
+    assert estimate.verdict is Verdict.RELIABLE
+    assert abs(estimate.value - SAMPLED["carcinoma"][4]) < 3.5 * estimate.stderr + 0.01
+    assert estimate.one_labelling == pytest.approx(estimate.value - math.log(24))
 
 
 @pytest.mark.slow
@@ -324,8 +326,8 @@ def test_rows_without_any_value_change_nothing():
     truth = exact_evidence(without_them).value
     assert exact_evidence(with_empty).value == pytest.approx(truth, abs=1e-10)
     for method in (particles, annealed):
-        found = method(with_empty, 0)
-        assert abs(found.value - truth) < 4 * found.stderr
+        result = method(with_empty, 0)
+        assert abs(result.value - truth) < 4 * result.stderr
 
 
 def test_searches_that_agree_are_not_certain():
@@ -333,10 +335,10 @@ def test_searches_that_agree_are_not_certain():
     columns = [Column(name, (0, 1)) for name in "abc"]
     alike = Table.from_codes(np.zeros((12, 3), dtype=np.int8), columns)
     problem = problem_for(alike, 2, alpha=0.01).problem
-    found = measure(problem, Method.AIS, Goal(0.01, 6000.0))
-    assert found.verdict is Verdict.RELIABLE
-    assert found.stderr > 0
-    assert abs(found.value - exact_evidence(problem).value) < 2 * found.stderr
+    estimate = measure(problem, Method.AIS, Goal(0.01, 6000.0))
+    assert estimate.verdict is Verdict.RELIABLE
+    assert estimate.stderr > 0
+    assert abs(estimate.value - exact_evidence(problem).value) < 2 * estimate.stderr
 
 
 @pytest.mark.slow
@@ -345,8 +347,8 @@ def test_exponents_below_one_and_many_cases():
     codes = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=np.int8)
     columns = [Column("a", (0, 1)), Column("b", (0, 1))]
     small = problem_for(Table.from_codes(np.repeat(codes, 3, axis=0), columns), 2, alpha=0.6)
-    found = measure(small.problem, Method.AIS, Goal(0.3, 6000.0))
-    assert abs(found.value - exact_evidence(small.problem).value) < 4 * found.stderr
+    estimate = measure(small.problem, Method.AIS, Goal(0.3, 6000.0))
+    assert abs(estimate.value - exact_evidence(small.problem).value) < 4 * estimate.stderr
     counts = np.array([120_000, 90_000, 30_000, 60_000.0])
     large = problem_of_codes(codes, counts, small.problem.network, np.ones(10))
     assert large.cases > 200_000
@@ -377,9 +379,9 @@ def test_what_nobody_has_seen_is_part_of_the_error(method):
         theta = np.maximum(draw_theta(alpha, network.layout, rng), np.finfo(float).tiny)
         codes = sample_codes(Model(network, theta, alpha), 30, rng, 0.0)
         problem = problem_of_codes(codes.astype(np.int8), np.ones(30), network, alpha)
-        found = measure(problem, method, Goal(target=0.05, budget=60.0), seed=seed)
-        assert found.verdict is Verdict.RELIABLE
-        off.append(abs(found.value - exact_evidence(problem).value) / found.stderr)
+        estimate = measure(problem, method, Goal(target=0.05, budget=60.0), seed=seed)
+        assert estimate.verdict is Verdict.RELIABLE
+        off.append(abs(estimate.value - exact_evidence(problem).value) / estimate.stderr)
     assert max(off) < 5
     assert np.mean(np.array(off) <= 2) >= 0.9
 
@@ -401,21 +403,21 @@ def factorial_of_27(seed=0, rows=170, alpha=0.2):
 def test_particles_are_tried_where_a_small_run_says_that_they_are_quick(seed):
     """Annealing from fits finds one of many ways to share out rows among the causes."""
     problem = factorial_of_27(seed)
-    found = measure(problem, Method.AUTO, Goal(target=0.15, budget=5.0), seed=seed)
+    estimate = measure(problem, Method.AUTO, Goal(target=0.15, budget=5.0), seed=seed)
     long = measure(problem, Method.SMC, Goal(target=0.1, budget=60.0), seed=100 + seed)
-    assert found.method is Method.SMC
-    assert found.verdict is long.verdict is Verdict.RELIABLE
-    assert abs(found.value - long.value) < 4 * math.hypot(found.stderr, long.stderr)
+    assert estimate.method is Method.SMC
+    assert estimate.verdict is long.verdict is Verdict.RELIABLE
+    assert abs(estimate.value - long.value) < 4 * math.hypot(estimate.stderr, long.stderr)
 
 
 def test_fits_that_agree_may_have_missed_as_much_as_one_more_could_tell():
     case = make_case([2] * 5, 2, 80, seed=1)
     prior = np.ones(case.layout.size)
     problem = problem_of_codes(case.codes, case.counts, case.network, prior)
-    found = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(1)
+    samples = ParticleRounds(problem, 0, UNHURRIED).hidden_samples(1)
     both = [
         AnnealingRounds(problem, places, 0, UNHURRIED)
-        for places in (found[:3], [replace(f, search=-1 - f.search) for f in found[:3]])
+        for places in (samples[:3], [replace(f, search=-1 - f.search) for f in samples[:3]])
     ]
     by_particles, by_fits = (rounds.unseen for rounds in both)
     assert by_particles < 0.25

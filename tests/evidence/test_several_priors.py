@@ -88,7 +88,7 @@ def used_by_listing(problem, alphas, weights, numbers):
 
 @pytest.mark.parametrize("name", ["gaussian", "poisson"])
 def test_average_over_priors_of_numbers(name):
-    problem = mixture(name, 5, seed=3, holes=0.3)
+    problem = mixture(name, 5, seed=3, missing=0.3)
     change = of_scale if name == "gaussian" else of_profiles
     alphas = [change(problem, factor) for factor in (0.3, 1.0, 3.0)]
     check(problem, alphas, [1 / 3] * 3, (1, 2, 3), by_listing)
@@ -109,7 +109,7 @@ def test_a_chain_keeps_its_books(name):
         problem = make_case([2, 3, 2], 2, 12, missing=0.2, seed=4, alpha=1.0).problem
         alphas = [of_profiles(problem, factor) for factor in (0.7, 1.0, 1.01)]
     else:
-        problem = mixture(name, 9, seed=5, holes=0.2)
+        problem = mixture(name, 9, seed=5, missing=0.2)
         alphas = [of_scale(problem, factor) for factor in (0.8, 1.0, 1.2)]
     each = leaves_by_prior(problem, alphas)
     start = start_chain(

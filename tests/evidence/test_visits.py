@@ -22,23 +22,23 @@ def test_visits_go_where_errors_come_from():
     """The best visits go with the root of variance a visit, and with what a step moves."""
     visits, spread = [0.0, 40.0, 40.0, 40.0, 0.0], [0.0, 1.0, 0.5, 2.0, 0.0]
     shares = np.array([0.5, 0.25, 0.25])
-    found = by_errors(noted(visits, spread, np.random.default_rng(1)), OFTEN, shares, 1)
+    result = by_errors(noted(visits, spread, np.random.default_rng(1)), OFTEN, shares, 1)
     below = np.cumsum(shares)
     moved = below * (1 - below)
     wanted = np.array([0.0, moved[0] * 0.5, moved[1] * 2.0])
     expected = np.log(np.maximum(wanted, RAREST * wanted.max()))
-    assert found - found.max() == pytest.approx(expected - expected.max(), abs=0.15)
+    assert result - result.max() == pytest.approx(expected - expected.max(), abs=0.15)
 
 
 def test_visits_do_not_depend_on_how_often_there_was():
     """The same spread a visit asks for the same visits, whatever the past ones."""
     rng = np.random.default_rng(2)
     shares, spread = np.array([0.4, 0.3, 0.3]), [0.0, 1.0, 1.0, 1.0, 0.0]
-    found = [
+    result = [
         by_errors(noted(visits, spread, rng), OFTEN, shares, 1)
         for visits in ([0.0, 30.0, 30.0, 30.0, 0.0], [0.0, 90.0, 270.0, 30.0, 0.0])
     ]
-    scaled = [each - each.max() for each in found]
+    scaled = [each - each.max() for each in result]
     assert scaled[0] == pytest.approx(scaled[1], abs=0.15)
 
 

@@ -53,18 +53,18 @@ def test_samples_of_a_walk_are_counts_of_the_model():
     walk = PosteriorWalk(case.problem, [case.theta], 3, 0)
     walk.advance(5, UNHURRIED, samples=2)
     shown = case.counts @ (case.codes >= 0)
-    told = case.counts @ (case.codes >= 0).any(axis=1)
+    observed = case.counts @ (case.codes >= 0).any(axis=1)
     for sample in walk.collected:
         fewer = make_case([2, 3, 2], sample.used, 25, seed=2, alpha=1.0).problem
         assert used(fewer, sample.N).all()
         sums = [fewer.layout.table(sample.N, i).sum() for i in range(4)]
-        assert sums == [told, *shown]
+        assert sums == [observed, *shown]
     assert walk.shares().sum() == pytest.approx(1.0)
 
 
 @pytest.mark.slow
 def test_a_walk_measures_what_exact_sums_do():
-    """Several numbers of classes, priors and holes: most within two errors, none beyond 5."""
+    """Several numbers of classes, priors, missing values: most within two errors, none beyond 5."""
     z = []
     for seed in range(12):
         case = make_case(
@@ -76,9 +76,9 @@ def test_a_walk_measures_what_exact_sums_do():
             missing=0.1 * (seed % 3),
             true_classes=(2, 1)[seed % 2],
         )
-        found = measure(case.problem, Method.WALK, Goal(0.2, 6000.0), seed=seed)
-        if found.verdict is Verdict.RELIABLE:
-            z.append(abs(found.value - exact_evidence(case.problem).value) / found.stderr)
+        estimate = measure(case.problem, Method.WALK, Goal(0.2, 6000.0), seed=seed)
+        if estimate.verdict is Verdict.RELIABLE:
+            z.append(abs(estimate.value - exact_evidence(case.problem).value) / estimate.stderr)
     assert len(z) >= 10
     assert sum(x > 2 for x in z) <= 2
     assert max(z) < 5
@@ -89,9 +89,9 @@ def test_many_classes_measured_twice_agree():
     """A small version of 64 leaves and 16 classes: searches end in different modes."""
     problem = make_case([2] * 16, 6, 80, seed=4, alpha=1.0).problem
     one, other = (measure(problem, goal=Goal(0.3, 6000.0), seed=seed) for seed in (1, 2))
-    for found in (one, other):
-        assert found.method is Method.WALK
-        assert (found.verdict is Verdict.RELIABLE) == (found.stderr is not None)
+    for result in (one, other):
+        assert result.method is Method.WALK
+        assert (result.verdict is Verdict.RELIABLE) == (result.stderr is not None)
     if one.stderr and other.stderr:
         assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
 
@@ -118,16 +118,16 @@ def test_fits_keep_to_their_part_of_the_time(monkeypatch):
 
 
 def test_without_time_fewer_classes_are_not_looked_for():
-    problem, asked = make_case([2] * 5, 6, 40, seed=1, alpha=1.0).problem, []
+    problem, requests = make_case([2] * 5, 6, 40, seed=1, alpha=1.0).problem, []
 
     def search(fewer):
-        asked.append(classes_of(fewer.network).number)
+        requests.append(classes_of(fewer.network).number)
         return [HiddenSample(np.zeros(fewer.layout.size), -1)]
 
     fewer_classes(problem, search, lambda: False)
-    assert asked == [6]
+    assert requests == [6]
     fewer_classes(problem, search, lambda: True)
-    assert asked[1:3] == [6, 5]
+    assert requests[1:3] == [6, 5]
 
 
 def test_a_walk_needs_latent_classes():
@@ -139,8 +139,8 @@ def test_a_walk_needs_latent_classes():
 @pytest.mark.parametrize("method", [Method.AIS, Method.SMC, Method.WALK])
 def test_without_time_there_is_a_bound_and_no_error(method):
     problem = make_case([2] * 6, 3, 60, seed=1, alpha=1.0).problem
-    found = measure(problem, method, Goal(0.1, 1e-6))
-    assert math.isfinite(found.value)
-    assert (found.verdict, found.stderr) == (Verdict.LOWER_BOUND, None)
-    assert "±" not in str(found)
-    assert any("raise the budget" in str(note) for note in found.notes)
+    estimate = measure(problem, method, Goal(0.1, 1e-6))
+    assert math.isfinite(estimate.value)
+    assert (estimate.verdict, estimate.stderr) == (Verdict.LOWER_BOUND, None)
+    assert "±" not in str(estimate)
+    assert any("raise the budget" in str(note) for note in estimate.notes)

@@ -27,12 +27,12 @@ BOUNDED = [name for name in FAMILIES if FAMILIES[name].bounded]
 
 @each_family
 def test_likelihood_and_gradient(name):
-    problem = mixture(name, 30, holes=0.2)
+    problem = mixture(name, 30, missing=0.2)
     layout = problem.layout
     theta = conjugacy.random_theta(layout, np.random.default_rng(1))
-    found = expect(problem, theta)
-    assert found.log_lik == pytest.approx(log_lik(name, problem, theta), rel=1e-12)
-    gradient = conjugacy.pull_back(theta, found.N, layout)
+    expectation = expect(problem, theta)
+    assert expectation.log_lik == pytest.approx(log_lik(name, problem, theta), rel=1e-12)
+    gradient = conjugacy.pull_back(theta, expectation.N, layout)
     for position in free_coordinates(layout, theta).free:
         phi, h = np.zeros(layout.size), 1e-5
         phi[position] = h
@@ -46,7 +46,7 @@ def test_likelihood_and_gradient(name):
     [(name, e) for name in FAMILIES for e in Estimate if name in BOUNDED or e is not Estimate.ML],
 )
 def test_em_never_falls_and_ends_at_a_maximum(name, estimate):
-    problem = mixture(name, 120, holes=0.1)
+    problem = mixture(name, 120, missing=0.1)
     objective = Objective.build(problem, estimate)
     theta = conjugacy.random_theta(problem.layout, np.random.default_rng(2))
     point = objective.at(theta)
@@ -61,7 +61,7 @@ def test_em_never_falls_and_ends_at_a_maximum(name, estimate):
 
 @each_family
 def test_hessians_are_finite_differences_of_the_gradient(name):
-    problem = mixture(name, 60, holes=0.1)
+    problem = mixture(name, 60, missing=0.1)
     layout = problem.layout
     theta = learn(problem, Options(starts=8)).model.theta
     coordinates = free_coordinates(layout, theta)
@@ -72,9 +72,9 @@ def test_hessians_are_finite_differences_of_the_gradient(name):
         phi[position] = h
         sides = []
         for sign in (1.0, -1.0):
-            there = conjugacy.moved(theta, sign * phi, layout)
-            N = expect(problem, there).N + problem.alpha
-            sides.append(conjugacy.pull_back(there, N, layout)[coordinates.free])
+            moved = conjugacy.moved(theta, sign * phi, layout)
+            N = expect(problem, moved).N + problem.alpha
+            sides.append(conjugacy.pull_back(moved, N, layout)[coordinates.free])
         numeric[:, column] = -(sides[0] - sides[1]) / (2 * h)
     np.testing.assert_allclose(A, numeric, atol=1e-4 * np.abs(A).max())
     # In θ: |A| at the maximum, by differences of g itself, parameter by parameter.
@@ -86,7 +86,7 @@ def test_hessians_are_finite_differences_of_the_gradient(name):
 
 @each_family
 def test_scores_are_bounds_or_near_the_exact_evidence(name):
-    problem = mixture(name, 9, holes=0.1, seed=3)
+    problem = mixture(name, 9, missing=0.1, seed=3)
     truth = exact_evidence(name, problem)
     theta = learn(problem, Options(starts=16)).model.theta
     at = ScoreInput(problem, theta)
@@ -102,7 +102,7 @@ def test_scores_are_bounds_or_near_the_exact_evidence(name):
 @each_family
 def test_of_what_is_missing_only_categories_are_filled_in(name):
     """Then MLED is CS less an entropy, and both are exact where no category is hidden."""
-    problem = mixture(name, 30, holes=0.2, seed=4)
+    problem = mixture(name, 30, missing=0.2, seed=4)
     theta = learn(problem, Options(starts=4)).model.theta
     at = ScoreInput(problem, theta)
     values = {s.name: s(at).value for s in choose_scores("cs,mled")}
@@ -139,11 +139,11 @@ def test_more_data_bring_laplace_and_csl_to_the_truth(name):
     ],
 )
 def test_measured_evidence_is_the_exact_sum(name, method):
-    problem = mixture(name, 8, holes=0.1, seed=5)
+    problem = mixture(name, 8, missing=0.1, seed=5)
     truth = exact_evidence(name, problem)
-    found = measure(problem, method, Goal(target=0.03, budget=120), seed=1)
-    assert found.stderr <= 0.05
-    assert found.value == pytest.approx(truth, abs=4 * found.stderr + 0.005)
+    estimate = measure(problem, method, Goal(target=0.03, budget=120), seed=1)
+    assert estimate.stderr <= 0.05
+    assert estimate.value == pytest.approx(truth, abs=4 * estimate.stderr + 0.005)
 
 
 def test_predictions_of_categories_are_the_quotients_of_the_kernels():

@@ -36,7 +36,7 @@ def test_every_seed_ends_at_the_highest_maximum(tables, name, classes, estimate)
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_climb_ends_higher(seed):
-    """Tables drawn from latent classes, with holes: brute force finds nothing better."""
+    """Tables drawn from latent classes, with missing values: brute force finds nothing better."""
     rng = np.random.default_rng(seed)
     cards = rng.integers(2, 5, 7).tolist()
     problem = make_case(cards, 3, 400, missing=0.1, seed=seed, true_classes=3).problem
@@ -80,19 +80,19 @@ def test_information_criteria_are_those_of_the_estimate(apart):
 def test_what_people_see_is_one_fit(tmp_path):
     """Selection, table of criteria, saved model and assigned rows: all at the highest maximum."""
     data = patterns("gss82")
-    how = {"weights": "count", "threads": 1, "seed": 5}
-    found = lacunet.select(data, (3, 4), evidence=False, **how)
-    for candidate, wanted in zip(found.candidates, (-2754.5653, -2746.6472), strict=True):
+    options = {"weights": "count", "threads": 1, "seed": 5}
+    selection = lacunet.select(data, (3, 4), evidence=False, **options)
+    for candidate, wanted in zip(selection.candidates, (-2754.5653, -2746.6472), strict=True):
         fit = candidate.fit
         assert fit.log_lik == pytest.approx(wanted, abs=2e-4)
         d = fit.model.network.dimension
         assert candidate.scores["bic"].value == pytest.approx(
             fit.log_lik - d / 2 * np.log(1202.0), abs=1e-6
         )
-        one = lacunet.fit(data, candidate.label, **how)
+        one = lacunet.fit(data, candidate.label, **options)
         assert one.log_lik == pytest.approx(fit.log_lik, abs=1e-4)
         np.testing.assert_allclose(one.model.theta, fit.model.theta, atol=1e-4)
-    lacunet.write_model(found.candidates[-1].model, tmp_path / "model.json")
+    lacunet.write_model(selection.candidates[-1].model, tmp_path / "model.json")
     rows, again = (
         lacunet.assign(data.drop("count"), model).tidy() for model in (tmp_path / "model.json", one)
     )

@@ -55,8 +55,8 @@ def rank_by_differences(items: list[int], classes: int, seed: int) -> int:
 def test_the_rank_is_that_of_the_map_from_parameters_to_cells(items, classes):
     network = latent_class([(f"x{j}", tuple(range(r))) for j, r in enumerate(items)], classes)
     rank = max(rank_by_differences(items, classes, seed) for seed in range(2))
-    found = identified_parameters(network)
-    assert found == (None if rank == network.dimension else rank)
+    result = identified_parameters(network)
+    assert result == (None if rank == network.dimension else rank)
     if three_groups(items, classes):
         assert rank == network.dimension
 
@@ -86,12 +86,14 @@ def test_it_is_said_once_of_all_candidates(values):
 
 
 def test_of_the_answer_it_is_said_first(tmp_path):
-    found = lacunet.select(lacunet.load_dataset("values"), (3, 4), **HOW)
+    selection = lacunet.select(lacunet.load_dataset("values"), (3, 4), **HOW)
     first = [
-        text for text in limits(found) if text.startswith(f"Warning: {found.label} classes: not")
+        text
+        for text in limits(selection)
+        if text.startswith(f"Warning: {selection.label} classes: not")
     ]
     assert len(first) == 1
-    page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    page = selection.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "More parameters than the data can determine" in page
     fit = lacunet.fit(lacunet.load_dataset("values"), 3, starts=2, threads=1)
     (flag,) = (f for f in fit.flags if f.kind is Kind.TOO_MANY_PARAMETERS)
@@ -99,8 +101,8 @@ def test_of_the_answer_it_is_said_first(tmp_path):
 
 
 def test_standard_data_raise_no_alarm():
-    found = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 6), **HOW)
-    kinds = {flag.kind for c in found.candidates for flag in c.flags}
+    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 6), **HOW)
+    kinds = {flag.kind for c in selection.candidates for flag in c.flags}
     assert not kinds & {Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS}
     people = lacunet.load_dataset("survey")
     for k in (2, 8):

@@ -41,9 +41,9 @@ def golden(problem, model, estimate, free=None):
     return fd.standard_errors(tables, objective, free)
 
 
-def check(problem, model, found, expected, where=None):
+def check(problem, model, intervals, expected, where=None):
     for i, wanted in enumerate(expected):
-        stderr = problem.layout.table(found.stderr, i)
+        stderr = problem.layout.table(intervals.stderr, i)
         chosen = np.ones(stderr.shape, dtype=bool) if where is None else where[i]
         np.testing.assert_allclose(stderr[chosen], wanted[chosen], rtol=2e-6)
         assert where is None or np.isnan(stderr[~chosen]).all()
@@ -60,9 +60,9 @@ def test_standard_errors_are_the_inverse_observed_information(
     case = make_case(cards, classes, rows, missing=missing, seed=seed, alpha=1.5)
     fit = learn(case.problem, Options(estimate=estimate, starts=16))
     assert (fit.point.N > 1).all(), "this test wants a maximum in the interior"
-    found = hessian_intervals(case.problem, fit.model, estimate)
-    assert found.flags == ()
-    check(case.problem, fit.model, found, golden(case.problem, fit.model, estimate))
+    intervals = hessian_intervals(case.problem, fit.model, estimate)
+    assert intervals.flags == ()
+    check(case.problem, fit.model, intervals, golden(case.problem, fit.model, estimate))
 
 
 @pytest.mark.parametrize("estimate", Estimate)
@@ -80,19 +80,19 @@ def test_standard_errors_of_networks(edges, hidden, seed, estimate):
     case = make(network, 400, missing=0.1, seed=seed, alpha=2.0)
     fit = learn(case.problem, Options(estimate=estimate, starts=8))
     assert (fit.point.N > 1).all(), "this test wants a maximum in the interior"
-    found = hessian_intervals(case.problem, fit.model, estimate)
-    assert found.flags == ()
-    check(case.problem, fit.model, found, golden(case.problem, fit.model, estimate))
+    intervals = hessian_intervals(case.problem, fit.model, estimate)
+    assert intervals.flags == ()
+    check(case.problem, fit.model, intervals, golden(case.problem, fit.model, estimate))
 
 
 @pytest.mark.parametrize("estimate", [Estimate.MAP, Estimate.ML])
 def test_on_the_boundary_there_is_none_and_the_others_take_it_as_fixed(estimate):
     problem = problem_for(load_dataset("carcinoma"), 2).problem
     fit = learn(problem, Options(estimate=estimate))
-    found = hessian_intervals(problem, fit.model, estimate)
-    (flag,) = found.flags
+    intervals = hessian_intervals(problem, fit.model, estimate)
+    (flag,) = intervals.flags
     assert flag == Flag(Kind.HELD_AT_BOUNDARY, detail={"number": 10, "total": 30})
-    where = [~np.isnan(problem.layout.table(found.stderr, i)) for i in range(8)]
+    where = [~np.isnan(problem.layout.table(intervals.stderr, i)) for i in range(8)]
     assert sum(int((~w).sum()) for w in where) == 10
     for i, tiny in enumerate(where):
         held = problem.layout.table(fit.model.theta, i)[~tiny]
@@ -102,8 +102,8 @@ def test_on_the_boundary_there_is_none_and_the_others_take_it_as_fixed(estimate)
     theta = np.clip(fit.model.theta, 1e-9, None)
     theta /= problem.layout.spread(problem.layout.sum_k(theta))
     model = Model(problem.network, theta, problem.alpha)
-    check(problem, fit.model, found, golden(problem, model, estimate, free), where)
-    text = str(found)
+    check(problem, fit.model, intervals, golden(problem, model, estimate, free), where)
+    text = str(intervals)
     assert "nan" not in text
     assert "class 2  C = 1             <0.001       –      –      –" in text
 
@@ -115,11 +115,11 @@ def test_what_the_data_do_not_determine_has_none():
     alpha = dirichlet(network, 1.0)
     problem = build_problem(case.table, network, alpha)
     fit = learn(problem, Options(estimate=Estimate.ML, starts=8))
-    found = hessian_intervals(problem, fit.model, Estimate.ML)
-    assert Kind.NOT_IDENTIFIED in [flag.kind for flag in found.flags]
+    intervals = hessian_intervals(problem, fit.model, Estimate.ML)
+    assert Kind.NOT_IDENTIFIED in [flag.kind for flag in intervals.flags]
     for name in ("H", "a", "b"):
-        assert np.isnan(found.table(name).stderr).all()
-    z = found.table("z")
+        assert np.isnan(intervals.table(name).stderr).all()
+    z = intervals.table("z")
     np.testing.assert_allclose(z.stderr, np.sqrt(z.estimate * (1 - z.estimate) / 500), rtol=1e-9)
 
 
@@ -146,22 +146,22 @@ def test_a_weak_prior_does_not_make_a_standard_error():
     """With α = 1.01 the matrix is regular, by the prior alone: the result is not a probability."""
     case = make_case([2, 2], 2, 2000, seed=1)
     fit = learn(case.problem, Options(starts=8))
-    found = hessian_intervals(case.problem, fit.model, Estimate.MAP)
-    assert Kind.HARDLY_IDENTIFIED in [flag.kind for flag in found.flags]
-    assert np.isnan(found.stderr).any()
-    assert not (found.stderr > 0.5).any()
+    intervals = hessian_intervals(case.problem, fit.model, Estimate.MAP)
+    assert Kind.HARDLY_IDENTIFIED in [flag.kind for flag in intervals.flags]
+    assert np.isnan(intervals.stderr).any()
+    assert not (intervals.stderr > 0.5).any()
 
 
 def test_nothing_hidden_is_the_binomial():
     problem = problem_for(load_dataset("values"), 1).problem
     fit = learn(problem, Options(estimate=Estimate.ML))
-    found = hessian_intervals(problem, fit.model, Estimate.ML, level=0.9)
-    a = found.table("A")
+    intervals = hessian_intervals(problem, fit.model, Estimate.ML, level=0.9)
+    a = intervals.table("A")
     np.testing.assert_allclose(a.stderr, np.sqrt(a.estimate * (1 - a.estimate) / 216), rtol=1e-12)
     reach = norm.ppf(0.95) / np.sqrt(216 * a.estimate * (1 - a.estimate))
     np.testing.assert_allclose(a.low, expit(logit(a.estimate) - reach), rtol=1e-12)
     np.testing.assert_allclose(a.high, expit(logit(a.estimate) + reach), rtol=1e-12)
-    size = found.table("class")  # one class: no parameter, no doubt
+    size = intervals.table("class")  # one class: no parameter, no doubt
     assert (size.stderr[0], size.low[0], size.high[0]) == (0.0, 1.0, 1.0)
 
 
@@ -172,9 +172,9 @@ def test_data_without_any_variation(classes, estimate, capfd):
     columns = [Column("a", (0, 1)), Column("b", (0, 1))]
     problem = problem_for(Table.from_codes([[0, 0], [0, 0]], columns), classes).problem
     fit = learn(problem, Options(estimate=estimate, starts=2))
-    found = hessian_intervals(problem, fit.model, estimate)
+    intervals = hessian_intervals(problem, fit.model, estimate)
     for name in "ab":
-        assert np.isnan(found.table(name).stderr).all()
+        assert np.isnan(intervals.table(name).stderr).all()
     assert capfd.readouterr() == ("", "")
 
 
@@ -207,9 +207,9 @@ def test_only_a_maximum_has_standard_errors():
     saddle = objective.em_step(objective.at(alike)).theta
     model = Model(problem.network, saddle, problem.alpha)
     check_maximum(objective, model)
-    found = hessian_intervals(problem, model, Estimate.MAP)
-    assert Kind.SADDLE in [flag.kind for flag in found.flags]
-    assert np.isnan(found.stderr).all()
+    intervals = hessian_intervals(problem, model, Estimate.MAP)
+    assert Kind.SADDLE in [flag.kind for flag in intervals.flags]
+    assert np.isnan(intervals.stderr).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0, float("nan")])
@@ -218,16 +218,16 @@ def test_levels_out_of_range(level):
         check_level(level)
 
 
-def test_simulated_data_have_the_holes_and_the_size_of_the_real():
+def test_simulated_data_have_the_missing_values_and_the_size_of_the_real():
     case = make_case([2, 3, 4], 2, 60, missing=0.3, seed=4)
     drawn = simulate_like(case.problem, case.theta, 5, 0)
     assert drawn.cases == case.problem.cases
 
-    def holes(problem):
+    def missing(problem):
         patterns, index = np.unique(problem.codes < 0, axis=0, return_inverse=True)
         return patterns.tolist(), np.bincount(index.ravel(), problem.counts).tolist()
 
-    assert holes(drawn) == holes(case.problem)
+    assert missing(drawn) == missing(case.problem)
     again = simulate_like(case.problem, case.theta, 5, 0)
     np.testing.assert_array_equal(drawn.codes, again.codes)
     other = simulate_like(case.problem, case.theta, 5, 1)
@@ -238,16 +238,16 @@ def test_simulated_data_have_the_holes_and_the_size_of_the_real():
 def test_the_bootstrap_of_the_binomial():
     problem = problem_for(load_dataset("values"), 1).problem
     fit = learn(problem, Options(estimate=Estimate.ML))
-    found = bootstrap_intervals(problem, fit.model, Options(estimate=Estimate.ML), 400)
+    intervals = bootstrap_intervals(problem, fit.model, Options(estimate=Estimate.ML), 400)
     for name in "ABCD":
-        b = found.table(name)
+        b = intervals.table(name)
         exact = np.sqrt(b.estimate * (1 - b.estimate) / 216)
         # The standard deviation of 400 draws is known to 1/√800: four of those.
         np.testing.assert_allclose(b.stderr, exact, rtol=4 / np.sqrt(800))
         assert (b.low < b.estimate).all()
         assert (b.estimate < b.high).all()
-    assert found.replicates == 400
-    assert "400 parametric bootstrap replicates" in found.method
+    assert intervals.replicates == 400
+    assert "400 parametric bootstrap replicates" in intervals.method
 
 
 @pytest.mark.slow
@@ -269,8 +269,8 @@ def test_the_bootstrap_agrees_with_the_hessian_and_keeps_labels_apart():
 def test_few_replicates_and_broken_weights_are_named():
     problem = problem_for(load_dataset("values"), 2).problem
     fit = learn(problem, Options(starts=4))
-    found = bootstrap_intervals(problem, fit.model, Options(), 10)
-    (few,) = (flag for flag in found.flags if flag.kind is Kind.FEW_REPLICATES)
+    intervals = bootstrap_intervals(problem, fit.model, Options(), 10)
+    (few,) = (flag for flag in intervals.flags if flag.kind is Kind.FEW_REPLICATES)
     assert few.detail["replicates"] == 10
     with pytest.raises(OptionError, match="1 bootstrap replicates: there must be at least 2"):
         bootstrap_intervals(problem, fit.model, Options(), 1)

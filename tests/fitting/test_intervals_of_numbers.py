@@ -24,25 +24,25 @@ def fit(table):
 
 
 def test_one_class_has_the_standard_errors_of_the_books():
-    frame = people(400, seed=1, holes=0.0)
+    frame = people(400, seed=1, missing=0.0)
     table = lacunet.read_table(frame, kinds=KINDS)
-    found = lacunet.intervals(table, lacunet.fit(table, 1, **FAST), level=0.9)
+    intervals = lacunet.intervals(table, lacunet.fit(table, 1, **FAST), level=0.9)
     height, z = frame["height"].to_numpy(), norm.ppf(0.95)
-    told = found.summaries("height")
-    assert told["mean"].stderr[0] == pytest.approx(height.std() / 20, rel=0.01)
-    assert told["mean"].high[0] - told["mean"].low[0] == pytest.approx(
-        2 * z * told["mean"].stderr[0], rel=1e-9
+    of_height = intervals.summaries("height")
+    assert of_height["mean"].stderr[0] == pytest.approx(height.std() / 20, rel=0.01)
+    assert of_height["mean"].high[0] - of_height["mean"].low[0] == pytest.approx(
+        2 * z * of_height["mean"].stderr[0], rel=1e-9
     )
-    sd, cases = told["sd"], 400 + 3.0 + 1 + 2  # the prior's degrees of freedom, μ, and dσ²
+    sd, cases = of_height["sd"], 400 + 3.0 + 1 + 2  # the prior's degrees of freedom, μ, and dσ²
     assert sd.stderr[0] == pytest.approx(sd.estimate[0] / np.sqrt(2 * cases), rel=1e-6)
     assert np.log(sd.high[0] / sd.estimate[0]) == pytest.approx(z / np.sqrt(2 * cases), rel=1e-6)
-    rate = found.summaries("visits")["rate"]
+    rate = intervals.summaries("visits")["rate"]
     assert rate.stderr[0] == pytest.approx(np.sqrt(frame["visits"].mean() / 400), rel=0.01)
-    agree = found.summaries("agree")["mean"]
+    agree = intervals.summaries("agree")["mean"]
     p = (frame["agree"].mean() - 1) / 4
     assert agree.stderr[0] == pytest.approx(4 * np.sqrt(p * (1 - p) / 1600), rel=0.01)
     logs = np.log(frame["income"].to_numpy())
-    income = found.summaries("income")
+    income = intervals.summaries("income")
     assert income["median"].stderr[0] / income["median"].estimate[0] == pytest.approx(
         logs.std() / 20, rel=0.01
     )
@@ -78,11 +78,11 @@ def test_the_bootstrap_is_about_the_same(table, fit):
 
 
 def test_what_is_told_of_them(table, fit):
-    found = lacunet.intervals(table, fit)
-    (grid,) = found.grids()
+    intervals = lacunet.intervals(table, fit)
+    (grid,) = intervals.grids()
     assert [row[1] for row in grid.rows[:6:2]] == ["size", "height: mean", "height: sd"]
     assert grid.title.startswith("Probabilities and numbers")
-    document = found.to_dict()["variables"]
+    document = intervals.to_dict()["variables"]
     assert document["height"]["mean"].keys() == {"estimate", "stderr", "low", "high"}
     assert document["sex"]["states"] == ["f", "m"]
     network = lacunet.intervals(
@@ -92,8 +92,8 @@ def test_what_is_told_of_them(table, fit):
     assert any(row[0] == "sex = f, class = 2" for row in _rows(network))
 
 
-def _rows(found):
-    return [row for grid in found.grids() for row in grid.rows]
+def _rows(intervals):
+    return [row for grid in intervals.grids() for row in grid.rows]
 
 
 def _two_parents(table):

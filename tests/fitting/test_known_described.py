@@ -69,7 +69,7 @@ def number(logits, i, k, x):
 def test_standard_errors_are_those_of_finite_differences(tied):
     case = case_of(classes(fixed=[FIXED], zeros=[ZEROS], tied=tied))
     fit = learn(case.problem, Options(starts=4))
-    found = hessian_intervals(case.problem, fit.model, Estimate.MAP)
+    intervals = hessian_intervals(case.problem, fit.model, Estimate.MAP)
     logits, objective = twin_of(case, 1.0)
     x = logits.of(case.tables(fit.model.theta))
     covariance = np.linalg.inv(-hessian(objective, x))
@@ -77,11 +77,11 @@ def test_standard_errors_are_those_of_finite_differences(tied):
         shape = case.network.shape(i)
         slopes = [gradient(partial(number, logits, i, k), x) for k in range(math.prod(shape))]
         expected = np.sqrt([slope @ covariance @ slope for slope in slopes]).reshape(shape)
-        interval = found.table(case.network.variables[i].name)
+        interval = intervals.table(case.network.variables[i].name)
         np.testing.assert_allclose(interval.stderr, expected, rtol=1e-4, atol=1e-9)
-    told = found.table("a")
-    assert np.array_equal(told.low, FIXED["table"])
-    assert np.array_equal(told.high, FIXED["table"])
+    of_a = intervals.table("a")
+    assert np.array_equal(of_a.low, FIXED["table"])
+    assert np.array_equal(of_a.high, FIXED["table"])
 
 
 def test_zeros_in_latent_classes_leave_the_hessian_of_the_rest():
@@ -94,8 +94,8 @@ def test_zeros_in_latent_classes_leave_the_hessian_of_the_rest():
     expected = np.linalg.slogdet(-hessian(objective, logits.of(tables)))[1]
     expected -= 2.0 * logits.log_prior(tables, 1.0)  # |dθ/dφ| = Π θ, squared
     assert len(A) == case.network.dimension
-    found = np.linalg.slogdet(np.tril(A) + np.tril(A, -1).T)[1]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    result = np.linalg.slogdet(np.tril(A) + np.tril(A, -1).T)[1]
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_the_effective_dimension_is_the_rank_of_what_can_be_seen(known):
 
 def test_labels_that_a_known_table_tells_apart_are_not_exchanged():
     assert symmetries_of(case_of(classes()).problem).log_count == pytest.approx(math.log(2))
-    for told in ({"fixed": [FIXED]}, {"zeros": [ZEROS]}):
-        case = case_of(classes(**told))
+    for known in ({"fixed": [FIXED]}, {"zeros": [ZEROS]}):
+        case = case_of(classes(**known))
         assert symmetries_of(case.problem).log_count == 0.0
         assert interchangeable(case.problem) == ()
     alike = {"zeros": [{"child": "d", "state": 2}]}  # whatever the class is
-    for told in (alike, {"tied": [["a", "b"]]}):
-        case = case_of(classes(**told), rows=50)
-        found = symmetries_of(case.problem)
-        assert (found.log_count, found.whole) == (pytest.approx(math.log(2)), True)
+    for known in (alike, {"tied": [["a", "b"]]}):
+        case = case_of(classes(**known), rows=50)
+        symmetries = symmetries_of(case.problem)
+        assert (symmetries.log_count, symmetries.whole) == (pytest.approx(math.log(2)), True)
     assert informed_states(case_of(classes(**alike)).problem) == {}
     assert informed_states(case_of(classes(tied=[["a", "b"]])).problem) == {0: 2}
 
@@ -159,17 +159,19 @@ def test_what_is_impossible_is_never_predicted_or_drawn():
     drawn = sample_cells(model, 2000, np.random.default_rng(0))
     assert not ((drawn[:, 0] == 0) & (drawn[:, 4] == 2)).any()
     never = classes(zeros=[{"child": "d", "state": 2}])
-    told = Model(never, random_theta(never.layout, np.random.default_rng(0)), dirichlet(never, 1.0))
-    assert row_log_lik(told, np.array([[-1, -1, -1, 2]], dtype=np.int32))[0] == -np.inf
+    constrained = Model(
+        never, random_theta(never.layout, np.random.default_rng(0)), dirichlet(never, 1.0)
+    )
+    assert row_log_lik(constrained, np.array([[-1, -1, -1, 2]], dtype=np.int32))[0] == -np.inf
 
 
 def test_fit_statistics_count_the_cells_that_are_possible():
     network = classes(zeros=[{"child": "d", "state": 2}])
     case = case_of(network, 400, missing=0.0)
     fit = learn(case.problem, Options(starts=4))
-    found = goodness_of_fit(fit.model, case.codes, case.counts)
-    assert found.cells == 2**4
-    assert found.df == 2**4 - 1 - network.dimension
+    goodness = goodness_of_fit(fit.model, case.codes, case.counts)
+    assert goodness.cells == 2**4
+    assert goodness.df == 2**4 - 1 - network.dimension
     codes = np.vstack([case.codes, np.full((1, 4), -1)])  # what shows nothing has one cell
     assert goodness_of_fit(fit.model, codes, np.ones(401)).cells == 2**4 + 1
 

@@ -127,14 +127,14 @@ def test_paper_schedule_by_hand():
 def test_same_seed_same_numbers_for_any_number_of_threads(schedule):
     case = make_case([2] * 10, 4, 300, missing=0.1, seed=5)
     options = Options(schedule=schedule, seed=11)
-    found = []
+    results = []
     for threads in (1, 2, 5):
         with on_threads(threads) as executor:
-            found.append(learn(case.problem, options, executor=executor))
-    for other in found[1:]:
-        np.testing.assert_array_equal(other.model.theta, found[0].model.theta)
-        assert other.point.g == found[0].point.g
-        assert other.flags == found[0].flags
+            results.append(learn(case.problem, options, executor=executor))
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.model.theta, results[0].model.theta)
+        assert other.point.g == results[0].point.g
+        assert other.flags == results[0].flags
     assert learn(case.problem, Options(schedule=schedule, seed=12)).iterations > 0
 
 
@@ -184,8 +184,8 @@ def test_least_curvature_is_that_of_the_dense_matrix(classes):
     complete[np.diag_indices_from(A)] += (a / theta**2)[coordinates.free]
     L = np.linalg.inv(np.linalg.cholesky(complete))
     wanted = np.linalg.eigvalsh(L @ A @ L.T)[0]
-    found = least_curvature(objective, fit.point).least
-    assert found == pytest.approx(wanted, rel=0.02, abs=1e-5)
+    least = least_curvature(objective, fit.point).least
+    assert least == pytest.approx(wanted, rel=0.02, abs=1e-5)
 
 
 def test_the_best_coordinates_are_chosen():
@@ -222,10 +222,10 @@ def test_empty_and_duplicate_classes_are_named():
     from lacunet.inference.classes import expect
 
     flags = diagnose(case.problem, rigged, expect(case.problem, rigged).N)
-    found = {flag.kind: flag for flag in flags}
-    assert found[Kind.EMPTY_CLASS].where == ("class", "3")
-    assert found[Kind.EMPTY_CLASS].detail["cases"] < 0.5
-    assert found[Kind.DUPLICATE_CLASSES].where == ("class", "1", "2")
+    result = {flag.kind: flag for flag in flags}
+    assert result[Kind.EMPTY_CLASS].where == ("class", "3")
+    assert result[Kind.EMPTY_CLASS].detail["cases"] < 0.5
+    assert result[Kind.DUPLICATE_CLASSES].where == ("class", "1", "2")
 
 
 def test_classes_are_ordered_by_size():

@@ -59,11 +59,11 @@ def test_more_or_fewer_states(seed):
     wide += [np.vstack([t, rng.dirichlet(np.ones(3))]) for t in tables[1:]]
     large = Model(network, network.layout.flat(wide), np.ones(network.layout.size))
     for order in itertools.permutations(range(4)):
-        found = matched(large.permuted(0, order), small)
-        np.testing.assert_allclose(found.theta, large.theta)
+        pairs = matched(large.permuted(0, order), small)
+        np.testing.assert_allclose(pairs.theta, large.theta)
     for order in itertools.permutations(range(3)):
-        found = matched(small.permuted(0, order), large)
-        np.testing.assert_allclose(found.theta, small.theta)
+        pairs = matched(small.permuted(0, order), large)
+        np.testing.assert_allclose(pairs.theta, small.theta)
 
 
 def test_a_fit_moves_as_a_whole():

@@ -47,14 +47,14 @@ def test_regrouped_statistics_are_sums_along_the_variables_axis(network):
     N = np.random.default_rng(0).random(layout.size)
     small = with_hidden(network, {"H": 3}).layout
     groups = [[2], [0, 3], []]
-    found = StateBlocks.build(layout, h).regroup(N, StateBlocks.build(small, h), groups)
+    result = StateBlocks.build(layout, h).regroup(N, StateBlocks.build(small, h), groups)
     for i, family in enumerate(layout.families):
         table, wanted = layout.table(N, i), layout.table(N, i)
         if h in family:
             rolled = np.moveaxis(table, family.index(h), 0)
             parts = [rolled[2], rolled[0] + rolled[3], 0 * rolled[0]]
             wanted = np.moveaxis(np.stack(parts), 0, family.index(h))
-        np.testing.assert_allclose(small.table(found, i), wanted)
+        np.testing.assert_allclose(small.table(result, i), wanted)
 
 
 @NETWORKS
@@ -99,21 +99,21 @@ def test_rows_may_weigh_what_they_like(network, missing):
     for share in (0.3, 0.9):
         weights = rng.random(40) * (rng.random(40) < share)
         wanted = problem_of_codes(case.codes, weights, network, case.problem.alpha)
-        found = weigh(weights, case.problem.alpha)
+        result = weigh(weights, case.problem.alpha)
         theta = random_theta(network.layout, rng)
-        one, other = expect(wanted, theta), expect(found, theta)
+        one, other = expect(wanted, theta), expect(result, theta)
         assert other.log_lik == pytest.approx(one.log_lik, abs=1e-9)
         np.testing.assert_allclose(other.N, one.N, atol=1e-12)
-        assert found.cases == pytest.approx(weights.sum())
+        assert result.cases == pytest.approx(weights.sum())
 
 
 def test_thinned_rows_keep_their_sum_and_their_proportions():
     weights = np.random.default_rng(0).random(3000) * np.repeat([0.0, 1.0, 3.0], 1000)
-    found = thinned(weights, 300)
-    assert found.sum() == pytest.approx(weights.sum())
-    assert np.count_nonzero(found) <= 300
-    assert found[:1000].sum() == 0
-    assert found[2000:].sum() == pytest.approx(weights[2000:].sum(), rel=0.02)
+    result = thinned(weights, 300)
+    assert result.sum() == pytest.approx(weights.sum())
+    assert np.count_nonzero(result) <= 300
+    assert result[:1000].sum() == 0
+    assert result[2000:].sum() == pytest.approx(weights[2000:].sum(), rel=0.02)
 
 
 def of_classes(codes, classes, alpha=1.01):
@@ -145,18 +145,18 @@ def test_two_groups_in_one_state_and_one_in_two_are_put_right(rank, missing):
     start = learn(problem, start=Model(problem.network, theta, problem.alpha))
     right = from_labels(objective, codes, labels)
     assert start.point.g < right.g - 50
-    found, made = split_and_merge(objective, start.point, rank, seed=0)
+    result, made = split_and_merge(objective, start.point, rank, seed=0)
     assert 1 <= made < split_merge.TURNS
-    assert found.g > right.g - 1e-6
+    assert result.g > right.g - 1e-6
 
 
 def test_what_is_right_already_stays():
     codes, labels = groups_of_rows(5, 12, 40, seed=2)
     objective = Objective.build(of_classes(codes, 5), Estimate.MAP)
     right = learn(objective.problem).point
-    found, made = split_and_merge(objective, right, LARGEST_MASS, seed=0)
+    result, made = split_and_merge(objective, right, LARGEST_MASS, seed=0)
     assert made == 0
-    assert found is right
+    assert result is right
     assert len(labels) == 200
 
 
@@ -173,14 +173,14 @@ def is_what_the_prior_takes(fewer, more):
 @pytest.mark.parametrize("estimate", Estimate)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_more_classes_ever_fit_worse(estimate, seed):
-    """Few starts, holes, and more classes than the data have."""
+    """Few starts, missing values, and more classes than the data have."""
     table = make_case([3, 2, 4, 3, 2, 3], 3, 90, missing=0.15, seed=seed).table
     options = Options(estimate=estimate, starts=2, seed=seed)
     fits = [learn(problem_for(table, k).problem, options) for k in range(1, 8)]
-    found = learn_from_neighbours(fits)
-    for fewer, more in pairwise(found):
+    improved = learn_from_neighbours(fits)
+    for fewer, more in pairwise(improved):
         assert more.log_lik >= fewer.log_lik - 0.1 or is_what_the_prior_takes(fewer, more)
-    for before, after in zip(fits, found, strict=True):
+    for before, after in zip(fits, improved, strict=True):
         assert after.problem is before.problem
         assert after.gradient < 1e-5
 
@@ -197,12 +197,12 @@ def test_where_random_starts_fail_the_neighbours_know(monkeypatch):
     fits = [learn(problem, Options(starts=1), ranks=BOTH) for problem in problems.values()]
     right = from_labels(Objective.build(problems[12], Estimate.MAP), codes, labels)
     assert fits[3].point.g < right.g - 100
-    found = learn_from_neighbours(fits)
-    for fit in (found[3], found[3].for_scores):
+    improved = learn_from_neighbours(fits)
+    for fit in (improved[3], improved[3].for_scores):
         assert fit.point.g > right.g - 1e-6
         assert (fit.reached, fit.stable) == (0, False)
         assert "unstable: none of" in " ".join(map(str, fit.flags))
-    for fewer, more in pairwise(found):
+    for fewer, more in pairwise(improved):
         assert more.log_lik >= fewer.log_lik - 0.1
 
 
@@ -240,9 +240,9 @@ def test_several_hidden_variables_learn_along_each():
     ]
     steps = {(step.source, step.target) for step in steps_up(fits)}
     assert steps == {(0, 1), (0, 2), (1, 3), (2, 3)}
-    found = learn_from_neighbours(fits)
+    improved = learn_from_neighbours(fits)
     for source, target in steps:
-        assert found[target].log_lik >= found[source].log_lik - 0.1
+        assert improved[target].log_lik >= improved[source].log_lik - 0.1
 
 
 def test_the_papers_schedule_is_left_as_it_is():
@@ -256,13 +256,13 @@ def test_the_papers_schedule_is_left_as_it_is():
 def test_the_number_of_threads_changes_nothing():
     codes, _ = groups_of_rows(5, 8, 25, seed=5, missing=0.1)
 
-    def found(executor):
+    def improved(executor):
         fits = [
             learn(of_classes(codes, k), Options(starts=3), executor=executor) for k in (2, 3, 4, 5)
         ]
         return [fit.point.theta for fit in learn_from_neighbours(fits, executor)]
 
     with on_threads(3) as executor:
-        threaded = found(executor)
-    for one, other in zip(found(SERIAL), threaded, strict=True):
+        threaded = improved(executor)
+    for one, other in zip(improved(SERIAL), threaded, strict=True):
         np.testing.assert_array_equal(one, other)

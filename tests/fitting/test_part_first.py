@@ -42,23 +42,23 @@ def test_the_maximum_is_that_of_all_rows_in_few_steps_over_them(large, monkeypat
     rows = len(CASE.problem.counts)
     assert CASE.problem.part is None or len(CASE.problem.part.counts) < rows
     steps = count_steps(monkeypatch)
-    found = learn(fresh(CASE.problem), Options(starts=16))
+    learned = learn(fresh(CASE.problem), Options(starts=16))
     over_all = steps[rows]
     monkeypatch.setattr("lacunet.inference.problem.LARGE", 1 << 20)
     steps.clear()
     alone = learn(fresh(CASE.problem), Options(starts=16))
-    assert found.log_lik == pytest.approx(alone.log_lik, rel=1e-9)
-    np.testing.assert_allclose(found.model.theta, alone.model.theta, atol=1e-5)
-    assert found.status == alone.status
-    assert found.stable
+    assert learned.log_lik == pytest.approx(alone.log_lik, rel=1e-9)
+    np.testing.assert_allclose(learned.model.theta, alone.model.theta, atol=1e-5)
+    assert learned.status == alone.status
+    assert learned.stable
     assert 3 * over_all < steps[rows]
 
 
 def test_the_schedule_of_the_paper_is_what_it_is(large, monkeypatch):
-    how = Options(starts=4, schedule=Schedule.PAPER)
-    found = learn(fresh(CASE.problem), how)
+    options = Options(starts=4, schedule=Schedule.PAPER)
+    learned = learn(fresh(CASE.problem), options)
     monkeypatch.setattr("lacunet.inference.problem.LARGE", 1 << 20)
-    assert learn(fresh(CASE.problem), how).log_lik == found.log_lik
+    assert learn(fresh(CASE.problem), options).log_lik == learned.log_lik
 
 
 def test_a_part_stands_for_all_cases(large):

@@ -61,8 +61,8 @@ def test_where_all_is_seen_it_is_exact(case):
             case.layout.cards, case.network.parents, alphas, [*case.cases, tuple(row)]
         )
         without = oracle.log_evidence(case.layout.cards, case.network.parents, alphas, case.cases)
-        found = row_log_lik(fit.model.predictive, row[None, :])[0]
-        assert found == pytest.approx(with_row - without, abs=1e-10)
+        result = row_log_lik(fit.model.predictive, row[None, :])[0]
+        assert result == pytest.approx(with_row - without, abs=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -85,8 +85,8 @@ def test_the_counts_are_those_expected_at_the_mean_itself():
     model = fitted(case).model
     wanted = oracle.expected_counts(case.oracle(model.predictive.theta), case.rows, case.counts)
     for i, table in enumerate(wanted):
-        found = network.layout.table(model.posterior - model.alpha, i)
-        np.testing.assert_allclose(found, table, atol=1e-5)
+        result = network.layout.table(model.posterior - model.alpha, i)
+        np.testing.assert_allclose(result, table, atol=1e-5)
 
 
 def test_no_row_is_impossible():
@@ -110,8 +110,8 @@ def test_a_model_file_predicts_as_the_fit_did(tmp_path):
     write_network(fit.model, tmp_path / "model.bif")
     path = lacunet.dataset_path("carcinoma")
     here, plain = (lacunet.assign(path, fit.model, plug_in=p).probabilities for p in (False, True))
-    there = lacunet.assign(path, tmp_path / "model.json").probabilities
-    np.testing.assert_array_equal(there, here)
+    from_file = lacunet.assign(path, tmp_path / "model.json").probabilities
+    np.testing.assert_array_equal(from_file, here)
     assert np.abs(plain - here).max() > 1e-3
     # Other formats hold one table for each family, the estimate: nothing else can be asked there.
     estimate = read_network(tmp_path / "model.bif")
@@ -157,5 +157,5 @@ def test_a_quick_posterior_predicts_as_the_whole_search_does():
     problem = build_problem(table, network, dirichlet(network, 1.0))
     whole = learn_posterior(problem, Options(estimate=Estimate.SOFTMAX, starts=4)).model
     quick = quick_posterior(problem, 1, 0)
-    told, wanted = (row_log_lik(one.predictive, table.codes) for one in (quick, whole))
-    np.testing.assert_allclose(told, wanted, atol=5e-3)
+    predicted, wanted = (row_log_lik(one.predictive, table.codes) for one in (quick, whole))
+    np.testing.assert_allclose(predicted, wanted, atol=5e-3)

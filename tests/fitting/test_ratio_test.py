@@ -41,25 +41,25 @@ def test_it_holds_its_level():
 @pytest.mark.slow
 def test_it_finds_classes_that_are_there():
     problem = problem_for(load_dataset("values"), 1).problem
-    found = ratio_test(problem, with_classes(problem, 2), options(), 39)
-    assert found.exceeding == 0
-    assert found.p_value == 1 / 40
-    assert found.states == (1, 2)
+    ratio = ratio_test(problem, with_classes(problem, 2), options(), 39)
+    assert ratio.exceeding == 0
+    assert ratio.p_value == 1 / 40
+    assert ratio.states == (1, 2)
     # Goodman's two classes: log-likelihoods of the published fits.
-    assert found.statistic == pytest.approx(2 * (543.6498 - 504.4677), abs=1e-3)
-    assert "the data favour 2 or more" in str(found)
+    assert ratio.statistic == pytest.approx(2 * (543.6498 - 504.4677), abs=1e-3)
+    assert "the data favour 2 or more" in str(ratio)
 
 
 @pytest.mark.slow
 def test_statistics_are_those_of_the_fits():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
-    found = ratio_test(problem, wider, options(), 5)
+    ratio = ratio_test(problem, wider, options(), 5)
     fits = [learn(p, options()) for p in (problem, wider)]
-    assert found.statistic == pytest.approx(2 * (fits[1].log_lik - fits[0].log_lik))
-    assert (found.replicates >= 0).all()
-    assert found.p_value == (1 + np.sum(found.replicates >= found.statistic)) / 6
-    assert "No evidence against 2 classes" in str(found)
+    assert ratio.statistic == pytest.approx(2 * (fits[1].log_lik - fits[0].log_lik))
+    assert (ratio.replicates >= 0).all()
+    assert ratio.p_value == (1 + np.sum(ratio.replicates >= ratio.statistic)) / 6
+    assert "No evidence against 2 classes" in str(ratio)
 
 
 @pytest.mark.slow
@@ -99,16 +99,16 @@ def test_progress_ends_at_the_end():
 
 
 @pytest.mark.parametrize(
-    ("how", "text"),
+    ("arguments", "text"),
     [
         ({"replicates": 0}, "0 bootstrap replicates: there must be at least 1"),
         ({"stop_after": 0}, "stop after 0 exceedances: there must be at least 1"),
     ],
 )
-def test_numbers_out_of_range(how, text):
+def test_numbers_out_of_range(arguments, text):
     problem = problem_for(load_dataset("values"), 1).problem
     with pytest.raises(OptionError, match=text):
-        ratio_test(problem, with_classes(problem, 2), options(), **how)
+        ratio_test(problem, with_classes(problem, 2), options(), **arguments)
 
 
 def test_counts_and_ordered_answers_are_tested_too():

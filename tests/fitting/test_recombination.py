@@ -42,7 +42,7 @@ TWO = build(
 
 
 def known_rows(network, rows, seed, missing=0.3):
-    """Rows with holes and whole weights, and the problem that they are."""
+    """Rows with missing values and whole weights, and the problem that they are."""
     rng = np.random.default_rng(seed)
     case = make(network, rows, missing=missing, seed=seed)
     codes = np.full((rows, len(network.variables)), -1)
@@ -72,9 +72,9 @@ def test_clusters_are_merged_as_by_trying_every_pair(network, seed):
         codes = max(trials, key=lambda t: t[0])[1]
     small = with_hidden(network, {"H": states})
     narrow = problem_of_codes(problem.codes, problem.counts, small, dirichlet(small, 0.7))
-    found = RowClustering.of(narrow, rows, h).merged(cluster)
+    clusters = RowClustering.of(narrow, rows, h).merged(cluster)
     together = codes[:, h][:, None] == codes[:, h]
-    np.testing.assert_array_equal(found[:, None] == found, together)
+    np.testing.assert_array_equal(clusters[:, None] == clusters, together)
 
 
 def test_gains_of_equal_rows_are_those_of_any_clusters():
@@ -159,7 +159,7 @@ def test_what_each_had_found_both_have(rank, weights, missing):
     odd = np.arange(len(labels)) % 2 == 1
     one = np.where(labels == 0, 1, np.where((labels == 5) & odd, 0, labels))
     other = np.where(labels == 2, 3, np.where((labels == 4) & odd, 2, labels))
-    right, *wrong = (from_labels(recombiner, found).point for found in (labels, one, other))
+    right, *wrong = (from_labels(recombiner, result).point for result in (labels, one, other))
     lines = tuple(recombiner.individual(point) for point in wrong)
     assert max(line.point.g for line in lines) < right.g - 5
     child = recombiner.recombine(lines)
@@ -205,14 +205,14 @@ def test_rounds_end_with_the_best_and_never_with_less():
     recombiner = of_groups(codes, 8)
     starts = schedules.random_starts(recombiner.objective, 10, 0)
     lines = [recombiner.individual(point) for point in starts]
-    found = recombine_all(recombiner, lines, seed=0, part=0)
-    assert [line.value for line in found] == sorted((f.value for f in found), reverse=True)
-    assert len(found) == len(lines)
-    assert found[0].value >= max(line.value for line in lines)
+    result = recombine_all(recombiner, lines, seed=0, part=0)
+    assert [line.value for line in result] == sorted((f.value for f in result), reverse=True)
+    assert len(result) == len(lines)
+    assert result[0].value >= max(line.value for line in lines)
     right = recombiner.individual(from_labels(recombiner, labels).point)
-    assert found[0].value > right.value - 1.0
+    assert result[0].value > right.value - 1.0
     again = recombine_all(recombiner, lines, seed=0, part=0)
-    np.testing.assert_array_equal(again[0].point.theta, found[0].point.theta)
+    np.testing.assert_array_equal(again[0].point.theta, result[0].point.theta)
 
 
 def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
@@ -223,7 +223,7 @@ def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
     one, other = rng.integers(0, 3, 90), rng.integers(0, 3, 90)
     weights = recombiner.rows.weights[: len(one)]
     one, other = one[: len(weights)], other[: len(weights)]
-    found = recombiner._clusters(one, other)
+    result = recombiner._clusters(one, other)
     before = one * 3 + other
     size = np.bincount(before, weights)
     kept = np.sort(size)[-4]
@@ -231,8 +231,8 @@ def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
         mine = one == state
         largest = 3 * state + size[3 * state : 3 * state + 3].argmax()
         wanted = np.where(size[before[mine]] >= kept, before[mine], largest)
-        np.testing.assert_array_equal(found[mine], wanted)
-    assert len(np.unique(found)) <= 4 + 3
+        np.testing.assert_array_equal(result[mine], wanted)
+    assert len(np.unique(result)) <= 4 + 3
 
 
 def test_a_wide_table_is_seen_by_fewer_rows(monkeypatch):
@@ -248,16 +248,18 @@ def test_halves_that_agree_count_twice_and_what_was_known_before_does_not():
     one = np.where(labels == 0, 1, np.where((labels == 5) & odd, 0, labels))
     other = np.where(labels == 2, 3, np.where((labels == 4) & odd, 2, labels))
     third = np.where(labels == 1, 4, np.where((labels == 3) & odd, 1, labels))
-    right, a, b, c = (from_labels(recombiner, found) for found in (labels, one, other, third))
+    right, a, b, c = (from_labels(recombiner, improved) for improved in (labels, one, other, third))
     # Each half, 0 and 2, 1 and 3, can find the right ones by itself.
-    found = recombined(recombiner.objective, StartResults([a, a, b, c], []), LARGEST_MASS, seed=0)
-    new = found[4:]
+    improved = recombined(
+        recombiner.objective, StartResults([a, a, b, c], []), LARGEST_MASS, seed=0
+    )
+    new = improved[4:]
     assert [climb.point.g for climb in new] == pytest.approx([right.point.g] * 2, abs=1e-6)
     # The second half knows them from the beginning: only the first finds something.
-    found = recombined(
+    improved = recombined(
         recombiner.objective, StartResults([a, right, b, c], []), LARGEST_MASS, seed=0
     )
-    assert len(found) == 5
+    assert len(improved) == 5
     # Nobody can find anything: what is there is what there was.
     assert (
         len(recombined(recombiner.objective, StartResults([a, a], []), LARGEST_MASS, seed=0)) == 2

@@ -133,8 +133,8 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     codes[:, list(network.observed)] = case.codes
     rows = LabelledRows(codes, rng.integers(1, 4, 9))
     wanted = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
-    found = RowClustering.of(problem, rows, h).merged()
-    assert partition(found) == partition(wanted)
+    clusters = RowClustering.of(problem, rows, h).merged()
+    assert partition(clusters) == partition(wanted)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -29,27 +29,27 @@ PUBLISHED = [
 def test_published_goodness_of_fit(name, classes, g2, x2, df):
     problem = problem_for(load_dataset(name), classes).problem
     fit = learn(problem, Options(estimate=Estimate.ML))
-    found = goodness_of_fit(fit.model, problem.codes, problem.counts)
-    assert found.g2 == pytest.approx(g2, abs=1e-4)
-    assert x2 is None or found.x2 == pytest.approx(x2, abs=1e-4)
-    assert found.df == df
+    goodness = goodness_of_fit(fit.model, problem.codes, problem.counts)
+    assert goodness.g2 == pytest.approx(g2, abs=1e-4)
+    assert x2 is None or goodness.x2 == pytest.approx(x2, abs=1e-4)
+    assert goodness.df == df
     if name == "values":
-        assert found.p_g2 == chi2.sf(found.g2, 6)
+        assert goodness.p_g2 == chi2.sf(goodness.g2, 6)
     else:  # 118 cases in 128 cells: χ² does not describe that
-        assert np.isnan(found.p_g2)
+        assert np.isnan(goodness.p_g2)
 
 
 def test_goodness_of_fit_cell_by_cell():
-    """Every cell of the table of every pattern of holes, empty ones too."""
+    """Every cell of the table of every pattern of missing values, empty ones too."""
     case = make_case([2, 3, 2], 2, 80, missing=0.15, seed=3)
-    found = goodness_of_fit(case.model, case.problem.codes, case.problem.counts)
+    goodness = goodness_of_fit(case.model, case.problem.codes, case.problem.counts)
     weights, *tables = case.tables()
     counts = {tuple(row): n for (_, *row), n in zip(case.rows, case.counts, strict=True)}
     g2 = x2 = cells = degrees = 0
     patterns = {tuple(x < 0 for x in row) for row in counts}
-    for hole in patterns:
+    for missing in patterns:
         options = [
-            (-1,) if h else range(r) for h, r in zip(hole, case.layout.cards[1:], strict=True)
+            (-1,) if h else range(r) for h, r in zip(missing, case.layout.cards[1:], strict=True)
         ]
         table = list(itertools.product(*options))
         total = sum(counts.get(row, 0) for row in table)
@@ -63,10 +63,10 @@ def test_goodness_of_fit_cell_by_cell():
             n, m = counts.get(row, 0), total * p
             g2 += 2 * n * log(n / m) if n else 0.0
             x2 += (n - m) ** 2 / m
-    assert found.g2 == pytest.approx(g2)
-    assert found.x2 == pytest.approx(x2)
-    assert (found.cells, found.patterns) == (cells, len(patterns))
-    assert found.df == degrees - (1 + 2 * (1 + 2 + 1))
+    assert goodness.g2 == pytest.approx(g2)
+    assert goodness.x2 == pytest.approx(x2)
+    assert (goodness.cells, goodness.patterns) == (cells, len(patterns))
+    assert goodness.df == degrees - (1 + 2 * (1 + 2 + 1))
 
 
 def test_impossible_rows_and_huge_tables():
@@ -74,24 +74,24 @@ def test_impossible_rows_and_huge_tables():
     theta = case.theta.copy()
     block = case.layout.block(1)
     theta[block] = [1.0, 1.0, 0.0, 0.0]  # x0 is always 0
-    found = goodness_of_fit(
+    goodness = goodness_of_fit(
         Model(case.problem.network, theta, case.problem.alpha),
         case.problem.codes,
         case.problem.counts,
     )
-    assert found.g2 == found.x2 == inf
+    assert goodness.g2 == goodness.x2 == inf
     wide = make_case([2] * 25, 2, 30, seed=1)
     assert goodness_of_fit(wide.model, wide.problem.codes, wide.problem.counts) is None
 
 
 def test_criteria_are_what_their_formulas_say():
-    found = criteria(-317.2568, 15, 118)
-    assert list(found) == list(FORMULAS)
+    result = criteria(-317.2568, 15, 118)
+    assert list(result) == list(FORMULAS)
     # AIC and BIC as poLCA prints them for the carcinoma data with two classes.
-    assert found["AIC"] == pytest.approx(664.5137, abs=1e-3)
-    assert found["BIC"] == pytest.approx(706.0739, abs=1e-3)
-    assert found["CAIC"] == pytest.approx(found["BIC"] + 15)
-    assert found["SABIC"] == pytest.approx(634.5136 + 15 * log(120 / 24), abs=1e-3)
+    assert result["AIC"] == pytest.approx(664.5137, abs=1e-3)
+    assert result["BIC"] == pytest.approx(706.0739, abs=1e-3)
+    assert result["CAIC"] == pytest.approx(result["BIC"] + 15)
+    assert result["SABIC"] == pytest.approx(634.5136 + 15 * log(120 / 24), abs=1e-3)
 
 
 def test_our_bic_is_minus_half_of_theirs():
@@ -107,7 +107,7 @@ def test_our_bic_is_minus_half_of_theirs():
 
 def test_classification_by_hand():
     case = make_case([2, 3, 2], 3, 50, missing=0.2, seed=2)
-    (found,) = classify(case.problem, case.theta)
+    (result,) = classify(case.problem, case.theta)
     weights, *tables = case.tables()
     expected, entropy, error = np.zeros((3, 3)), 0.0, 0.0
     for (_, *row), n in zip(case.rows, case.counts, strict=True):
@@ -122,12 +122,12 @@ def test_classification_by_hand():
         entropy -= n * np.sum(p * np.log(p))
         error += n * (1 - p.max())
     total = case.counts.sum()
-    np.testing.assert_allclose(found.expected, expected)
-    assert found.entropy_r2 == pytest.approx(1 - entropy / (total * log(3)))
-    assert found.error == pytest.approx(error / total)
-    np.testing.assert_allclose(found.sizes, expected.sum(axis=0) / total)
-    given = found.given > 0
-    np.testing.assert_allclose(found.average[given].sum(axis=1), 1)
+    np.testing.assert_allclose(result.expected, expected)
+    assert result.entropy_r2 == pytest.approx(1 - entropy / (total * log(3)))
+    assert result.error == pytest.approx(error / total)
+    np.testing.assert_allclose(result.sizes, expected.sum(axis=0) / total)
+    given = result.given > 0
+    np.testing.assert_allclose(result.average[given].sum(axis=1), 1)
     one = problem_for(case.table, 1)
     (alone,) = classify(one.problem, one.theta)
     assert np.isnan(alone.entropy_r2)
@@ -136,12 +136,12 @@ def test_classification_by_hand():
 
 def test_pairs_of_columns_by_hand():
     case = make_case([2, 3, 2], 2, 60, missing=0.2, seed=7)
-    found = bivariate_residuals(case.model, case.problem.codes, case.problem.counts)
+    result = bivariate_residuals(case.model, case.problem.codes, case.problem.counts)
     weights, *tables = case.tables()
     cards = case.layout.cards[1:]
-    assert [r.value for r in found] == sorted([r.value for r in found], reverse=True)
-    assert {(r.first, r.second) for r in found} == {("x0", "x1"), ("x0", "x2"), ("x1", "x2")}
-    for r in found:
+    assert [r.value for r in result] == sorted([r.value for r in result], reverse=True)
+    assert {(r.first, r.second) for r in result} == {("x0", "x1"), ("x0", "x2"), ("x1", "x2")}
+    for r in result:
         i, j = int(r.first[1]), int(r.second[1])
         observed = np.zeros((cards[i], cards[j]))
         for (_, *row), n in zip(case.rows, case.counts, strict=True):

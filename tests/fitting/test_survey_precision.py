@@ -30,19 +30,19 @@ def fitted(frame, classes, **reading):
 
 def test_of_one_class_they_are_the_textbook_variance_of_a_weighted_share():
     frame = clustered(1)
-    _, _, found = fitted(frame, 1, **DESIGN)
+    _, _, result = fitted(frame, 1, **DESIGN)
     w, n = frame["w"].to_numpy(), len(frame)
     for name in "ABCDE":
         y = frame[name].to_numpy()
         p = (w @ y) / w.sum()
         z = (w * (y - p) / w.sum())[:, None]
         variance = spread_of(z, frame["stratum"], frame["unit"])[0, 0]
-        told = found.table(name)
-        np.testing.assert_allclose(told.estimate[0, 1], p, rtol=1e-9)
-        np.testing.assert_allclose(told.stderr[0, 1], np.sqrt(variance), rtol=1e-9)
-        np.testing.assert_allclose(told.deff[0, 1], variance / (p * (1 - p) / n), rtol=1e-9)
-    effects = [found.table(name).deff[0, 1] for name in "ABCDE"]
-    assert found.design.overall == pytest.approx(np.mean(effects), rel=1e-9)  # d = 5, independent
+        interval = result.table(name)
+        np.testing.assert_allclose(interval.estimate[0, 1], p, rtol=1e-9)
+        np.testing.assert_allclose(interval.stderr[0, 1], np.sqrt(variance), rtol=1e-9)
+        np.testing.assert_allclose(interval.deff[0, 1], variance / (p * (1 - p) / n), rtol=1e-9)
+    effects = [result.table(name).deff[0, 1] for name in "ABCDE"]
+    assert result.design.overall == pytest.approx(np.mean(effects), rel=1e-9)  # d = 5, independent
 
 
 class Sandwich:
@@ -79,7 +79,7 @@ class Sandwich:
 
 @pytest.mark.parametrize("kind", ["strata and clusters", "clusters", "strata", "weights", "equal"])
 def test_they_are_a_sandwich_by_independent_code(kind):
-    frame = clustered(2, holes=0.1)
+    frame = clustered(2, missing=0.1)
     n = len(frame)
     if kind == "equal":
         frame["w"] = 2.5
@@ -89,15 +89,15 @@ def test_they_are_a_sandwich_by_independent_code(kind):
         reading["strata"], stratum = "stratum", frame["stratum"].to_numpy()
     if "clusters" in kind:
         reading["clusters"], unit = "unit", frame["unit"].to_numpy()
-    _, fit, found = fitted(frame, 2, **reading)
+    _, fit, result = fitted(frame, 2, **reading)
     sizes, names = fit.model.table("class"), "ABCDE"
     items = np.array([fit.model.table(name)[:, 1] for name in names])  # (items, classes)
     p = np.concatenate([sizes[1:], items[:, 0], items[:, 1]])
     oracle = Sandwich(frame[list(names)].to_numpy(), frame["w"].to_numpy())
     wanted = oracle.stderr(np.log(p / (1 - p)), stratum, unit)
-    own = [found.table("class").stderr[1:]]
-    own += [[found.table(name).stderr[c, 1] for name in names] for c in (0, 1)]
-    np.testing.assert_allclose(np.concatenate(own), wanted, rtol=1e-5)
+    stderr = [result.table("class").stderr[1:]]
+    stderr += [[result.table(name).stderr[c, 1] for name in names] for c in (0, 1)]
+    np.testing.assert_allclose(np.concatenate(stderr), wanted, rtol=1e-5)
 
 
 def jackknife(table, fit):
@@ -109,8 +109,10 @@ def jackknife(table, fit):
         times = np.where(design.stratum == h, units[h] / (units[h] - 1), 1.0)
         times[u] = 0.0
         counts = design.counts(times, len(problem.codes))
-        there = counts > 0
-        left = problem_of_codes(problem.codes[there], counts[there], problem.network, problem.alpha)
+        present = counts > 0
+        left = problem_of_codes(
+            problem.codes[present], counts[present], problem.network, problem.alpha
+        )
         again = learn(left, Options(estimate=Estimate.ML, starts=1), start=fit.model)
         variance += (units[h] - 1) / units[h] * (again.model.theta - theta) ** 2
     return np.sqrt(variance)
@@ -118,16 +120,16 @@ def jackknife(table, fit):
 
 def test_a_jackknife_by_refits_agrees():
     """It has the same limit; with 60 units both are within some percent of each other."""
-    table, fit, found = fitted(clustered(3, strata=6, units=10), 2, **DESIGN)
-    ratio = jackknife(table, fit) / found.stderr
+    table, fit, result = fitted(clustered(3, strata=6, units=10), 2, **DESIGN)
+    ratio = jackknife(table, fit) / result.stderr
     assert np.abs(ratio.mean() - 1) < 0.04
     assert np.abs(ratio - 1).max() < 0.12
 
 
 def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
-    """Numbers of every sort, holes and a network: units as problems of their own."""
+    """Numbers of every sort, missing values and a network: units as problems of their own."""
     rng = np.random.default_rng(4)
-    frame = clustered(4, strata=2, units=4, people=12, items=3, holes=0.15)
+    frame = clustered(4, strata=2, units=4, people=12, items=3, missing=0.15)
     for k, name in enumerate("xyz"):
         frame[name] = rng.normal(frame["A"].fillna(0) + k, 1.0).round(3)
     frame.loc[::7, "y"] = np.nan
@@ -146,21 +148,21 @@ def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
         totals = np.zeros((len(design.stratum), len(free)))
         for u in range(len(totals)):
             counts = design.counts((np.arange(len(totals)) == u) * 1.0, len(problem.codes))
-            there = counts > 0
-            own = problem_of_codes(
-                problem.codes[there], counts[there], problem.network, problem.alpha
+            present = counts > 0
+            part = problem_of_codes(
+                problem.codes[present], counts[present], problem.network, problem.alpha
             )
-            N = expect(own, theta).N
+            N = expect(part, theta).N
             totals[u] = conjugacy.pull_back(theta, N, problem.layout)[free]
         wanted = spread_of(totals, design.stratum, np.arange(len(totals)))
-        found = spread_of_scores(design, row_scores(problem, theta, free), len(free))
-        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
+        result = spread_of_scores(design, row_scores(problem, theta, free), len(free))
+        np.testing.assert_allclose(result, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("network", [None, "H[2] -> A B; G[2] -> C D E; H -> G"])
 def test_scores_of_some_coordinates_are_those_of_all(network):
     """Whichever families they are in, and wherever they stand there."""
-    frame = clustered(4, people=5, holes=0.1)
+    frame = clustered(4, people=5, missing=0.1)
     reading = {"exclude": ["stratum", "unit", "w"]}
     table = lacunet.read_table(frame, **reading)
     fit = lacunet.fit(table, None if network else 3, network=network, starts=2)
@@ -176,28 +178,28 @@ def test_scores_of_some_coordinates_are_those_of_all(network):
 
 
 def test_neither_order_nor_scale_nor_how_rows_are_merged_change_them():
-    frame = clustered(5, holes=0.1)
-    _, _, found = fitted(frame, 2, **DESIGN)
+    frame = clustered(5, missing=0.1)
+    _, _, result = fitted(frame, 2, **DESIGN)
     shuffled = frame.sample(frac=1.0, random_state=3)[[*"EDCBA", "w", "unit", "stratum"]]
     _, _, other = fitted(shuffled, 2, **DESIGN)
-    np.testing.assert_array_equal(other.stderr, found.stderr)
+    np.testing.assert_array_equal(other.stderr, result.stderr)
     _, _, tenfold = fitted(frame.assign(w=10 * frame["w"]), 2, **DESIGN)
-    np.testing.assert_allclose(tenfold.stderr, found.stderr, rtol=1e-6)
+    np.testing.assert_allclose(tenfold.stderr, result.stderr, rtol=1e-6)
     anew = frame.assign(unit=frame["unit"] % 6)  # numbers begin anew in each stratum
     _, _, both = fitted(anew, 2, **dict(DESIGN, clusters=["stratum", "unit"]))
-    np.testing.assert_allclose(both.stderr, found.stderr, rtol=1e-12)
-    holes = lacunet.read_table(frame, **DESIGN)
-    fit = lacunet.fit(holes, 2, missing_as_state=True, starts=2)
-    told = lacunet.intervals(holes, fit, missing_as_state=True)
-    assert told.design is not None
+    np.testing.assert_allclose(both.stderr, result.stderr, rtol=1e-12)
+    missing = lacunet.read_table(frame, **DESIGN)
+    fit = lacunet.fit(missing, 2, missing_as_state=True, starts=2)
+    intervals = lacunet.intervals(missing, fit, missing_as_state=True)
+    assert intervals.design is not None
 
 
 def test_the_bootstrap_of_units_has_the_variance_of_the_design():
     frame = clustered(6, strata=3, units=8)
-    table, fit, found = fitted(frame, 1, **DESIGN)
+    table, fit, result = fitted(frame, 1, **DESIGN)
     drawn = lacunet.intervals(table, fit, bootstrap=400, seed=2)
     # The standard deviation of 400 draws is known to 1/√800: four of those.
-    np.testing.assert_allclose(drawn.stderr[1:], found.stderr[1:], rtol=4 / np.sqrt(800))
+    np.testing.assert_allclose(drawn.stderr[1:], result.stderr[1:], rtol=4 / np.sqrt(800))
     assert "Rao & Wu" in drawn.method
     assert drawn.replicates == 400
 
@@ -233,9 +235,9 @@ def test_strata_of_one_unit_are_joined_and_that_is_said():
 
 def test_weights_alone_have_robust_errors_and_counts_have_none_of_it():
     frame = clustered(8).drop(columns=["stratum", "unit"])
-    table, _, found = fitted(frame, 2, weights="w")
+    table, _, result = fitted(frame, 2, weights="w")
     assert table.design.declared is False
-    assert found.method.startswith("Linearised (sandwich) standard errors: scores of rows")
+    assert result.method.startswith("Linearised (sandwich) standard errors: scores of rows")
     _, _, counts = fitted(frame.assign(w=1), 2, weights="w")
     assert counts.design is None
     assert counts.method.startswith("From the observed information")
@@ -243,13 +245,13 @@ def test_weights_alone_have_robust_errors_and_counts_have_none_of_it():
 
 def test_tables_of_papers_and_documents_take_them():
     frame = clustered(9)
-    _, fit, found = fitted(frame, 2, **DESIGN)
+    _, fit, result = fitted(frame, 2, **DESIGN)
     items = lacunet.paper_tables(fit).items
-    np.testing.assert_allclose(items.lines[0].stderr, found.table("class").stderr, rtol=1e-12)
+    np.testing.assert_allclose(items.lines[0].stderr, result.table("class").stderr, rtol=1e-12)
     assert "Linearised" in str(items)
-    assert found.tidy()["design_effect"][0] == found.table("class").deff[0]
-    assert "deff" in found.grids()[0].header
-    assert not any(flag.kind is Kind.SADDLE for flag in found.flags)
+    assert result.tidy()["design_effect"][0] == result.table("class").deff[0]
+    assert "deff" in result.grids()[0].header
+    assert not any(flag.kind is Kind.SADDLE for flag in result.flags)
 
 
 @pytest.mark.long
@@ -263,15 +265,15 @@ def test_intervals_of_clustered_samples_cover_the_truth():
     held = {"units": 0, "rows": 0}
     for seed in range(400):
         frame = clustered(seed + 1, strata=1, units=40, people=15).drop(columns=["stratum", "w"])
-        for how, reading in (("units", {"clusters": "unit"}), ("rows", {"exclude": ["unit"]})):
-            _, fit, found = fitted(frame, 2, **reading)
+        for design, reading in (("units", {"clusters": "unit"}), ("rows", {"exclude": ["unit"]})):
+            _, fit, result = fitted(frame, 2, **reading)
             if truth is None:
                 whole = lacunet.fit(big.drop(columns=["stratum", "unit", "w"]), 2, estimate="ml")
                 truth = whole.model
             a = fit.model.table("A")[:, 1]
             c, t = int(a.argmax()), int(truth.table("A")[:, 1].argmax())
-            size = found.table("class")
-            held[how] += size.low[c] <= truth.table("class")[t] <= size.high[c]
+            size = result.table("class")
+            held[design] += size.low[c] <= truth.table("class")[t] <= size.high[c]
     assert 0.91 * 400 <= held["units"] <= 0.98 * 400, held
     assert held["rows"] < 0.85 * 400, held
 

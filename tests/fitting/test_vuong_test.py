@@ -74,7 +74,7 @@ class Classes:
 def test_weights_are_the_eigenvalues_of_vuongs_matrix():
     """W of his theorem 3.3, with derivatives by other code, and eigenvalues of it as it stands."""
     items = list("ABCDE")
-    table = lacunet.read_table(clustered(2, holes=0.1)[items])
+    table = lacunet.read_table(clustered(2, missing=0.1)[items])
     small, large = (lacunet.fit(table, k, estimate="ml", starts=8) for k in (1, 2))
     assert all((fit.point.N > 1).all() for fit in (small, large)), "a maximum in the interior"
     problem = large.problem
@@ -91,13 +91,13 @@ def test_weights_are_the_eigenvalues_of_vuongs_matrix():
         ]
     )
     wanted = np.sort(np.linalg.eigvals(W).real)
-    found = vuong_test(small, large)
-    np.testing.assert_allclose(np.sort(found.weights), wanted, atol=2e-5)
-    assert found.mean == pytest.approx(np.trace(W), abs=1e-4)
-    assert found.deviation == pytest.approx(np.sqrt(2 * np.trace(W @ W)), abs=1e-4)
-    assert found.statistic == pytest.approx(2 * (large.log_lik - small.log_lik))
-    assert found.adjusted == pytest.approx(found.statistic / (1 + 1 / (6 * np.log(360))))
-    assert found.p_value < found.adjusted_p
+    result = vuong_test(small, large)
+    np.testing.assert_allclose(np.sort(result.weights), wanted, atol=2e-5)
+    assert result.mean == pytest.approx(np.trace(W), abs=1e-4)
+    assert result.deviation == pytest.approx(np.sqrt(2 * np.trace(W @ W)), abs=1e-4)
+    assert result.statistic == pytest.approx(2 * (large.log_lik - small.log_lik))
+    assert result.adjusted == pytest.approx(result.statistic / (1 + 1 / (6 * np.log(360))))
+    assert result.p_value < result.adjusted_p
 
 
 def test_where_it_has_no_meaning_there_is_none():
@@ -108,13 +108,13 @@ def test_where_it_has_no_meaning_there_is_none():
 
 def test_it_is_told_beside_the_bootstrap_and_in_the_table_of_fits():
     table = lacunet.load_dataset("values")
-    found = lacunet.likelihood_ratio_test(table, 2, replicates=2, starts=4)
-    assert "VLMR p-value " in str(found)
-    assert "go by the bootstrap" in str(found)
-    assert found.tidy()["lmr_p"] == [found.vuong.adjusted_p]
+    ratio = lacunet.likelihood_ratio_test(table, 2, replicates=2, starts=4)
+    assert "VLMR p-value " in str(ratio)
+    assert "go by the bootstrap" in str(ratio)
+    assert ratio.tidy()["lmr_p"] == [ratio.vuong.adjusted_p]
     chosen = lacunet.select(table, range(1, 4), starts=4, quick=True, estimate="ml")
     fits = lacunet.paper_tables(chosen).fits
-    assert fits.tidy()["vlmr_p"][2] == pytest.approx(found.vuong.p_value, rel=1e-3)
+    assert fits.tidy()["vlmr_p"][2] == pytest.approx(ratio.vuong.p_value, rel=1e-3)
     assert np.isnan(fits.tidy()["vlmr_p"][0])
     assert "VLMR p" in fits.grids()[0].header
     maps = lacunet.select(table, range(1, 3), starts=2, quick=True)
@@ -125,12 +125,12 @@ def test_it_is_told_beside_the_bootstrap_and_in_the_table_of_fits():
 @pytest.mark.parametrize(("true", "wrong"), [(1, 0.20), (2, 0.37)])
 def test_its_level_is_not_what_it_says(true, wrong):
     """What the docs say of how often it finds a class too many, at 5 %."""
-    tests, found = 300, 0
+    tests, result = 300, 0
     for seed in range(tests):
         rng = np.random.default_rng(seed)
         group = rng.random(300) < 0.5 if true == 2 else np.zeros(300, bool)
         yes = np.where(group, 0.85, 0.2) if true == 2 else np.full(300, 0.5)
         table = lacunet.read_table((rng.random((300, 6)) < yes[:, None]).astype(int))
         fits = (lacunet.fit(table, k, estimate="ml", starts=8) for k in (true, true + 1))
-        found += vuong_test(*fits).p_value <= 0.05
-    assert found / tests == pytest.approx(wrong, abs=0.04)
+        result += vuong_test(*fits).p_value <= 0.05
+    assert result / tests == pytest.approx(wrong, abs=0.04)

@@ -56,16 +56,19 @@ def test_refits_that_did_not_converge(monkeypatch):
         return replace(learn(*args, **options), flags=(stopped,) * (next(refits) % 2))
 
     monkeypatch.setattr(bootstrap, "learn", stopping)
-    found = bootstrap.bootstrap_intervals(problem, model, Options(), 4)
-    assert Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 4}) in found.flags
+    intervals = bootstrap.bootstrap_intervals(problem, model, Options(), 4)
+    assert Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 4}) in intervals.flags
 
 
 def test_more_states_that_fit_worse():
     small, large = (learn(values_problem(k), Options(starts=2)) for k in (1, 2))
     large = replace(large, point=replace(large.point, log_lik=small.log_lik - 1.0))
-    found = RatioTest((1, 2), "class", small, large, 0.0, np.zeros(3), 3, None)
-    assert found.flags[-1] == Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": 1, "more": 2})
-    assert {flag.fits for flag in found.flags[:-1]} <= {Sizes((1,), "state"), Sizes((2,), "states")}
+    result = RatioTest((1, 2), "class", small, large, 0.0, np.zeros(3), 3, None)
+    assert result.flags[-1] == Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": 1, "more": 2})
+    assert {flag.fits for flag in result.flags[:-1]} <= {
+        Sizes((1,), "state"),
+        Sizes((2,), "states"),
+    }
 
 
 def test_impossible_data():
@@ -93,8 +96,8 @@ def test_a_nearly_singular_matrix():
 
 def test_variational_bayes_that_still_rises(monkeypatch):
     monkeypatch.setattr(approximations, "MAX_STEPS", 1)
-    found = approximations.VB(case_input(make_case([2] * 4, 2, 60, seed=1)))
-    assert found.flags == (Flag(Kind.STILL_RISING, detail={"steps": 1}),)
+    score = approximations.VB(case_input(make_case([2] * 4, 2, 60, seed=1)))
+    assert score.flags == (Flag(Kind.STILL_RISING, detail={"steps": 1}),)
 
 
 def out_of_time(*_arguments):
@@ -103,34 +106,34 @@ def out_of_time(*_arguments):
 
 def test_annealing_where_only_one_search_went(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "unseen", 0.7)
-    found = measure(values_problem(), Method.AIS, SOON)
-    assert found.notes == (Flag(Kind.SEEN_ONCE, detail={"share": 0.7}),)
-    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
+    estimate = measure(values_problem(), Method.AIS, SOON)
+    assert estimate.notes == (Flag(Kind.SEEN_ONCE, detail={"share": 0.7}),)
+    assert (estimate.stderr, estimate.verdict) == (None, Verdict.LOWER_BOUND)
 
 
 def test_a_walk_whose_starts_disagree(monkeypatch):
     monkeypatch.setattr(BridgedWalk, "estimate", LogMean(-520.0, 0.9, 50.0, 0.1, 64))
     monkeypatch.setattr(BridgedWalk, "until_done", lambda walk: walk.estimate)
-    found = measure(values_problem(), Method.WALK, SOON)
-    assert found.notes == (Flag(Kind.STARTS_DISAGREE),)
-    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
-    assert found.value != -520.0  # what forward chains alone reach
+    estimate = measure(values_problem(), Method.WALK, SOON)
+    assert estimate.notes == (Flag(Kind.STARTS_DISAGREE),)
+    assert (estimate.stderr, estimate.verdict) == (None, Verdict.LOWER_BOUND)
+    assert estimate.value != -520.0  # what forward chains alone reach
 
 
 def test_annealing_without_enough_time(monkeypatch):
     monkeypatch.setattr(AnnealedMass, "explore", out_of_time)
-    found = measure(values_problem(), Method.AIS, SOON)
-    assert found.notes == (Flag(Kind.OUT_OF_TIME),)
-    assert math.isfinite(found.value)  # no chain, but a variational bound
-    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
-    assert as_evidence(found).flags == (Flag(Kind.LOWER_BOUND), Flag(Kind.OUT_OF_TIME))
+    estimate = measure(values_problem(), Method.AIS, SOON)
+    assert estimate.notes == (Flag(Kind.OUT_OF_TIME),)
+    assert math.isfinite(estimate.value)  # no chain, but a variational bound
+    assert (estimate.stderr, estimate.verdict) == (None, Verdict.LOWER_BOUND)
+    assert as_evidence(estimate).flags == (Flag(Kind.LOWER_BOUND), Flag(Kind.OUT_OF_TIME))
 
 
 def test_annealing_that_rests_on_a_few_chains(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.5)
     monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
-    found = measure(values_problem(), Method.AIS, SOON)
-    assert found.notes == (Flag(Kind.FEW_CHAINS, detail={"share": 0.5}),)
+    estimate = measure(values_problem(), Method.AIS, SOON)
+    assert estimate.notes == (Flag(Kind.FEW_CHAINS, detail={"share": 0.5}),)
 
 
 def test_annealing_that_missed_a_mode(monkeypatch):
@@ -144,6 +147,6 @@ def test_annealing_that_missed_a_mode(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
     monkeypatch.setattr(ParticleRounds, "price", lambda rounds: 2.0)
     monkeypatch.setattr(AnnealingRounds, "price", lambda rounds: 1.0)
-    found = measure(values_problem(), goal=Goal(0.01, 60.0))
-    assert found.verdict is Verdict.LOWER_BOUND
-    assert found.notes == (Flag(Kind.MISSED_MODE, detail={"value": -515.0, "stderr": 1.0}),)
+    estimate = measure(values_problem(), goal=Goal(0.01, 60.0))
+    assert estimate.verdict is Verdict.LOWER_BOUND
+    assert estimate.notes == (Flag(Kind.MISSED_MODE, detail={"value": -515.0, "stderr": 1.0}),)

@@ -30,11 +30,11 @@ def read_back(text):
 
 def test_names_edges_and_what_is_hidden():
     model = ordinary()
-    (nodes, found), network = read_back(interop.write(model)), model.network
+    (nodes, result), network = read_back(interop.write(model)), model.network
     names = [v.name for v in network.variables]
     assert sorted(nodes) == sorted(names)
     edges = [(names[p], names[i]) for i, pa in enumerate(network.parents) for p in pa]
-    assert found == edges
+    assert result == edges
     hidden = [n for n, node in nodes.items() if "dashed" in (node.get("style") or "")]
     assert hidden == ["c"]
     assert "p(leaf | b_2, c, a)" in nodes["leaf"].get("tooltip")

@@ -48,18 +48,18 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", default=sorted(p.name for p in CORPUS.iterdir()))
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"))
     parser.add_argument("--alone", action="store_true", help="one target, in this process")
-    asked = parser.parse_args()
-    if asked.alone:
-        (name,) = asked.targets
-        (asked.keep / name).mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    if arguments.alone:
+        (name,) = arguments.targets
+        (arguments.keep / name).mkdir(parents=True, exist_ok=True)
         led = importlib.util.find_spec("atheris") is not None
-        (by_coverage if led else by_mutation)(name, asked.seconds, asked.keep / name)
+        (by_coverage if led else by_mutation)(name, arguments.seconds, arguments.keep / name)
         return
-    for name in asked.targets:  # each in a process of its own: it may take the process with it
-        words = [sys.executable, "-m", "fuzz", str(asked.seconds), name, "--alone"]
-        done = subprocess.run([*words, "--keep", str(asked.keep)], check=False)
+    for name in arguments.targets:  # each in a process of its own: it may take the process with it
+        words = [sys.executable, "-m", "fuzz", str(arguments.seconds), name, "--alone"]
+        done = subprocess.run([*words, "--keep", str(arguments.keep)], check=False)
         if done.returncode:
-            sys.exit(f"{name}: an input ended in a defect; it is in {asked.keep / name}")
+            sys.exit(f"{name}: an input ended in a defect; it is in {arguments.keep / name}")
 
 
 if __name__ == "__main__":

@@ -101,9 +101,9 @@ def try_line(words: list[str], folder: Path, rng: np.random.Generator) -> int:
     shutil.copytree(folder, other, symlinks=True)
     form = str(rng.choice(["text", "text", "text", "csv", "markdown", "latex"]))
     takes = parameters_of({name_of(c): c for c in COMMANDS}[words[0]])
-    how = ["--format", form] if "form" in takes else []
+    layout = ["--format", form] if "form" in takes else []
     json_run = run_line([words[0], "--json", *words[1:]], folder)
-    text_run = run_line([words[0], *how, *words[1:]], other)
+    text_run = run_line([words[0], *layout, *words[1:]], other)
     check_run(json_run, before, folder, words)
     check_run(text_run, before, other, words)
     if json_run.code != text_run.code:
@@ -125,15 +125,15 @@ def check_run(ran: Ran, before: dict[str, bytes], folder: Path, words: list[str]
     changed = {name for name, text in before.items() if after.get(name) != text}
     if changed and not (ran.code == 0 and "--overwrite" in words):
         raise BrokenPromiseError(f"inputs were changed: {', '.join(changed)}")
-    if found := PYTHON_WARNING.search(ran.err):
-        raise BrokenPromiseError(f"stderr has {found[0]!r}:\n{ran.err}")
+    if learned := PYTHON_WARNING.search(ran.err):
+        raise BrokenPromiseError(f"stderr has {learned[0]!r}:\n{ran.err}")
     if ran.code == 2:
         _check_refusal(ran, set(after) - set(before) - {"new-resume.jsonl"})
         return
     for what, text in [("stdout", ran.out), ("stderr", ran.err), *_texts(after, before)]:
-        if found := NOT_A_NUMBER.search(text):
-            around = text[max(found.start() - 200, 0) : found.end() + 100]
-            raise BrokenPromiseError(f"{what} has {found[0]!r}:\n{around}")
+        if learned := NOT_A_NUMBER.search(text):
+            around = text[max(learned.start() - 200, 0) : learned.end() + 100]
+            raise BrokenPromiseError(f"{what} has {learned[0]!r}:\n{around}")
 
 
 def _check_refusal(ran: Ran, new: set[str]) -> None:
@@ -188,17 +188,17 @@ def check_agreement(words: list[str], document: dict[str, Any], text: str) -> No
 
 def _both(command: str, document: dict[str, Any]) -> list[float]:
     """Give numbers that a document and its text have both; those of a forecast are not here."""
-    found: list[Any] = [document.get(name) for name in KEYS.get(command, ())]
+    result: list[Any] = [document.get(name) for name in KEYS.get(command, ())]
     match command:
         case "score":
-            found += [score["value"] for score in document["scores"].values()]
+            result += [score["value"] for score in document["scores"].values()]
         case "select" | "compare":
-            found += [c["log_likelihood"] for c in document.get("candidates", ())]
+            result += [c["log_likelihood"] for c in document.get("candidates", ())]
         case "assign":
-            found += (document.get("classes") or {}).values()
+            result += (document.get("classes") or {}).values()
         case "query":
-            found += document.get("probabilities") or ()
-    return [number for number in found if isinstance(number, int | float)]
+            result += document.get("probabilities") or ()
+    return [number for number in result if isinstance(number, int | float)]
 
 
 def _shows(token: str, number: float) -> bool:
@@ -228,11 +228,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--number", type=int, default=2000, help="of seeds")
     parser.add_argument("--keep", type=Path, help="folder to leave the files in")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     codes, failed = {0: 0, 2: 0}, 0
-    for seed in range(asked.first, asked.first + asked.number):
+    for seed in range(arguments.first, arguments.first + arguments.number):
         try:
-            codes[try_seed(seed, asked.keep)] += 1
+            codes[try_seed(seed, arguments.keep)] += 1
         except BrokenPromiseError as error:
             failed += 1
             sys.stderr.write(f"{error}\n{'-' * 80}\n")

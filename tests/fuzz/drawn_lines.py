@@ -88,8 +88,8 @@ TABLE_ENDINGS, MODEL_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow"), (".json",
 
 def parameters_of(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Give the options and arguments of a command."""
-    found = inspect.signature(command).parameters.values()
-    return {p.name: p for p in found if any(isinstance(x, ParameterInfo) for x in _more(p))}
+    result = inspect.signature(command).parameters.values()
+    return {p.name: p for p in result if any(isinstance(x, ParameterInfo) for x in _more(p))}
 
 
 def _more(parameter: inspect.Parameter) -> tuple[Any, ...]:

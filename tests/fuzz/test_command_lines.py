@@ -72,9 +72,9 @@ FOUND = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("found", FOUND)
-def test_what_was_found_stays_mended(tmp_path, found):
-    rows, words = FOUND[found]
+@pytest.mark.parametrize("case", FOUND)
+def test_what_was_found_stays_mended(tmp_path, case):
+    rows, words = FOUND[case]
     folder = tmp_path / "case"
     folder.mkdir()
     (folder / "d.csv").write_text("\n".join(rows.split()) + "\n")
@@ -91,8 +91,8 @@ def test_all_options_can_be_drawn(command):
 
 
 def test_nothing_is_drawn_for_options_that_are_not_there():
-    there = {name for command in COMMANDS for name in parameters_of(command)}
-    assert set(VALUES) | NEVER <= there
+    names = {name for command in COMMANDS for name in parameters_of(command)}
+    assert set(VALUES) | NEVER <= names
 
 
 @pytest.fixture

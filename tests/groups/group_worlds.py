@@ -9,14 +9,14 @@ YES = np.array([[0.9, 0.8, 0.85, 0.9, 0.8], [0.2, 0.1, 0.2, 0.15, 0.1]])  # (cla
 SIZES = np.array([[0.7, 0.3], [0.4, 0.6]])  # (groups, classes)
 
 
-def people(cases, seed, *, other=None, holes=0.0, yes=YES):
+def people(cases, seed, *, other=None, missing=0.0, yes=YES):
     """Columns of answers and sex; `other` are the answers of the second group."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, cases)
     member = (rng.random(cases) > SIZES[group, 0]).astype(int)
     profiles = np.stack([yes, yes if other is None else other])
     answers = (rng.random((cases, yes.shape[1])) < profiles[group, member]).astype(object)
-    answers[rng.random(answers.shape) < holes] = None
+    answers[rng.random(answers.shape) < missing] = None
     names = "ABCDE"[: yes.shape[1]]
     items = {
         name: [None if x is None else int(x) for x in answers[:, j]] for j, name in enumerate(names)
@@ -60,13 +60,13 @@ def log_evidence(data, free, alpha):
     terms = np.log(comb(cases, first)).sum(axis=1)
     classes = first, cases - first  # (sums, kinds) each
     for sex in "fm":
-        own = [kind[-1] == sex for kind in kinds]
-        terms += _marginal([x[:, own].sum(axis=1) for x in classes], alpha)
+        members = [kind[-1] == sex for kind in kinds]
+        terms += _marginal([x[:, members].sum(axis=1) for x in classes], alpha)
     for j, name in enumerate(items):
         for where in ("f", "m") if name in free else ("fm",):
             answers = [[kind[j] == x and kind[-1] in where for kind in kinds] for x in (0, 1)]
             for x in classes:
-                terms += _marginal([x[:, own].sum(axis=1) for own in answers], alpha)
+                terms += _marginal([x[:, members].sum(axis=1) for members in answers], alpha)
     return float(np.logaddexp.reduce(terms))
 
 

@@ -32,7 +32,7 @@ def closed():
 
 
 @pytest.fixture(scope="module")
-def found():
+def comparison():
     """B differs, all others are equal."""
     data = people(500, 1, other=with_change(1, 0.3))
     return lacunet.compare_groups(data, 2, "sex", free=["B"], **QUICK)
@@ -43,50 +43,50 @@ def wordy():
     """Items of three answers with long names, three groups."""
     rng = np.random.default_rng(0)
     group, z = rng.integers(0, 3, 400), rng.random(400) < 0.4
-    told = {
+    columns = {
         f"How far do you trust people whom you meet for the {n} time": np.where(
             rng.random(400) < 0.8, np.where(z, "not at all", "fully"), "it depends"
         )
         for n in ("first", "second", "third")
     }
-    data = pd.DataFrame({**told, "place": np.array(["north", "south", "west"])[group]})
+    data = pd.DataFrame({**columns, "place": np.array(["north", "south", "west"])[group]})
     return lacunet.compare_groups(data, 2, "place", free=[], **QUICK)
 
 
-def test_answers_have_the_numbers_of_the_tables(found):
-    precise = lacunet.intervals(found.selection.table, found.fit)
-    sizes, *items = group_answers(found, found.level, precise)
-    np.testing.assert_array_equal(sizes.values[0], found.sizes(found.level))
+def test_answers_have_the_numbers_of_the_tables(comparison):
+    precise = lacunet.intervals(comparison.selection.table, comparison.fit)
+    sizes, *items = group_answers(comparison, comparison.level, precise)
+    np.testing.assert_array_equal(sizes.values[0], comparison.sizes(comparison.level))
     assert [a.variable.name for a in items] == ITEMS
     assert [a.shared for a in items] == [True, False, True, True, True]
-    network = found.model.network
+    network = comparison.model.network
     for a in items:
-        i, told = network.index(a.variable.name), precise.table(a.variable.name)
-        table = found.model.table(a.variable.name)[..., 1]
+        i, expected = network.index(a.variable.name), precise.table(a.variable.name)
+        table = comparison.model.table(a.variable.name)[..., 1]
         names = [network.variables[p].name for p in network.parents[i]]
         for g in range(2):
             for c in range(2):
                 at = tuple({"sex": g, "class": c}[name] for name in names)
-                want = [table[at], told.low[(*at, 1)], told.high[(*at, 1)]]
+                want = [table[at], expected.low[(*at, 1)], expected.high[(*at, 1)]]
                 np.testing.assert_array_equal(a.values[:, g, c], want)
 
 
-def test_a_panel_for_each_class_and_a_line_for_each_group(found):
-    first = plots.plot_group_profiles(found, level="partly equal")
+def test_a_panel_for_each_class_and_a_line_for_each_group(comparison):
+    first = plots.plot_group_profiles(comparison, level="partly equal")
     panels = first.figure.axes
     assert [p.get_title() for p in panels] == ["class 1", "class 2"]
     names = [t.get_text() for t in first.get_yticklabels()]
     assert names == ["class size", *ITEMS]
     assert first.get_xlabel() == "p(1 | class)"
     legend = [t.get_text() for t in first.figure.legends[0].get_texts()]
-    cases = found.cases.astype(int)
+    cases = comparison.cases.astype(int)
     assert legend == [f"f (n = {cases[0]})", f"m (n = {cases[1]})", "all groups"]
-    b = found.candidate("partly equal").model
+    b = comparison.candidate("partly equal").model
     for c, panel in enumerate(panels):
         *groups, alike = panel.lines
         for g, line in enumerate(groups):
             x = [v for v in line.get_xdata() if np.isfinite(v)]
-            assert x[0] == found.sizes("partly equal")[g, c]
+            assert x[0] == comparison.sizes("partly equal")[g, c]
             axes = [b.network.variables[p].name for p in b.network.parents[b.network.index("B")]]
             at = tuple({"sex": g, "class": c}[name] for name in axes)
             assert x[2] == b.table("B")[(*at, 1)]
@@ -98,16 +98,16 @@ def test_a_panel_for_each_class_and_a_line_for_each_group(found):
         assert [len(bars.get_segments()) for bars in panel.collections] == [2, 2, 4]
 
 
-def test_a_panel_for_each_group_and_a_line_for_each_class(found):
-    first = plots.plot_group_profiles(found, level="free", panels="groups", intervals=False)
+def test_a_panel_for_each_group_and_a_line_for_each_class(comparison):
+    first = plots.plot_group_profiles(comparison, level="free", panels="groups", intervals=False)
     assert [p.get_title().partition(" ")[0] for p in first.figure.axes] == ["f", "m"]
     legend = [t.get_text() for t in first.figure.legends[0].get_texts()]
     assert legend == ["class 1", "class 2"]
     assert not any(len(bars.get_segments()) for bars in first.collections)
 
 
-def test_equal_profiles_differ_in_sizes_alone(found):
-    first = plots.plot_group_profiles(found, level="equal", legend=False)
+def test_equal_profiles_differ_in_sizes_alone(comparison):
+    first = plots.plot_group_profiles(comparison, level="equal", legend=False)
     assert not first.figure.legends
     assert all(list(line.get_markevery()) == [0] for line in first.lines[:-1])
 
@@ -138,41 +138,41 @@ def test_ordered_answers_have_their_mean_on_the_way_up():
     names = [t.get_text() for t in first.get_yticklabels()]
     assert names == ["class size", *(f"q{i}: mean, 1 to 5" for i in range(3)), "yes = yes"]
     assert "means: lowest 0, highest 1" in first.get_xlabel()
-    told = [v for v in first.lines[-1].get_xdata() if np.isfinite(v)]
+    heights = [v for v in first.lines[-1].get_xdata() if np.isfinite(v)]
     model = both.candidate("equal").model
     network = model.network
     v = network.variables[network.index("q0")]
-    assert 1 + 4 * told[0] == pytest.approx(v.summary(model.table("q0"))["mean"][0])
+    assert 1 + 4 * heights[0] == pytest.approx(v.summary(model.table("q0"))["mean"][0])
     few = {k: QUICK[k] for k in ("starts", "threads")}
     alone = plots.plot_profile_lines(lacunet.fit(data[["q0", "q1", "q2"]], 2, kinds=kinds, **few))
     assert [t.get_text() for t in alone.get_xticklabels()] == ["q0", "q1", "q2"]
     assert alone.get_ylabel() == "mean, 1 to 5\n(lowest 0, highest 1)"
 
 
-def test_mistakes(found):
+def test_mistakes(comparison):
     with pytest.raises(OptionError, match=r"level 'strict' was not fitted\. There are: equal, "):
-        plots.plot_group_profiles(found, level="strict")
+        plots.plot_group_profiles(comparison, level="strict")
     with pytest.raises(OptionError, match="Choose classes or groups"):
-        plots.plot_group_profiles(found, panels="sex")
+        plots.plot_group_profiles(comparison, panels="sex")
     with pytest.raises(OptionError, match=r"Give what compare_groups\(\) returned"):
-        plots.plot_group_profiles(found.fit)
-    other = lacunet.intervals(found.selection.table, found.candidate("equal").fit)
+        plots.plot_group_profiles(comparison.fit)
+    other = lacunet.intervals(comparison.selection.table, comparison.candidate("equal").fit)
     with pytest.raises(OptionError, match="of other parameters"):
-        plots.plot_group_profiles(found, level="free", intervals=other)
+        plots.plot_group_profiles(comparison, level="free", intervals=other)
 
 
-def test_the_page_has_a_mark_for_each_group(found, tmp_path):
-    view = group_view(found)
+def test_the_page_has_a_mark_for_each_group(comparison, tmp_path):
+    view = group_view(comparison)
     free = {item["name"]: item["free"] for item in view["items"]}
     assert free == {
         "class size": False,
-        **{name: found.level is Level.FREE or name in found.free for name in ITEMS},
+        **{name: comparison.level is Level.FREE or name in comparison.free for name in ITEMS},
     }
     for item in view["items"]:
         for _, cells in item["answers"]:
             lanes = 2 if item["free"] or item["name"] == "class size" else 1
             assert [len(cell["lanes"]) for cell in cells] == [lanes, lanes]
-    path = write_network_report(groups_answer(found, DEFAULTS, {}), tmp_path / "page.html")
+    path = write_network_report(groups_answer(comparison, DEFAULTS, {}), tmp_path / "page.html")
     page = path.read_text(encoding="utf-8")
     assert "<h2>Profiles by sex</h2>" in page
     marks = sum(
@@ -180,5 +180,5 @@ def test_the_page_has_a_mark_for_each_group(found, tmp_path):
     )
     assert len(re.findall(r'<span class="lane ', page)) == marks
     assert "with 95% intervals where there are any" in page
-    size = found.sizes(found.level)[0, 0]
+    size = comparison.sizes(comparison.level)[0, 0]
     assert f"f {size:.3f} (" in page

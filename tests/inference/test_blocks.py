@@ -1,4 +1,4 @@
-"""Blocks of numbers with holes: marginals, completions, curvature, evidence of small data."""
+"""Blocks of numbers with missing values: marginals, completions, curvature, evidence."""
 
 import numpy as np
 import pytest
@@ -27,12 +27,12 @@ from lacunet.scores import ScoreInput, choose_scores
 forms = pytest.mark.parametrize("said", ["full", "full-common"])
 
 
-def numbers(rows, d, seed=0, holes=0.0):
+def numbers(rows, d, seed=0, missing=0.0):
     rng = np.random.default_rng(seed)
     mix = np.linalg.cholesky(np.eye(d) * 0.6 + 0.4)
     X = rng.normal(0, 4, (2, d))[rng.integers(0, 2, rows)] + rng.normal(size=(rows, d)) @ mix.T
     X = X.round(3)
-    X[rng.random(X.shape) < holes] = np.nan
+    X[rng.random(X.shape) < missing] = np.nan
     return X
 
 
@@ -72,8 +72,8 @@ def classes_of(problem, theta):
 
 
 @forms
-def test_the_likelihood_of_rows_with_holes_is_that_of_scipy(said):
-    X = numbers(60, 4, holes=0.3)
+def test_the_likelihood_of_rows_with_missing_values_is_that_of_scipy(said):
+    X = numbers(60, 4, missing=0.3)
     problem = made(X, said=said)
     theta = some_theta(problem)
     weights, means, covariances = classes_of(problem, theta)
@@ -91,13 +91,13 @@ def test_the_likelihood_of_rows_with_holes_is_that_of_scipy(said):
 @forms
 def test_expected_statistics_are_conditional_moments(said):
     """By the definition: the slope of the log-likelihood in η is what is expected of T."""
-    problem = made(numbers(40, 3, holes=0.3), said=said)
+    problem = made(numbers(40, 3, missing=0.3), said=said)
     eta = conjugacy.natural(some_theta(problem), problem.layout)
-    found, h = hidden_counts(problem, eta), 1e-6
+    result, h = hidden_counts(problem, eta), 1e-6
     v = np.random.default_rng(0).standard_normal(len(eta))
     ends = [hidden_counts(problem, eta + s * h * v) for s in (1, -1)]
     slope = (ends[0].log_lik - ends[1].log_lik) / (2 * h)
-    assert found.N @ v == pytest.approx(slope, rel=1e-6)
+    assert result.N @ v == pytest.approx(slope, rel=1e-6)
     theta = conjugacy.parameters(eta, problem.layout)
     change = Tangent(problem, theta)(v)
     wanted = (ends[0].N - ends[1].N) / (2 * h)
@@ -105,7 +105,7 @@ def test_expected_statistics_are_conditional_moments(said):
 
 
 def test_other_weights_and_rows_by_themselves():
-    problem = made(numbers(50, 3, holes=0.3))
+    problem = made(numbers(50, 3, missing=0.3))
     theta, weights = some_theta(problem), np.arange(len(problem.counts)) % 3 * 1.5
     again = Weighable(problem.network, problem.codes)(weights, problem.alpha)
     (plan,) = problem.components.plans
@@ -118,7 +118,7 @@ def test_other_weights_and_rows_by_themselves():
 
 
 def test_draws_have_the_means_that_are_expected():
-    problem = made(numbers(10, 3, seed=4, holes=0.3))
+    problem = made(numbers(10, 3, seed=4, missing=0.3))
     eta = conjugacy.natural(some_theta(problem), problem.layout)
     draws = Draws(problem, np.random.default_rng(4)).hidden(np.tile(eta, (400, 1)))
     error = draws.std(axis=0) / np.sqrt(len(draws)) + 1e-9
@@ -127,7 +127,7 @@ def test_draws_have_the_means_that_are_expected():
 
 @forms
 def test_curvature_is_a_finite_difference(said):
-    problem = made(numbers(40, 3, holes=0.2), said=said)
+    problem = made(numbers(40, 3, missing=0.2), said=said)
     layout, h = problem.layout, 1e-5
     theta = learn(problem, Options(starts=2)).model.theta
     coordinates = free_coordinates(layout, theta)
@@ -146,7 +146,7 @@ def test_curvature_is_a_finite_difference(said):
 
 @pytest.mark.parametrize("said", ["full", "full-common", "diagonal-common"])
 def test_neither_the_order_of_columns_nor_their_units_matter(said):
-    X = numbers(60, 3, holes=0.15)
+    X = numbers(60, 3, missing=0.15)
     X[:25] += 40.0  # so that there is one maximum to find, whatever a start is like
     theta_of = {}
     for name, (Y, order) in {
@@ -175,8 +175,8 @@ def test_one_class_of_complete_rows_has_a_closed_form(said):
     size = np.log([v.unit.size for v in problem.network.variables[1:]]).sum()
     wanted -= 30 * (size + 1.5 * np.log(2 * np.pi))
     assert problem.log_seen == pytest.approx(wanted, rel=1e-11)
-    holes = with_sizes(made(numbers(30, 3, holes=0.2)), {0: 1})
-    assert not holes.exact  # what is missing is hidden, though no class is
+    missing = with_sizes(made(numbers(30, 3, missing=0.2)), {0: 1})
+    assert not missing.exact  # what is missing is hidden, though no class is
 
 
 @forms
@@ -208,12 +208,12 @@ def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
 
 def _log_densities(x, joint, k):
     """Of what each row shows, in one class."""
-    found = []
+    results = []
     for row in x:
-        told = ~np.isnan(row)
-        mean, covariance = joint.first[k][told], joint.second[k][np.ix_(told, told)]
-        found.append(normal(mean, covariance).logpdf(row[told]))
-    return np.array(found)
+        observed = ~np.isnan(row)
+        mean, covariance = joint.first[k][observed], joint.second[k][np.ix_(observed, observed)]
+        results.append(normal(mean, covariance).logpdf(row[observed]))
+    return np.array(results)
 
 
 def _rows_of(problem, X):
@@ -238,10 +238,10 @@ def test_the_likelihood_of_full_covariances_is_scikit_learns(said, theirs):
     size, origin = (np.array([getattr(v.unit, n) for v in variables]) for n in ("size", "origin"))
     one, block = np.ones(2), variables[0].family
     covariances = np.broadcast_to(theirs.covariances_, (2, 4, 4)) / np.outer(size, size)
-    own = Joint((theirs.means_ - origin) / size, one, covariances, one)
-    tables = [theirs.weights_, block.places.write(own), *[np.zeros((2, 0))] * 3]
-    found = expect(problem, problem.layout.flat(tables)).log_lik
-    assert found == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
+    joint = Joint((theirs.means_ - origin) / size, one, covariances, one)
+    tables = [theirs.weights_, block.places.write(joint), *[np.zeros((2, 0))] * 3]
+    log_lik = expect(problem, problem.layout.flat(tables)).log_lik
+    assert log_lik == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
     if said == "full-common":  # a likelihood with a maximum: both find it
         best = learn(problem, Options(estimate=Estimate.ML, starts=2)).log_lik
-        assert best == pytest.approx(found, rel=1e-9)
+        assert best == pytest.approx(log_lik, rel=1e-9)

@@ -77,16 +77,16 @@ ALL = {
 
 
 def case_of(name, alpha=1.0):
-    *how, number = ALL[name]
-    return problem_of(*how, alpha), number
+    *world, number = ALL[name]
+    return problem_of(*world, alpha), number
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "two contexts deep"])
 def test_they_are_as_many_as_there_are(name):
     problem, number = case_of(name)
-    found = symmetries_of(problem)
-    assert found.whole
-    assert math.exp(found.log_count) == pytest.approx(number)
+    symmetries = symmetries_of(problem)
+    assert symmetries.whole
+    assert math.exp(symmetries.log_count) == pytest.approx(number)
     assert len(list(every_renaming(problem))) == number
 
 
@@ -108,7 +108,7 @@ def test_every_renaming_has_one_home(name, references):
     every = list(every_renaming(problem))
     for x in rng.gamma(1.0, 3.0, (3, problem.layout.size)):
         samples = np.array([x[positions] for positions in every])
-        homes = sum(int(regions.in_region(own, samples).sum()) for own in range(references))
+        homes = sum(int(regions.in_region(region, samples).sum()) for region in range(references))
         assert homes == 1
 
 
@@ -118,11 +118,11 @@ def test_a_relabelling_brings_a_sample_home(name):
     rng = np.random.default_rng(3)
     regions = Regions(symmetries_of(problem), [rng.gamma(2.0, 2.0, problem.layout.size)])
     for x in rng.gamma(1.0, 3.0, (6, problem.layout.size)):
-        found = regions.to_reference_region(x)
-        assert regions.in_region(0, found.apply(x)[None, :]).all()
-        assert (found.apply(problem.alpha) == problem.alpha).all()
-        assert found.trivial == regions.in_region(0, x[None, :]).all()
-        assert regions.steps_in_region(found.apply(x)[None, :]).all()
+        result = regions.to_reference_region(x)
+        assert regions.in_region(0, result.apply(x)[None, :]).all()
+        assert (result.apply(problem.alpha) == problem.alpha).all()
+        assert result.trivial == regions.in_region(0, x[None, :]).all()
+        assert regions.steps_in_region(result.apply(x)[None, :]).all()
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,15 @@ def test_a_relabelling_brings_a_sample_home(name):
     ],
 )
 def test_a_prior_may_tell_states_apart_in_some_contexts(alpha, number):
-    *how, _ = ALL["a seen context"]
-    problem = problem_of(*how, {**dict.fromkeys("oHa", 1.0), **alpha})
+    *world, _ = ALL["a seen context"]
+    problem = problem_of(*world, {**dict.fromkeys("oHa", 1.0), **alpha})
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(number)
     assert len(list(every_renaming(problem))) == number
 
 
 def test_contexts_that_no_row_has_have_no_labels():
-    *how, _ = ALL["a seen context"]
-    network = build(*how)
+    *world, _ = ALL["a seen context"]
+    network = build(*world)
     codes = np.array([[0, 0], [0, 1]], dtype=np.int8)
     alpha = dirichlet(network, 1.0)
     shown = problem_of_codes(codes, np.ones(2), network, alpha)
@@ -157,23 +157,23 @@ def test_contexts_that_no_row_has_have_no_labels():
 
 def test_cells_of_two_variables_that_are_one_to_the_prior():
     """With BDeu, G → H with the same children is one variable of four states: 24, not 8."""
-    *how, _ = ALL["a hidden context"]
-    assert symmetries_of(problem_of(*how, 1.0)).whole
-    assert not symmetries_of(problem_of(*how, "bdeu:4")).whole
+    *world, _ = ALL["a hidden context"]
+    assert symmetries_of(problem_of(*world, 1.0)).whole
+    assert not symmetries_of(problem_of(*world, "bdeu:4")).whole
 
 
 def test_states_that_only_change_together():
     alpha = {"G": 1.0, "H": 1.0, "a": [[[1.0, 1.0], [2.0, 2.0]], [[2.0, 2.0], [1.0, 1.0]]]}
     problem = problem_of("G>a H>a", {"G": 2, "H": 2, "a": 2}, "GH", alpha)
-    found = symmetries_of(problem)
+    symmetries = symmetries_of(problem)
     assert len(list(every_renaming(problem))) == 4
-    assert math.exp(found.log_count) == pytest.approx(2)
-    assert not found.whole
+    assert math.exp(symmetries.log_count) == pytest.approx(2)
+    assert not symmetries.whole
 
 
 def test_too_many_contexts(monkeypatch):
     problem, _ = case_of("a seen context")
     monkeypatch.setattr(symmetry, "MOST_CONTEXTS", 1)
-    found = symmetries_of(problem)
-    assert math.exp(found.log_count) == pytest.approx(6)
-    assert not found.whole
+    symmetries = symmetries_of(problem)
+    assert math.exp(symmetries.log_count) == pytest.approx(6)
+    assert not symmetries.whole

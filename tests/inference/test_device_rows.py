@@ -32,15 +32,15 @@ def test_expected_counts_and_tangents(case):
     if case.problem.components.hidden:
         x[0, rng.random(case.layout.size) < 0.1] = -np.inf
     placed, (wanted,) = case.problem.on(Twin()), enumerated(case.problem).components.plans
-    found, N = np.zeros((2, *x.shape))
+    result, N = np.zeros((2, *x.shape))
     log_lik = sum(
-        (plan.expect(x, found) for plan in placed.components.plans), np.zeros(len(x))
+        (plan.expect(x, result) for plan in placed.components.plans), np.zeros(len(x))
     )  # one class: nothing is hidden, and nothing asked of a device
     seen = placed.components.seen
-    found += seen
+    result += seen
     log_lik += [float(seen[seen > 0] @ one[seen > 0]) for one in x]
     np.testing.assert_allclose(log_lik, wanted.expect(x, N), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found, N, atol=1e-11)
+    np.testing.assert_allclose(result, N, atol=1e-11)
     direction = rng.standard_normal(case.layout.size)
     change = sum((p.tangent(x[1])(direction) for p in placed.components.plans), 0.0 * direction)
     np.testing.assert_allclose(change, wanted.tangent(x[1])(direction), atol=1e-10)
@@ -54,13 +54,13 @@ def test_filled_in_counts_and_other_weights():
     x, (there_plan,) = safe_log(case.theta), placed.components.plans
     (here,) = case.problem.components.plans
     counts = np.arange(len(here.counts)) % 3 * 1.0
-    found, wanted = np.zeros((2, len(x)))
-    log_lik = there_plan.weighted(counts).expect_one(x, found)
+    result, wanted = np.zeros((2, len(x)))
+    log_lik = there_plan.weighted(counts).expect_one(x, result)
     assert log_lik == pytest.approx(here.weighted(counts).expect_one(x, wanted), rel=1e-13)
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    np.testing.assert_allclose(result, wanted, atol=1e-12)
 
 
-def test_fields_share_bytes_and_holes_are_values():
+def test_fields_share_bytes_and_missing_values_are_values():
     rng = np.random.default_rng(0)
     fields = [Field(rng.integers(low, n, 50), n) for low, n in [(0, 1), (-1, 3), (0, 2), (0, 200)]]
     packed = pack(fields, np.ones(50), cells=2)
@@ -94,16 +94,16 @@ def test_the_kernel_has_room_and_counts_every_block(leaves, states, cells, tange
 def test_a_fit_on_a_device_is_the_fit():
     case = make_case([2, 3, 2, 4], 3, 400, missing=0.1, seed=2)
     here = learn(case.problem, Options(starts=8))
-    found = learn(case.problem, Options(starts=8, device=DeviceName.CUDA))
-    assert isinstance(found.problem.place.device, Twin)
-    assert found.log_lik == pytest.approx(here.log_lik, rel=1e-9)
-    np.testing.assert_allclose(found.model.theta, here.model.theta, atol=1e-6)
-    again = pickle.loads(pickle.dumps(found.problem))  # it travels without what the device holds
+    learned = learn(case.problem, Options(starts=8, device=DeviceName.CUDA))
+    assert isinstance(learned.problem.place.device, Twin)
+    assert learned.log_lik == pytest.approx(here.log_lik, rel=1e-9)
+    np.testing.assert_allclose(learned.model.theta, here.model.theta, atol=1e-6)
+    again = pickle.loads(pickle.dumps(learned.problem))  # it travels without what the device holds
     (plan,) = again.components.plans
     assert "there" not in vars(plan)
     N = np.zeros(case.layout.size)
-    log_lik = plan.expect_one(safe_log(found.model.theta), N)
-    assert log_lik == pytest.approx(found.log_lik, rel=1e-12)
+    log_lik = plan.expect_one(safe_log(learned.model.theta), N)
+    assert log_lik == pytest.approx(learned.log_lik, rel=1e-12)
 
 
 @there
@@ -111,10 +111,10 @@ def test_functions_and_commands_take_it():
     table = lacunet.load_dataset("carcinoma")
     options = {"scores": "cs,bic", "quick": True, "starts": 8}
     here = lacunet.select(table, range(1, 4), **options)
-    found = lacunet.select(table, range(1, 4), device="cuda", **options)
+    selection = lacunet.select(table, range(1, 4), device="cuda", **options)
     for score in ("cs", "bic"):
         values = here.values(score)
-        assert found.values(score) == pytest.approx(values, rel=1e-9)
+        assert selection.values(score) == pytest.approx(values, rel=1e-9)
 
 
 def test_what_is_not_there_is_refused():

@@ -21,9 +21,9 @@ from problems import cases, make_case
 
 @given(cases())
 def test_log_likelihood_and_counts_are_the_oracles(case):
-    found = expect(case.problem, case.theta)
+    expectation = expect(case.problem, case.theta)
     wanted = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
-    assert found.log_lik == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    assert expectation.log_lik == pytest.approx(wanted, rel=1e-12, abs=1e-12)
     counts = oracle.expected_counts(case.oracle(), case.rows, case.counts)
     filled = complete_counts(case.problem, case.theta)
     for got, table in zip(case.tables(filled), counts, strict=True):
@@ -41,9 +41,9 @@ def test_expected_counts_of_every_family_sum_to_the_cases(case):
 
 @given(cases())
 def test_row_posteriors(case):
-    (found,) = posterior(case.model, case.codes, [(0,)])
+    (result,) = posterior(case.model, case.codes, [(0,)])
     weights, *tables = case.tables()
-    for (_, *row), got in zip(case.rows, found, strict=True):
+    for (_, *row), got in zip(case.rows, result, strict=True):
         p = [
             weights[c] * np.prod([t[c][x] for x, t in zip(row, tables, strict=True) if x >= 0])
             for c in range(case.classes)

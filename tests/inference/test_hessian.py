@@ -49,8 +49,8 @@ def test_hessian_is_finite_differences_of_the_gradient(case):
 def test_determinant_does_not_depend_on_the_eliminated_state(case):
     coordinates = free_coordinates(case.layout, case.theta)
     A = full(hessian.negative_hessian(case.problem, case.theta, coordinates))
-    own = np.sqrt(np.abs(np.diag(A)))
-    assume(len(A) and own.all() and np.linalg.cond(A / np.outer(own, own)) < 1e8)
+    scale = np.sqrt(np.abs(np.diag(A)))
+    assume(len(A) and scale.all() and np.linalg.cond(A / np.outer(scale, scale)) < 1e8)
     # Eliminate the last state of every configuration instead.
     last = np.full(case.layout.configurations, -1)
     order = np.argsort(case.layout.k, kind="stable")

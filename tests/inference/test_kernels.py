@@ -114,8 +114,8 @@ def test_maximize(case):
     N[case.layout.ij == 0] = 0.0
     for pseudo in (np.zeros_like(N), np.full_like(N, 0.01)):
         theta = case.theta.copy()
-        found = conjugacy.maximize(N, pseudo, theta, case.layout)
-        close(found, twins.maximize(N, pseudo, case.layout.ij, case.theta))
+        maximum = conjugacy.maximize(N, pseudo, theta, case.layout)
+        close(maximum, twins.maximize(N, pseudo, case.layout.ij, case.theta))
 
 
 @given(st.integers(2, 8), st.integers(0, 9), st.integers(0, 1000))

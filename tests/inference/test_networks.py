@@ -1,4 +1,4 @@
-"""Any network, any hole: everything against enumeration, with components whole and cut."""
+"""Any network, any missing value: everything against enumeration, with components whole and cut."""
 
 import itertools
 
@@ -45,8 +45,8 @@ def test_log_likelihood(mode, case):
 def test_complete_counts(mode, case):
     wanted = oracle.expected_counts(case.oracle(), case.rows, case.counts)
     with engine(mode):
-        found = complete_counts(case.problem, case.theta)
-    for got, table in zip(case.tables(found), wanted, strict=True):
+        counts = complete_counts(case.problem, case.theta)
+    for got, table in zip(case.tables(counts), wanted, strict=True):
         np.testing.assert_allclose(got, table, atol=1e-12)
 
 
@@ -127,11 +127,11 @@ def test_posteriors_of_any_variables(mode, case, data):
     group = data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, 3))]
     groups = [*((v,) for v in range(n)), tuple(group)]
     with engine(mode):
-        found = posterior(case.model, case.codes, groups)
+        result = posterior(case.model, case.codes, groups)
     p = oracle.joint(case.oracle())
     for r, row in enumerate(case.rows):
         q = oracle.row_posterior(p, row)[0]
-        for members, answer in zip(groups, found, strict=True):
+        for members, answer in zip(groups, result, strict=True):
             np.testing.assert_allclose(answer[r], oracle.marginal(q, members), atol=1e-12)
 
 
@@ -172,7 +172,7 @@ def test_barren_variables_are_pruned():
 
 
 def test_equal_components_are_merged():
-    """Two holes in one chain a → b → c → d: instances are told apart by their surroundings."""
+    """Two missing values in one chain a → b → c → d: their surroundings differ."""
     network = build("a>b b>c c>d", dict.fromkeys("abcd", 2))
     rows = [
         [0, -1, -1, 1],  # b and c open between 0 and 1
@@ -300,8 +300,8 @@ def test_a_long_hidden_chain_is_the_forward_algorithm():
     trees = tree_plan_of(problem.components)
     assert trees.arrays.cells.max() == states**2  # no clique has more than two variables
     wanted = sum(oracle.forward(initial, step, emission, row) for row in codes)
-    found = expect(problem, theta)
-    assert found.log_lik == pytest.approx(wanted, rel=1e-12)
+    expectation = expect(problem, theta)
+    assert expectation.log_lik == pytest.approx(wanted, rel=1e-12)
     filled = complete_counts(problem, theta)
     for i in range(2 * length):
         assert filled[network.layout.block(i)].sum() == pytest.approx(25)
@@ -321,10 +321,10 @@ def test_a_chain_of_probabilities_that_are_hardly_there(tiny):
     problem = problem_of_codes(
         codes, np.ones(len(codes)), network, uniform_alpha(network.layout, 1.0)
     )
-    found = expect(problem, theta)
-    assert np.isfinite(found.N).all()
-    assert np.isfinite(found.log_lik)
-    assert found.N[network.layout.block(0)].sum() == pytest.approx(len(codes))
+    expectation = expect(problem, theta)
+    assert np.isfinite(expectation.N).all()
+    assert np.isfinite(expectation.log_lik)
+    assert expectation.N[network.layout.block(0)].sum() == pytest.approx(len(codes))
     direction = np.random.default_rng(0).standard_normal(len(theta))
     assert np.isfinite(Tangent(problem, theta)(direction)).all()
 
@@ -340,9 +340,9 @@ def test_impossible_rows():
     codes[1, 3] = 1
     with engine("cut"):
         problem = problem_of_codes(codes, np.ones(2), network, case.alpha)
-    found = expect(problem, theta)
-    assert found.log_lik == -np.inf
-    assert found.N[case.layout.block(0)].sum() == pytest.approx(1)
+    expectation = expect(problem, theta)
+    assert expectation.log_lik == -np.inf
+    assert expectation.N[case.layout.block(0)].sum() == pytest.approx(1)
     weightless = problem_of_codes(codes, np.array([1.0, 0.0]), network, case.alpha)
     assert expect(weightless, theta).log_lik == pytest.approx(0.0)
 

@@ -39,9 +39,9 @@ def every_number_has_many_values():
         yield
 
 
-def dense(name, rows=30, *, holes=0.3, seed=0, weights=None):
+def dense(name, rows=30, *, missing=0.3, seed=0, weights=None):
     """A mixture of two numbers and a category, seen by statistics; rows may weigh anything."""
-    problem = mixture(name, rows, seed=seed, holes=holes)
+    problem = mixture(name, rows, seed=seed, missing=missing)
     counts = problem.counts if weights is None else weights
     made = problem_of_codes(problem.codes, counts, problem.network, problem.alpha)
     assert isinstance(made.components.plans[0], NumberPlan)
@@ -54,55 +54,55 @@ def some_theta(problem, seed=1):
 
 
 @kinds
-@pytest.mark.parametrize("holes", [0.0, 0.3, 0.8])
-def test_expectations_are_those_of_enumeration_by_value(name, holes):
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.8])
+def test_expectations_are_those_of_enumeration_by_value(name, missing):
     weights = np.random.default_rng(5).integers(0, 4, 30) * 0.75
-    problem = dense(name, holes=holes, weights=weights)
+    problem = dense(name, missing=missing, weights=weights)
     wanted, theta = enumerated(problem.by_value), some_theta(problem)
-    found, other = expect(problem, theta), expect(wanted, theta)
-    assert found.log_lik == pytest.approx(other.log_lik, rel=1e-12)
-    np.testing.assert_allclose(found.N, other.N, atol=1e-10)
+    result, other = expect(problem, theta), expect(wanted, theta)
+    assert result.log_lik == pytest.approx(other.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, other.N, atol=1e-10)
     filled = complete_counts(problem, theta)
     np.testing.assert_allclose(filled, complete_counts(problem.by_value, theta), atol=1e-10)
     natural = np.random.default_rng(2).standard_normal(problem.layout.size)
-    found, other = hidden_counts(problem, natural), hidden_counts(problem.by_value, natural)
-    assert found.log_lik == pytest.approx(other.log_lik, rel=1e-12)
-    np.testing.assert_allclose(found.N, other.N, atol=1e-8)
+    result, other = hidden_counts(problem, natural), hidden_counts(problem.by_value, natural)
+    assert result.log_lik == pytest.approx(other.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, other.N, atol=1e-8)
 
 
 @kinds
-@pytest.mark.parametrize("holes", [0.0, 0.4])
-def test_tangents_are_those_of_enumeration_by_value(name, holes):
-    problem = dense(name, holes=holes)
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_tangents_are_those_of_enumeration_by_value(name, missing):
+    problem = dense(name, missing=missing)
     theta = some_theta(problem)
     direction = np.random.default_rng(3).standard_normal(problem.layout.size)
-    found = Tangent(problem, theta)(direction)
+    result = Tangent(problem, theta)(direction)
     wanted = Tangent(enumerated(problem.by_value), theta)(direction)
-    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    np.testing.assert_allclose(result, wanted, atol=1e-9 * np.abs(wanted).max())
 
 
 @kinds
-@pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_a_device_expects_the_same(name, holes):
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_device_expects_the_same(name, missing):
     """Several vectors at once, with cells that are impossible in some classes; and along one."""
-    problem = dense(name, holes=holes, weights=np.arange(30) % 4 * 0.75)
+    problem = dense(name, missing=missing, weights=np.arange(30) % 4 * 0.75)
     placed, rng = problem.on(Twin()), np.random.default_rng(1)
     thetas = [some_theta(problem, seed) for seed in range(3)]
     weights = np.stack(
         [problem.components.cells.weights(conjugacy.natural(t, problem.layout)) for t in thetas]
     )
-    (here,), (there,) = problem.components.plans, placed.components.plans
+    (here,), (on_device,) = problem.components.plans, placed.components.plans
     weights[1, here.patterns.positions[-1]] = -np.inf  # of the last category in the first class
-    found, wanted = np.zeros((2, *weights.shape))
+    result, wanted = np.zeros((2, *weights.shape))
     with patch.object(device, "AT_ONCE", 100), patch.object(device, "ROWS_AT_ONCE", 7):
-        log_lik = there.expect(weights, found)
+        log_lik = on_device.expect(weights, result)
     np.testing.assert_allclose(log_lik, here.expect(weights, wanted), rtol=1e-12)
-    np.testing.assert_allclose(found, wanted, atol=1e-10)
+    np.testing.assert_allclose(result, wanted, atol=1e-10)
     direction = rng.standard_normal(weights.shape[1])
     change = here.tangent(weights[0])(direction)
-    along = there.tangent(weights[0])(direction)
+    along = on_device.tangent(weights[0])(direction)
     np.testing.assert_allclose(along, change, atol=1e-9 * np.abs(change).max())
-    again = pickle.loads(pickle.dumps(there))  # it travels without what the device holds
+    again = pickle.loads(pickle.dumps(on_device))  # it travels without what the device holds
     assert "there" not in vars(again)
     assert again.expect_one(weights[2], np.zeros(weights.shape[1])) == pytest.approx(log_lik[2])
     assert isinstance(placed.where_faster.components.plans[0], NumberPlan)
@@ -110,12 +110,12 @@ def test_a_device_expects_the_same(name, holes):
 
 
 def test_impossible_rows_are_so_on_a_device():
-    problem = dense("gaussian", holes=0.0)
-    (there,) = problem.on(Twin()).components.plans
+    problem = dense("gaussian", missing=0.0)
+    (on_device,) = problem.on(Twin()).components.plans
     natural = conjugacy.natural(some_theta(problem), problem.layout)
     weights = problem.components.cells.weights(natural)
-    weights[there.patterns.positions[-1] + np.arange(2)] = -np.inf  # a colour, in both classes
-    assert there.expect_one(weights, np.zeros(len(weights))) == -np.inf
+    weights[on_device.patterns.positions[-1] + np.arange(2)] = -np.inf  # a colour, in both classes
+    assert on_device.expect_one(weights, np.zeros(len(weights))) == -np.inf
 
 
 @patch.object(cuda, "open_cuda", Twin)
@@ -125,10 +125,10 @@ def test_a_fit_of_numbers_on_a_device_is_the_fit():
     x = rng.standard_normal((400, 2)) + 3.0 * z[:, None]
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": np.where(z ^ (x[:, 0] > 3), "u", "v")})
     frame.loc[frame.index % 7 == 0, "b"] = np.nan
-    here, there = (lacunet.fit(frame, 2, device=place, starts=8) for place in ("cpu", "cuda"))
-    assert isinstance(there.problem.place.device, Twin)
-    assert there.log_lik == pytest.approx(here.log_lik, rel=1e-9)
-    np.testing.assert_allclose(there.model.theta, here.model.theta, rtol=1e-5, atol=1e-6)
+    here, on_device = (lacunet.fit(frame, 2, device=place, starts=8) for place in ("cpu", "cuda"))
+    assert isinstance(on_device.problem.place.device, Twin)
+    assert on_device.log_lik == pytest.approx(here.log_lik, rel=1e-9)
+    np.testing.assert_allclose(on_device.model.theta, here.model.theta, rtol=1e-5, atol=1e-6)
     with pytest.raises(OptionError, match="numbers one by one, and these have covariances"):
         lacunet.fit(frame, 2, covariance="full", device="cuda")
 
@@ -139,9 +139,9 @@ def test_rows_by_themselves(name):
     theta = some_theta(problem)
     again = Weighable(problem.network, problem.codes)(problem.counts, problem.alpha)
     assert isinstance(again.components.plans[0], NumberPlan)
-    found, wanted = expect(again, theta), expect(problem, theta)
-    assert found.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
-    np.testing.assert_allclose(found.N, wanted.N, atol=1e-9)
+    result, wanted = expect(again, theta), expect(problem, theta)
+    assert result.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, wanted.N, atol=1e-9)
     (plan,) = problem.components.plans
     weights = problem.components.cells.weights(conjugacy.natural(theta, problem.layout))
     log_z, N = plan.posterior(weights, 0, len(weights))
@@ -192,38 +192,40 @@ def test_pieces_of_rows_add_up_to_the_same_bits_on_any_threads():
 
 @kinds
 def test_merged_rows_do_not_see_the_difference(name):
-    problem = dense(name, 40, holes=0.2)
+    problem = dense(name, 40, missing=0.2)
     theta = agglomerated(problem, 0, 0)
     np.testing.assert_allclose(theta, agglomerated(problem.by_value, 0, 0), atol=1e-10)
 
 
 @pytest.mark.parametrize("columns", [1, 4, 7])
-@pytest.mark.parametrize("holes", [0.0, 0.2])
-def test_any_number_of_columns_classes_and_rows(columns, holes):
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_any_number_of_columns_classes_and_rows(columns, missing):
     """Kernels take four rows, columns and classes at a time; what is left over counts too."""
     rng = np.random.default_rng(columns)
     X = rng.normal(size=(61, columns))
-    X[rng.random(X.shape) < holes] = np.nan
+    X[rng.random(X.shape) < missing] = np.nan
     table = read_table(X, kinds={f"x{j + 1}": "gaussian" for j in range(columns)})
     network = over_leaves(leaves_of(table, NumberPrior()), 6)
     problem = build_problem(table, network, dirichlet(network, 1.2))
     theta = some_theta(problem)
-    found, wanted = expect(problem, theta), expect(problem.by_value, theta)
-    assert found.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
-    np.testing.assert_allclose(found.N, wanted.N, atol=1e-10)
+    result, wanted = expect(problem, theta), expect(problem.by_value, theta)
+    assert result.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, wanted.N, atol=1e-10)
     direction = rng.standard_normal(problem.layout.size)
     moved, other = (Tangent(p, theta)(direction) for p in (problem, problem.by_value))
     np.testing.assert_allclose(moved, other, atol=1e-9 * np.abs(other).max())
 
 
 @kinds
-@pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_the_hessian_at_once_is_that_by_tangents(name, holes):
-    problem = dense(name, holes=holes, weights=np.random.default_rng(2).integers(0, 4, 30) * 0.75)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_hessian_at_once_is_that_by_tangents(name, missing):
+    problem = dense(
+        name, missing=missing, weights=np.random.default_rng(2).integers(0, 4, 30) * 0.75
+    )
     theta = some_theta(problem)
     N, at = expect(problem, theta).N, free_coordinates(problem.layout, theta)
-    found = softmax_hessian(problem, theta, N, at)
+    result = softmax_hessian(problem, theta, N, at)
     with patch.object(numbers, "MOST_FEATURES", 0):
         assert problem.components.plans[0].covariance(np.zeros(0)) is None
         wanted = softmax_hessian(problem, theta, N, at)
-    np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())
+    np.testing.assert_allclose(result, wanted, atol=1e-10 * np.abs(wanted).max())

@@ -12,9 +12,9 @@ KEYS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62 - 1)), min_siz
 @given(KEYS)
 def test_keys_are_numbered_as_they_first_occur(keys):
     given = np.array(keys)
-    found = merging.renumber(given)
+    result = merging.renumber(given)
     order = list(dict.fromkeys(keys))
-    assert found == len(order)
+    assert result == len(order)
     assert given.tolist() == [order.index(key) for key in keys]
 
 

@@ -23,14 +23,14 @@ def exponents(case, seed=0):
 def check_frequencies(drawn, cells, p):
     """Draws (n, size) of one case: joint states, with these probabilities."""
     states = {u.tobytes(): i for i, u in enumerate(indicators(cells, drawn.shape[1]))}
-    found = np.bincount([states[N.tobytes()] for N in drawn], minlength=len(cells))
-    assert not found[p == 0].any()
+    result = np.bincount([states[N.tobytes()] for N in drawn], minlength=len(cells))
+    assert not result[p == 0].any()
     wanted = p * len(drawn)
     rare = wanted < 5  # taken together
-    found = np.append(found[~rare], found[rare].sum())
+    result = np.append(result[~rare], result[rare].sum())
     wanted = np.append(wanted[~rare], wanted[rare].sum())
     used = wanted > 0
-    statistic = ((found - wanted)[used] ** 2 / wanted[used]).sum()
+    statistic = ((result - wanted)[used] ** 2 / wanted[used]).sum()
     # One of thousands of comparisons; a wrong distribution is wrong beyond any of them.
     assert chi2.sf(statistic, max(1, used.sum() - 1)) > 1e-6
 
@@ -64,10 +64,10 @@ def test_many_cases_drawn_at_once(mode, network):
     covariance = enumeration.covariance(x[0])
     N = np.zeros((1, case.layout.size))
     enumeration.expect(x[:1], N)
-    for found in (drawn, same):
-        assert (found == np.round(found)).all()
-        deviation = found.mean(axis=0) - N[0]
-        error = np.sqrt(np.maximum(np.diag(covariance), 0.0) / len(found))
+    for result in (drawn, same):
+        assert (result == np.round(result)).all()
+        deviation = result.mean(axis=0) - N[0]
+        error = np.sqrt(np.maximum(np.diag(covariance), 0.0) / len(result))
         assert (np.abs(deviation) <= 4.5 * error + 1e-9).all()
     varies = np.diag(covariance) > 1.0
     covariance, unit = covariance[np.ix_(varies, varies)], np.sqrt(np.diag(covariance)[varies])

@@ -85,9 +85,9 @@ def test_expected_counts(mode, case):
 @given(case=network_cases(zeros=True))
 def test_filled_in_counts(mode, case):
     with engine(mode):
-        found = complete_counts(case.problem, case.theta)
+        counts = complete_counts(case.problem, case.theta)
     wanted = complete_counts(enumerated(case.problem), case.theta)
-    np.testing.assert_allclose(found, wanted, atol=1e-11)
+    np.testing.assert_allclose(counts, wanted, atol=1e-11)
 
 
 @modes
@@ -150,9 +150,9 @@ def test_posteriors_by_row(mode, case):
         for row in range(len(case.codes)):
             seen = np.array(rows.seen[row], dtype=int)
             log_z, N = x[seen].sum(), np.bincount(seen, minlength=size)[first:last].astype(float)
-            for (_, which), (z, own) in zip(rows.components(row), answers, strict=True):
+            for (_, which), (z, answer) in zip(rows.components(row), answers, strict=True):
                 log_z += z[which].sum()
-                N += own[which].sum(axis=0)
+                N += answer[which].sum(axis=0)
             assert log_z == pytest.approx(wanted_log_z[row], rel=1e-12, abs=1e-12)
             np.testing.assert_allclose(N, wanted[row], atol=1e-12)
 
@@ -167,16 +167,16 @@ def test_choices_and_sizes(mode, case):
     (enumeration,) = enumerated(case.problem).components.plans
     assert case.problem.components.members == frozenset(enumeration.members)
     choices = [list(plan.choices()) for plan in rows.plans]
-    for plan, own in zip(rows.plans, choices, strict=True):
-        assert plan.sizes().tolist() == [len(c.cells) for c in own]
-        assert [c.count for c in own] == plan.counts.tolist()
-        most = [c.cells.size for c in own]
+    for plan, choice in zip(rows.plans, choices, strict=True):
+        assert plan.sizes().tolist() == [len(c.cells) for c in choice]
+        assert [c.count for c in choice] == plan.counts.tolist()
+        most = [c.cells.size for c in choice]
         assert (plan.touched() <= most).all()
         assert (plan.touched() > 0).all()
     for row, wanted in enumerate(enumeration.choices()):
         parts = [
-            own[c].cells.tolist()
-            for own, (_, which) in zip(choices, rows.components(row), strict=True)
+            choice[c].cells.tolist()
+            for choice, (_, which) in zip(choices, rows.components(row), strict=True)
             for c in which
         ]
         combined = [sum(cells, rows.seen[row]) for cells in itertools.product(*parts)]
@@ -194,12 +194,12 @@ def test_pieces_side_by_side_change_nothing(mode, network):
     direction = np.random.default_rng(1).standard_normal(case.layout.size)
 
     def both(plans, executor):
-        found = []
+        results = []
         for plan in plans:
             N = np.zeros_like(x)
             log_lik = plan.expect(x, N, executor)
-            found += [log_lik, N, plan.tangent(x[0], executor)(direction)]
-        return found
+            results += [log_lik, N, plan.tangent(x[0], executor)(direction)]
+        return results
 
     with engine(mode):
         whole = case.problem.components.plans

@@ -18,10 +18,12 @@ def test_each_row_has_its_probability(mode, case):
     p = oracle.joint(case.oracle())
     wanted = np.array([oracle.row_posterior(p, row)[1] for row in case.rows])
     with engine(mode):
-        found = row_log_lik(case.model, case.codes)
+        log_likelihoods = row_log_lik(case.model, case.codes)
     possible = wanted > 0
-    assert (found[~possible] == -np.inf).all()
-    np.testing.assert_allclose(found[possible], np.log(wanted[possible]), rtol=1e-11, atol=1e-12)
+    assert (log_likelihoods[~possible] == -np.inf).all()
+    np.testing.assert_allclose(
+        log_likelihoods[possible], np.log(wanted[possible]), rtol=1e-11, atol=1e-12
+    )
 
 
 def test_the_rows_add_up_to_the_log_likelihood():

@@ -1,4 +1,4 @@
-"""Rows of classes with covariances: joint Student t's by SciPy, holes in any cell."""
+"""Rows of classes with covariances: joint Student t's by SciPy, missing values in any cell."""
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from lacunet.summaries.profiles import pair_rings, profile
 FAST = {"starts": 6, "threads": 1}
 
 
-def bodies(rows=150, seed=0, holes=0.15):
+def bodies(rows=150, seed=0, missing=0.15):
     """Two sorts; breadth and depth go together in both, shoes with neither. Names are in order."""
     rng = np.random.default_rng(seed)
     z = rng.random(rows) < 0.4
@@ -28,10 +28,10 @@ def bodies(rows=150, seed=0, holes=0.15):
         "shoes": rng.poisson(np.where(z, 3.0, 8.0)).astype(float),
         "tint": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
     }
-    told = {name: rng.random(rows) >= holes for name in columns}
+    observed = {name: rng.random(rows) >= missing for name in columns}
     return pl.DataFrame(
         {
-            n: [v if s else None for v, s in zip(x.tolist(), told[n], strict=True)]
+            n: [v if s else None for v, s in zip(x.tolist(), observed[n], strict=True)]
             for n, x in columns.items()
         }
     )
@@ -60,7 +60,7 @@ def pooled(model, prior):
 
 def by_hand(model, frame, plug_in=False):
     """Log p(row, class), (rows, 2)."""
-    asked = model if plug_in else model.predictive
+    source = model if plug_in else model.predictive
     network, layout = model.network, model.network.layout
     table = layout.table(model.theta if plug_in else model.posterior, 1)
     joint = BlockPlaces(3).read(table)
@@ -68,9 +68,9 @@ def by_hand(model, frame, plug_in=False):
     scale = np.diag([u.size for u in units])
     origin = np.array([u.origin for u in units])
     rate = layout.table(model.theta if plug_in else model.posterior, 4)
-    found = []
+    results = []
     for row in frame.iter_rows(named=True):
-        log_p = np.log(asked.table("class"))
+        log_p = np.log(source.table("class"))
         shown = [k for k, n in enumerate(("breadth", "depth", "length")) if row[n] is not None]
         x = np.array([row[("breadth", "depth", "length")[k]] for k in shown])
         for c in range(2):
@@ -94,16 +94,16 @@ def by_hand(model, frame, plug_in=False):
                     else stats.nbinom.logpmf(n, rate[c, 0], rate[c, 1] / (rate[c, 1] + 1))
                 )
             if row["tint"] is not None:
-                log_p[c] += np.log(asked.table("tint")[c, "fm".index(row["tint"])])
-        found.append(log_p)
-    return np.array(found)
+                log_p[c] += np.log(source.table("tint")[c, "fm".index(row["tint"])])
+        results.append(log_p)
+    return np.array(results)
 
 
 @pytest.mark.parametrize("plug_in", [False, True])
 def test_rows_are_sums_over_classes_of_joint_densities(model, frame, plug_in):
     wanted = by_hand(model, frame, plug_in)
-    found = lacunet.log_likelihoods(frame, model, plug_in=plug_in)
-    np.testing.assert_allclose(found, logsumexp(wanted, axis=1), atol=1e-8)
+    result = lacunet.log_likelihoods(frame, model, plug_in=plug_in)
+    np.testing.assert_allclose(result, logsumexp(wanted, axis=1), atol=1e-8)
     classes = lacunet.assign(frame, model, plug_in=plug_in).probabilities
     np.testing.assert_allclose(
         classes, np.exp(wanted - logsumexp(wanted, axis=1, keepdims=True)), atol=1e-8
@@ -116,21 +116,21 @@ def test_the_estimate_is_the_one_that_was_fitted(frame):
     assert rows.sum() == pytest.approx(fit.log_lik, abs=1e-7)
 
 
-def test_holes_are_filled_by_what_varies_with_them(model):
+def test_missing_values_are_filled_by_what_varies_with_them(model):
     """The mean of a depth given a breadth, against a fine sum over its joint density."""
     rows = pl.DataFrame({"breadth": [190.0], "tint": ["m"]})
-    found = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "depth")
+    result = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "depth")
     grid = np.linspace(-100.0, 260.0, 36_001)
     many = pl.DataFrame({"breadth": np.full(len(grid), 190.0), "depth": grid})
     many = many.with_columns(tint=pl.lit("m"))
     p = np.exp(lacunet.log_likelihoods(many, model))
-    assert found.mean[0] == pytest.approx((p @ grid) / p.sum(), rel=1e-4)
-    variance = p @ (grid - found.mean[0]) ** 2 / p.sum()
-    assert found.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
+    assert result.mean[0] == pytest.approx((p @ grid) / p.sum(), rel=1e-4)
+    variance = p @ (grid - result.mean[0]) ** 2 / p.sum()
+    assert result.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
     whole = np.trapezoid(p, grid)
     assert np.log(whole) == pytest.approx(lacunet.log_likelihoods(rows, model)[0], abs=1e-6)
     low = lacunet.query(model, "depth", {"breadth": 155.0})[0]
-    assert found.mean[0] > low + 20
+    assert result.mean[0] > low + 20
     tint = lacunet.query(model, "tint", {"breadth": 190.0})
     assert tint.sum() == pytest.approx(1.0)
     (joint,) = posterior(model.predictive, np.full((1, 5), -1), [(5, 0)])
@@ -142,11 +142,11 @@ def test_holes_are_filled_by_what_varies_with_them(model):
 def test_rows_are_drawn_with_their_covariances(model):
     drawn = sample_cells(model.predictive, 20_000, np.random.default_rng(0))
     for c in range(2):
-        own = drawn[drawn[:, 0] == c]
+        members = drawn[drawn[:, 0] == c]
         numbers = model.network.variables[1].summary(model.network.layout.table(model.theta, 1))
-        assert own[:, 1].mean() == pytest.approx(numbers["mean"][c], abs=0.5)
-        assert np.corrcoef(own[:, 1], own[:, 2])[0, 1] > 0.5
-        assert abs(np.corrcoef(own[:, 1], own[:, 3])[0, 1]) < 0.4
+        assert members[:, 1].mean() == pytest.approx(numbers["mean"][c], abs=0.5)
+        assert np.corrcoef(members[:, 1], members[:, 2])[0, 1] > 0.5
+        assert abs(np.corrcoef(members[:, 1], members[:, 3])[0, 1]) < 0.4
     rows = pl.DataFrame({"breadth": np.full(4000, 190.0), "tint": ["m"] * 4000})
     filled = lacunet.assign(rows, model, impute=True, draw=True, seed=1)
     depth = next(n for n in filled.numbers if n.name == "depth")
@@ -157,27 +157,27 @@ def test_rows_are_drawn_with_their_covariances(model):
 
 
 def test_profiles_are_those_of_each_number_alone(model):
-    told = {n.name: n for n in profile(model, 0).numbers}
+    by_name = {n.name: n for n in profile(model, 0).numbers}
     for k, name in enumerate(("breadth", "depth", "length"), start=1):
         v = model.network.variables[k]
         numbers = v.summary(model.network.layout.table(model.theta, 1))
-        np.testing.assert_allclose(told[name].mean[:2], numbers["mean"], rtol=1e-10)
-        np.testing.assert_allclose(told[name].spread[:2], numbers["sd"], rtol=1e-10)
+        np.testing.assert_allclose(by_name[name].mean[:2], numbers["mean"], rtol=1e-10)
+        np.testing.assert_allclose(by_name[name].spread[:2], numbers["sd"], rtol=1e-10)
         np.testing.assert_allclose(
-            np.trapezoid(told[name].density, told[name].places), 1.0, atol=2e-3
+            np.trapezoid(by_name[name].density, by_name[name].places), 1.0, atol=2e-3
         )
 
 
 def test_rings_lean_as_numbers_do(model):
-    told = {n.name: n for n in profile(model, 0).numbers}
-    rings = pair_rings(model, told["breadth"], told["depth"])
+    numbers = {n.name: n for n in profile(model, 0).numbers}
+    rings = pair_rings(model, numbers["breadth"], numbers["depth"])
     joint = BlockPlaces(3).read(model.network.layout.table(model.theta, 1))
     for c in range(2):
         wide = joint.second[c][:2, :2]
         off = np.einsum("ap,ab,bp->p", rings[c], np.linalg.inv(wide), rings[c])
         np.testing.assert_allclose(off, 1.0, rtol=1e-9)
-    apart = pair_rings(model, told["breadth"], told["shoes"])
-    assert np.ptp(apart[0][0]) == pytest.approx(2 * told["breadth"].deviations[0], rel=1e-3)
+    apart = pair_rings(model, numbers["breadth"], numbers["shoes"])
+    assert np.ptp(apart[0][0]) == pytest.approx(2 * numbers["breadth"].deviations[0], rel=1e-3)
 
 
 def test_row_likelihoods_of_nothing(model):
@@ -188,11 +188,11 @@ def test_row_likelihoods_of_nothing(model):
 def test_intervals_of_numbers_that_vary_together(frame):
     table = lacunet.read_table(frame, kinds=KINDS)
     fit = lacunet.fit(table, 2, covariance="breadth+depth+length", **FAST)
-    for found in (lacunet.intervals(table, fit), lacunet.intervals(table, fit, bootstrap=8)):
+    for result in (lacunet.intervals(table, fit), lacunet.intervals(table, fit, bootstrap=8)):
         for name in ("breadth", "depth", "length"):
-            for told in found.summaries(name).values():
-                assert (told.low < told.high).all()
-                assert (told.stderr > 0).all()
+            for interval in result.summaries(name).values():
+                assert (interval.low < interval.high).all()
+                assert (interval.stderr > 0).all()
     mean = lacunet.intervals(table, fit).summaries("depth")["mean"]
     cases = fit.model.table("class") * 150
     sd = fit.model.network.variables[2].summary(fit.model.network.layout.table(fit.model.theta, 1))[

@@ -42,7 +42,7 @@ def student_or_its_like(name, x, hyper):
 
 
 def fitted(name, seed=0):
-    problem = mixture(name, 40, seed=seed, holes=0.2)
+    problem = mixture(name, 40, seed=seed, missing=0.2)
     return learn_posterior(problem, Options(starts=4))
 
 
@@ -62,11 +62,11 @@ def test_rows_are_sums_over_classes_of_predictive_densities(name):
                 value = variables[i].states[x]
                 p = p * [student_or_its_like(name, value, h) for h in hyper[i]]
         weights.append(p)
-    found = row_log_lik(model.predictive, problem.codes)
-    np.testing.assert_allclose(found, np.log(np.sum(weights, axis=1)), rtol=0, atol=1e-9)
+    log_likelihoods = row_log_lik(model.predictive, problem.codes)
+    np.testing.assert_allclose(log_likelihoods, np.log(np.sum(weights, axis=1)), rtol=0, atol=1e-9)
     classes = weights / np.sum(weights, axis=1, keepdims=True)
-    (told,) = posterior(model.predictive, problem.codes, [(0,)])
-    np.testing.assert_allclose(told, classes, atol=1e-9)
+    (posteriors,) = posterior(model.predictive, problem.codes, [(0,)])
+    np.testing.assert_allclose(posteriors, classes, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -136,7 +136,7 @@ def test_what_is_expected_are_the_moments_of_the_predictive_density(name):
     values = np.linspace(-4000, 4000, 400_001) if name == "gaussian" else WIDE.get(name)
     values = np.arange(MOST + 1) if values is None else values
     codes = np.array([[-1, 1, 0], [-1, -1, -1]])
-    (found,) = expected_numbers(model, codes, [1])
+    (expected,) = expected_numbers(model, codes, [1])
     hyper = model.network.layout.table(model.averaged, 1)
     densities = np.stack([student_or_its_like(name, values, h) for h in hyper])
     (classes,) = posterior(model, codes, [(0,)])
@@ -144,10 +144,10 @@ def test_what_is_expected_are_the_moments_of_the_predictive_density(name):
     p /= p.sum(axis=1, keepdims=True)
     mean = p @ values
     variance = (p * (values - mean[:, None]) ** 2).sum(axis=1)
-    told = in_units(model.network.variables[1], found, np.array([-1, -1]))
-    np.testing.assert_allclose(told.mean, mean, rtol=1e-6)
-    np.testing.assert_allclose(told.spread, np.sqrt(variance), rtol=1e-3)
-    assert told.titles == ("mean", "sd")
+    rescaled = in_units(model.network.variables[1], expected, np.array([-1, -1]))
+    np.testing.assert_allclose(rescaled.mean, mean, rtol=1e-6)
+    np.testing.assert_allclose(rescaled.spread, np.sqrt(variance), rtol=1e-3)
+    assert rescaled.titles == ("mean", "sd")
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -192,11 +192,11 @@ def test_an_ensemble_mixes_what_its_members_expect(tmp_path):
     log_p = np.stack([row_log_lik(m.model, codes) for m in members]) + np.log([[0.3], [0.7]])
     share = np.exp(log_p - np.logaddexp(*log_p))
     each = [expected_numbers(m.model, codes, [1])[0] for m in members]
-    (found,) = expected_numbers(ensemble, codes, [0])
+    (expected,) = expected_numbers(ensemble, codes, [0])
     mean = sum(s * e.mean for s, e in zip(share, each, strict=True))
     square = sum(s * (e.variance + e.mean**2) for s, e in zip(share, each, strict=True))
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-12)
-    np.testing.assert_allclose(found.variance, square - mean**2, rtol=1e-9)
+    np.testing.assert_allclose(expected.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(expected.variance, square - mean**2, rtol=1e-9)
     write_stack(ensemble, tmp_path / "stack.json")
     again = all_with_values(read_model_or_stack(tmp_path / "stack.json"), columns)
     np.testing.assert_array_equal(ensemble_log_lik(again, codes), ensemble_log_lik(ensemble, codes))

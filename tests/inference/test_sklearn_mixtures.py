@@ -28,5 +28,5 @@ def test_the_likelihood_of_rows_is_its_score(rows):
         mean = (theirs.means_[:, j] - v.unit.origin) / v.unit.size
         variance = theirs.covariances_[:, j] / v.unit.size**2
         tables.append(np.stack([mean, mean, variance, variance], axis=1))
-    found = expect(problem, problem.layout.flat(tables)).log_lik
-    assert found == pytest.approx(theirs.score(X) * rows, rel=1e-9)
+    log_lik = expect(problem, problem.layout.flat(tables)).log_lik
+    assert log_lik == pytest.approx(theirs.score(X) * rows, rel=1e-9)

@@ -37,9 +37,9 @@ def every_relabelling(problem):
         ):
             continue
         for states in orders:
-            found = Relabelling(layout, places, dict(zip(hidden, states, strict=True)))
-            if (found.apply(problem.alpha) == problem.alpha).all():
-                yield found
+            result = Relabelling(layout, places, dict(zip(hidden, states, strict=True)))
+            if (result.apply(problem.alpha) == problem.alpha).all():
+                yield result
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -57,21 +57,21 @@ def test_what_tells_states_apart_is_summed_over_what_else_is_hidden(name):
     layout, hidden = ALL[name].layout, set(ALL[name].hidden)
     x = np.random.default_rng(1).gamma(2.0, 1.0, layout.size)
     for h in hidden:
-        found, parts = features_of(layout, h, {}, hidden), []
-        for i in found.families:
+        result, parts = features_of(layout, h, {}, hidden), []
+        for i in result.families:
             table, family = layout.table(x, i), list(layout.families[i])
             away = tuple(family.index(v) for v in family if v in hidden - {h})
             states = np.moveaxis(table, family.index(h), 0)
             kept = np.moveaxis(table.sum(axis=away, keepdims=True), family.index(h), 0)
             assert kept.sum() == pytest.approx(states.sum())
             parts.append(np.sort(kept.reshape(len(kept), -1), axis=1))
-        assert [i for i in found.families if i != h] == [
+        assert [i for i in result.families if i != h] == [
             i for i, family in enumerate(layout.families) if h in family and i != h
         ]
-        assert found.families[0] == h
-        for table, part in zip(found.by_family(x), parts, strict=True):
+        assert result.families[0] == h
+        for table, part in zip(result.by_family(x), parts, strict=True):
             np.testing.assert_allclose(np.sort(table, axis=1), part)
-        np.testing.assert_allclose(found(x), np.hstack(found.by_family(x)))
+        np.testing.assert_allclose(result(x), np.hstack(result.by_family(x)))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -84,7 +84,7 @@ def test_every_relabelling_has_one_home(name, references):
     every = list(every_relabelling(problem))
     for x in rng.gamma(1.0, 3.0, (8, problem.layout.size)):
         samples = np.array([r.apply(x) for r in every])
-        homes = sum(int(regions.in_region(own, samples).sum()) for own in range(references))
+        homes = sum(int(regions.in_region(region, samples).sum()) for region in range(references))
         assert homes == 1
 
 
@@ -102,19 +102,19 @@ def test_a_relabelling_brings_a_sample_home(name):
     rng = np.random.default_rng(3)
     regions = Regions(symmetries_of(problem), [rng.gamma(2.0, 2.0, problem.layout.size)])
     for x in rng.gamma(1.0, 3.0, (10, problem.layout.size)):
-        found = regions.to_reference_region(x)
-        assert regions.in_region(0, found.apply(x)[None, :]).all()
-        assert (found.apply(problem.alpha) == problem.alpha).all()
-        assert found.trivial == regions.in_region(0, x[None, :]).all()
+        result = regions.to_reference_region(x)
+        assert regions.in_region(0, result.apply(x)[None, :]).all()
+        assert (result.apply(problem.alpha) == problem.alpha).all()
+        assert result.trivial == regions.in_region(0, x[None, :]).all()
 
 
 def test_a_prior_that_tells_states_apart_leaves_one_labelling():
     alpha = {"H": [1.0, 2.0, 3.0], "a": 1.0, "b": 1.0}
     problem = make(LATENT, 6, alpha=1.0).problem
-    own = make(LATENT, 6, alpha=alpha).problem
+    asymmetric = make(LATENT, 6, alpha=alpha).problem
     assert symmetries_of(problem).log_count == pytest.approx(math.log(6))
-    assert symmetries_of(own).log_count == 0.0
-    assert (own.alpha == dirichlet(LATENT, alpha)).all()
+    assert symmetries_of(asymmetric).log_count == 0.0
+    assert (asymmetric.alpha == dirichlet(LATENT, alpha)).all()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_a_hidden_variable_that_nothing_tells_of_has_no_labels():
 def test_many_exchangeable_variables_are_counted_without_listing_them():
     names = "ABCDEFGHI"
     network = build(" ".join(f"{h}>z" for h in names), {**dict.fromkeys(names, 2), "z": 2}, names)
-    found = symmetries_of(make(network, 3, alpha=1.0).problem)
-    assert (len(found.blocks), len(found.exchanges)) == (1, 1)
-    assert found.log_count == pytest.approx(math.lgamma(10) + 9 * math.log(2))
+    symmetries = symmetries_of(make(network, 3, alpha=1.0).problem)
+    assert (len(symmetries.blocks), len(symmetries.exchanges)) == (1, 1)
+    assert symmetries.log_count == pytest.approx(math.lgamma(10) + 9 * math.log(2))
 
 
 def test_too_many_exchanges_to_try_leave_those_that_need_no_trying(monkeypatch):
@@ -175,7 +175,7 @@ def test_states_that_are_renumbered_move_by_strides():
     rng = np.random.default_rng(0)
     layout = build("H>a G>a H>b a>b", {"H": 3, "G": 2, "a": 2, "b": 4}, "HG").layout
     orders = {v: rng.permutation(layout.cards[v]).tolist() for v in range(4)}
-    found = Relabelling(layout, orders=orders)
+    result = Relabelling(layout, orders=orders)
     x = rng.random(layout.size)
     tables = []
     for i, family in enumerate(layout.families):
@@ -183,4 +183,4 @@ def test_states_that_are_renumbered_move_by_strides():
         for axis, v in enumerate(family):
             table = np.take(table, orders[v], axis=axis)
         tables.append(table)
-    np.testing.assert_array_equal(found.apply(x), layout.flat(tables))
+    np.testing.assert_array_equal(result.apply(x), layout.flat(tables))

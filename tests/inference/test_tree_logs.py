@@ -16,7 +16,7 @@ from lacunet.models.surgery import sample_codes
 
 
 def chain(length, states, seed, rows=12, missing=0.2):
-    """A hidden chain with an observed child at every place; some children have holes."""
+    """A hidden chain with an observed child at every place; some children have missing values."""
     hidden = [Variable(f"h{t}", tuple(range(states)), hidden=True) for t in range(length)]
     seen = [Variable(f"x{t}", (0, 1, 2)) for t in range(length)]
     parents = [(), *((t - 1,) for t in range(1, length)), *((t,) for t in range(length))]
@@ -82,9 +82,9 @@ def deterministic(leaves, last_allows_zero):
 def test_an_unlikely_row_is_not_an_impossible_one():
     """All leaves say 0, only 1 is allowed: 0.5 · 0.1^400 · 0.5, far below what a float holds."""
     problem, theta = deterministic(400, last_allows_zero=0.0)
-    found = expect(problem, theta)
-    assert found.log_lik == pytest.approx(math.log(0.25) + 400 * math.log(0.1), rel=1e-12)
-    assert problem.layout.table(found.N, 0).tolist() == [0.0, 1.0]
+    expectation = expect(problem, theta)
+    assert expectation.log_lik == pytest.approx(math.log(0.25) + 400 * math.log(0.1), rel=1e-12)
+    assert problem.layout.table(expectation.N, 0).tolist() == [0.0, 1.0]
     change = Tangent(problem, theta)(np.random.default_rng(0).standard_normal(len(theta)))
     assert np.isfinite(change).all()
 
@@ -93,9 +93,9 @@ def test_an_impossible_row_stays_impossible():
     problem, theta = deterministic(400, last_allows_zero=0.0)
     end = problem.layout.block(len(problem.layout.cards) - 1)
     theta[end] = (problem.layout.k[end] == 0).astype(float)  # nobody can say 1, but the row does
-    found = expect(problem, theta)
-    assert found.log_lik == -np.inf
-    assert not found.N.any()
+    expectation = expect(problem, theta)
+    assert expectation.log_lik == -np.inf
+    assert not expectation.N.any()
 
 
 def test_the_first_parameter_may_be_impossible():

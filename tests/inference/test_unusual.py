@@ -1,4 +1,4 @@
-"""Tail probabilities: uniform for rows of the model itself, whatever their holes."""
+"""Tail probabilities: uniform for rows of the model itself, whatever their missing values."""
 
 import numpy as np
 import pandas as pd
@@ -29,14 +29,14 @@ def test_exact_is_the_sum_over_all_that_is_at_most_as_probable(open_):
     model = chain(columns=4, states=3)
     codes = sample_codes(model, 30, np.random.default_rng(0))
     codes[:, list(open_)] = -1
-    found = tail_probabilities(model, codes, 1_000, np.random.default_rng(1))
+    probabilities = tail_probabilities(model, codes, 1_000, np.random.default_rng(1))
     every = np.indices((3,) * 4).reshape(4, -1).T.astype(np.int32)
     every[:, list(open_)] = -1
     every = np.unique(every, axis=0)
     log_p = row_log_lik(model, every)
-    own = row_log_lik(model, codes)
-    expected = [np.exp(log_p[log_p <= mine + 1e-9]).sum() for mine in own]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    log_likelihoods = row_log_lik(model, codes)
+    expected = [np.exp(log_p[log_p <= mine + 1e-9]).sum() for mine in log_likelihoods]
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("open_", [(), (0, 3), (5,)])
@@ -44,12 +44,12 @@ def test_draws_of_the_model_are_uniform(open_):
     model = chain()
     codes = sample_codes(model, 400, np.random.default_rng(2))
     codes[:, list(open_)] = -1
-    found = tail_probabilities(model, codes, 200, np.random.default_rng(3))
-    assert kstest(found, "uniform").pvalue > 1e-3
-    assert (found >= 1 / 201).all()
+    probabilities = tail_probabilities(model, codes, 200, np.random.default_rng(3))
+    assert kstest(probabilities, "uniform").pvalue > 1e-3
+    assert (probabilities >= 1 / 201).all()
 
 
-def test_holes_do_not_make_a_row_usual():
+def test_missing_values_do_not_make_a_row_usual():
     """Two cells that contradict each other are odd, whether or not others are shown."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, (200, 1))
@@ -72,10 +72,10 @@ def test_numbers():
     X = pd.DataFrame({"x": rng.normal(size=150), "y": rng.normal(size=150)})
     model = LatentClassModel(1, kinds="gaussian", random_state=0).fit(X)
     rows = pd.DataFrame({"x": [0.0, 5.0, np.nan], "y": [0.0, 0.0, 0.0]})
-    usual, far, hole = model.tail_probabilities(rows)
+    usual, far, missing = model.tail_probabilities(rows)
     assert usual > 0.8
     assert far < 0.01
-    assert hole > 0.8
+    assert missing > 0.8
 
 
 def test_assign_says_it_of_every_row_also_where_nothing_is_hidden():
@@ -83,11 +83,11 @@ def test_assign_says_it_of_every_row_also_where_nothing_is_hidden():
     columns = [Variable(name, (0, 1)) for name in "ABCDEFG"]
     network = Network.build(columns, [(), *[(0,)] * 6])
     model = Model(network, np.full(network.layout.size, 0.5), dirichlet(network, 1.0))
-    found = lacunet.assign(path, model, anomalies=True)
-    frame = found.to_frame()
+    assignment = lacunet.assign(path, model, anomalies=True)
+    frame = assignment.to_frame()
     np.testing.assert_array_equal(frame["tail_probability"], lacunet.anomalies(path, model))
     np.testing.assert_array_equal(frame["log_probability"], lacunet.log_likelihoods(path, model))
-    assert (found.rows, found.unusual.rare, found.impossible) == (20, 0, 0)
-    assert "Most unusual rows" in str(found)
+    assert (assignment.rows, assignment.unusual.rare, assignment.impossible) == (20, 0, 0)
+    assert "Most unusual rows" in str(assignment)
     with pytest.raises(lacunet.ModelError, match="anomalies"):
         lacunet.assign(path, model)

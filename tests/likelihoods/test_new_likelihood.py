@@ -48,8 +48,8 @@ class LinearGaussian(Likelihood):
         raise NotImplementedError("of pairs only")
 
     def log_base(self, states):
-        own = -0.5 * (LOG_2PI + np.log(self.noise))
-        return np.full(len(states), own if self.place else 0.0)
+        constant = -0.5 * (LOG_2PI + np.log(self.noise))
+        return np.full(len(states), constant if self.place else 0.0)
 
     def natural(self, theta, at):
         a, b = at.by_place(theta)[:2]
@@ -60,8 +60,10 @@ class LinearGaussian(Likelihood):
     def maximize(self, N, pseudo, theta, at):
         u, x, n, uu, _, ux, _ = at.by_place(N + pseudo)
         old = at.by_place(theta)
-        told = uu * n - u * u > 1e-12
-        b = np.where(told, (ux * n - u * x) / np.where(told, uu * n - u * u, 1.0), old[1])
+        determined = uu * n - u * u > 1e-12
+        b = np.where(
+            determined, (ux * n - u * x) / np.where(determined, uu * n - u * u, 1.0), old[1]
+        )
         a = np.where(n > 0, (x - b * u) / np.where(n > 0, n, 1.0), old[0])
         return at.at_places(a, b, *[np.zeros_like(a)] * 5)
 
@@ -96,11 +98,11 @@ def world():
     u = rng.normal(size=300)
     x = LINES[z, 0] + LINES[z, 1] * u + rng.normal(0, np.sqrt(NOISE), 300)
     colour = (rng.random(300) < np.array([0.2, 0.7])[z]).astype(int)
-    values = [np.unique(own) for own in (u, x)]
+    values = [np.unique(distinct) for distinct in (u, x)]
     codes = np.stack([*map(np.searchsorted, values, (u, x)), colour], axis=1).astype(np.int16)
     leaves = [
-        Variable(name, tuple(own), family=LinearGaussian(("u", "x"), NOISE, place))
-        for place, (name, own) in enumerate(zip("ux", values, strict=True))
+        Variable(name, tuple(distinct), family=LinearGaussian(("u", "x"), NOISE, place))
+        for place, (name, distinct) in enumerate(zip("ux", values, strict=True))
     ]
     network = over_leaves([*leaves, Variable("colour", ("red", "blue"))], 2)
     problem = problem_of_codes(codes, np.ones(300), network, dirichlet(network, 1.0))
@@ -118,9 +120,9 @@ def log_lik_of(theta, problem, u, x, colour):
 
 def test_it_is_fitted_by_em(world):
     problem, *data = world
-    found = learn(problem, Options(Estimate.ML, starts=10, seed=1))
-    theta = found.model.theta
-    assert found.log_lik == pytest.approx(log_lik_of(theta, problem, *data), rel=1e-12)
+    learned = learn(problem, Options(Estimate.ML, starts=10, seed=1))
+    theta = learned.model.theta
+    assert learned.log_lik == pytest.approx(log_lik_of(theta, problem, *data), rel=1e-12)
     lines = problem.layout.table(theta, 1)[:, :2]
     order = np.argsort(-lines[:, 0])
     np.testing.assert_allclose(lines[order], LINES, atol=0.2)

@@ -71,18 +71,18 @@ def table(children, parents, sizes, alpha, given):
 def groups(states, parents, sizes):
     """The configuration of the parents in each case, and how many configurations there are."""
     shape = [sizes[name] for name in parents]
-    own = np.zeros(len(next(iter(states.values()))) if states else 0, dtype=int)
+    configuration = np.zeros(len(next(iter(states.values()))) if states else 0, dtype=int)
     if parents:
-        own = np.ravel_multi_index([states[name] for name in parents], shape)
-    return own, int(np.prod(shape, dtype=int))
+        configuration = np.ravel_multi_index([states[name] for name in parents], shape)
+    return configuration, int(np.prod(shape, dtype=int))
 
 
 def by_configuration(parents, sizes, shown, of_group):
     """A number whose configurations share nothing; `shown` tells which cases show it."""
 
     def log_marginal(states):
-        own, number = groups(states, parents, sizes)
-        return sum(of_group(np.flatnonzero((own == j) & shown)) for j in range(number))
+        configuration, number = groups(states, parents, sizes)
+        return sum(of_group(np.flatnonzero((configuration == j) & shown)) for j in range(number))
 
     return Part(tuple(parents), log_marginal)
 
@@ -122,19 +122,19 @@ def normal(columns, parents, sizes, prior, *, common):
     shown = ~np.isnan(columns[:, 0])
     m, weight, degrees, scale = prior
 
-    def of_cases(cases, own, number):
+    def of_cases(cases, configuration, number):
         x = columns[cases]
         if d == 2:
-            return log_labelled(x, own, number, (m, weight, degrees, scale))
+            return log_labelled(x, configuration, number, (m, weight, degrees, scale))
         mean, wide = np.full(number, m), np.eye(number) / weight
-        return _regression(x[:, 0], np.eye(number)[own], mean, wide, (degrees, scale))
+        return _regression(x[:, 0], np.eye(number)[configuration], mean, wide, (degrees, scale))
 
     def log_marginal(states):
-        own, number = groups(states, parents, sizes)
+        configuration, number = groups(states, parents, sizes)
         if common:
             cases = np.flatnonzero(shown)
-            return float(of_cases(cases, own[cases], number))
-        each = [np.flatnonzero((own == j) & shown) for j in range(number)]
+            return float(of_cases(cases, configuration[cases], number))
+        each = [np.flatnonzero((configuration == j) & shown) for j in range(number)]
         return float(sum(of_cases(c, np.zeros(len(c), dtype=int), 1) for c in each if len(c)))
 
     return Part(tuple(parents), log_marginal)

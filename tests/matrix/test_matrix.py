@@ -47,7 +47,7 @@ def pairwise(cells):
     """A few cells in which every value of an axis meets every value of each other axis."""
     cells = list(cells)
     values = [[(axis, getattr(cell, axis)) for axis in AXES] for cell in cells]
-    pairs = [frozenset(itertools.combinations(own, 2)) for own in values]
+    pairs = [frozenset(itertools.combinations(levels, 2)) for levels in values]
     open_, chosen = frozenset().union(*pairs), []
     while open_:
         best = max(range(len(cells)), key=lambda n: len(pairs[n] & open_))
@@ -82,12 +82,12 @@ def check_scores(world):
         if not score.applies(problem):
             assert score.only_exact
             continue
-        found = score(at)
-        if not found.terms:
-            assert found.flags, score.name
+        scores = score(at)
+        if not scores.terms:
+            assert scores.flags, score.name
             continue
-        values[score.name] = found.value
-        off = found.value - world.truth
+        values[score.name] = scores.value
+        off = scores.value - world.truth
         assert math.isfinite(off), score.name
         below, above = (0.0, 0.0) if score.name in exact else ENVELOPES[score.name]
         assert off <= (0.0 if score.lower else above) + 1e-8, (score.name, off)
@@ -116,12 +116,12 @@ def check_measured(world, method):
         with pytest.raises(LacunetError, match="method"):
             measure(problem, method, goal)
         return
-    found = measure(problem, method, goal, seed=world.seed)
-    off = found.value - world.truth
-    if found.verdict is Verdict.EXACT:
+    estimate = measure(problem, method, goal, seed=world.seed)
+    off = estimate.value - world.truth
+    if estimate.verdict is Verdict.EXACT:
         assert off == pytest.approx(0.0, abs=1e-8)
-    elif found.verdict is Verdict.RELIABLE:
-        assert abs(off) <= ERRORS * found.stderr + 1e-6
+    elif estimate.verdict is Verdict.RELIABLE:
+        assert abs(off) <= ERRORS * estimate.stderr + 1e-6
     else:
         assert off <= ABOVE
 

@@ -80,10 +80,10 @@ class World:
 
     @property
     def sizes(self):
-        own = {"h": 2, "g": 2, "a": 2, "b": 2, "c": 3}
+        numbers = {"h": 2, "g": 2, "a": 2, "b": 2, "c": 3}
         if self.hidden == 1:
-            del own["g"]
-        return own | ({"x": 2} if self.kind is ColumnKind.CATEGORICAL else {})
+            del numbers["g"]
+        return numbers | ({"x": 2} if self.kind is ColumnKind.CATEGORICAL else {})
 
     @property
     def parents(self):
@@ -96,25 +96,25 @@ class World:
         """What each row shows, by column: states, or numbers; NaN where it is missing."""
         rng, rows = self.rng, len(self.counts)
         z = rng.integers(0, 2, rows)
-        found = {}
+        results = {}
         for name in self.names:
             size = self.sizes.get(name)
-            found[name] = (
+            results[name] = (
                 rng.integers(0, size, rows).astype(float)
                 if size
                 else np.asarray(drawn(self.kind, z, rng), dtype=float)
             )
             if size:  # all states occur
-                found[name][:size] = rng.permutation(size)
-        if "h" in found:  # zeros: not with data that contradict them
-            found["c"][(found["h"] == 0) & (found["c"] == 2)] = 0.0
-            found["c"][0], found["h"][0] = 2.0, 1.0
+                results[name][:size] = rng.permutation(size)
+        if "h" in results:  # zeros: not with data that contradict them
+            results["c"][(results["h"] == 0) & (results["c"] == 2)] = 0.0
+            results["c"][0], results["h"][0] = 2.0, 1.0
         if self.missing:
-            found["a"][rng.integers(rows)] = np.nan
-            found["c"][1 + rng.integers(rows - 1)] = np.nan
+            results["a"][rng.integers(rows)] = np.nan
+            results["c"][1 + rng.integers(rows - 1)] = np.nan
             last = self.names[-1]
-            found[last][rng.integers(rows)] = np.nan
-        return found
+            results[last][rng.integers(rows)] = np.nan
+        return results
 
     @cached_property
     def table(self):
@@ -127,8 +127,8 @@ class World:
             if name in self.sizes:
                 states = np.arange(self.sizes[name])
             code = np.where(np.isnan(x), -1, np.searchsorted(states, np.nan_to_num(x)))
-            own = tuple(int(s) for s in states) if whole else tuple(float(s) for s in states)
-            columns.append(Column(name, own, kind))
+            key = tuple(int(s) for s in states) if whole else tuple(float(s) for s in states)
+            columns.append(Column(name, key, kind))
             codes.append(code)
         return Table.from_codes(np.stack(codes, axis=1), columns, self.counts)
 
@@ -168,9 +168,9 @@ class World:
                 children[first] += children.pop(name)
         if known.zeros:
             given["c"][0, ..., 2] = 0.0
-        for first, own in children.items():
-            above = [parents[name] for name in own]
-            yield closed_forms.table(own, above, sizes, ALPHA, given[first])
+        for first, leaves in children.items():
+            above = [parents[name] for name in leaves]
+            yield closed_forms.table(leaves, above, sizes, ALPHA, given[first])
         if self.kind is not ColumnKind.CATEGORICAL:
             x = np.stack([np.repeat(self.values[n], often) for n in self.names if n not in sizes])
             yield NUMBERS[self.kind](x, self.parents["x"], sizes, "common" in self.covariance)

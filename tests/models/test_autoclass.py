@@ -43,10 +43,10 @@ def test_variances_are_estimated_as_there_by_softmax(frame):
         frame[["x"]].join(frame["colour"]), 1, kinds="auto", estimate="softmax", **PRIORS
     )
     v = fit.model.network.variables[fit.model.network.index("x")]
-    told = v.summary(fit.model.table("x"))
+    summary = v.summary(fit.model.table("x"))
     x = frame["x"].to_numpy()
-    assert told["sd"][0] ** 2 == pytest.approx(((x - x.mean()) ** 2).sum() / 121, rel=0.01)
-    assert told["mean"][0] == pytest.approx(x.mean(), abs=1e-9)
+    assert summary["sd"][0] ** 2 == pytest.approx(((x - x.mean()) ** 2).sum() / 121, rel=0.01)
+    assert summary["mean"][0] == pytest.approx(x.mean(), abs=1e-9)
 
 
 def test_a_variance_may_be_anything_between_precision_and_range():
@@ -80,5 +80,5 @@ def test_it_is_a_prior_of_classes(frame):
         lacunet.learn_structure(frame[["colour"]], alpha="autoclass")
     with pytest.raises(OptionError, match="or give autoclass alone"):
         lacunet.fit(frame, 2, kinds="auto", number_prior="width=3")
-    found = lacunet.select(frame, [1, 2, 3], kinds="auto", quick=True, **PRIORS)
-    assert found.states == 2
+    selection = lacunet.select(frame, [1, 2, 3], kinds="auto", quick=True, **PRIORS)
+    assert selection.states == 2

@@ -45,9 +45,9 @@ def predicted(groups):
 
 def test_the_evidence_is_a_product_of_predictions():
     w = World()
-    found = w.family.log_marginal(w.N, w.hyper, w.at).sum()
+    result = w.family.log_marginal(w.N, w.hyper, w.at).sum()
     base = -0.5 * np.log(2 * np.pi) * sum(x.size for x in w.x)
-    assert found + base == pytest.approx(predicted(w.x), rel=1e-12)
+    assert result + base == pytest.approx(predicted(w.x), rel=1e-12)
 
 
 def test_classes_that_nobody_is_in_add_nothing():
@@ -87,11 +87,11 @@ def test_one_configuration_is_a_block():
     hyper, rng = np.array(block_hyperparameters(2, *PRIOR)), np.random.default_rng(1)
     N = joint_statistics(rng.normal(size=(7, 2))).sum(axis=0)
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta", "mean"):
-        found, wanted = (
+        result, wanted = (
             getattr(f, name)(hyper + N, Segment.of_table(f, 1, len(N)))
             for f in (replace(inner, common=True), inner)
         )
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        np.testing.assert_allclose(result, wanted, rtol=1e-12)
 
 
 def test_different_covariances_are_no_parameters():

@@ -82,23 +82,23 @@ def test_an_edge_is_undirected_if_both_directions_keep_to_what_is_known(classes_
         members = classes_of_five[chosen]
         edge = members[rng.integers(len(members))]
         known = random_knowledge(edge, rng)
-        allowed = [own for own in members if keeps_to(own, known)]
+        allowed = [member for member in members if keeps_to(member, known)]
         shared = np.logical_and.reduce(allowed)
         pairs = [("abcde"[u], "abcde"[v]) for u, v in np.argwhere(edge)]
-        found = lacunet.cpdag(network(pairs, "abcde"), known)
-        assert {*found.compelled} == {("abcde"[u], "abcde"[v]) for u, v in np.argwhere(shared)}
-        assert len(found.compelled) + len(found.reversible) == edge.sum()
+        pattern = lacunet.cpdag(network(pairs, "abcde"), known)
+        assert {*pattern.compelled} == {("abcde"[u], "abcde"[v]) for u, v in np.argwhere(shared)}
+        assert len(pattern.compelled) + len(pattern.reversible) == edge.sum()
         by_knowledge += int((shared & ~np.logical_and.reduce(members)).any())
-        turned += bool(found.reversible)
+        turned += bool(pattern.reversible)
     assert min(by_knowledge, turned) > 300  # there was something to orient, and to leave
 
 
 def test_rule_4_of_meek():
     # a — k → l → b with k and b apart: b → a would need a → k and l → a or make a cycle.
     true = network(["kl", "lb", "ab", "ak", "al"], "abkl")
-    found = lacunet.cpdag(true, Knowledge(require=[("k", "l"), ("l", "b")]))
-    assert ("a", "b") in found.compelled
-    assert {*found.reversible} == {("a", "k"), ("a", "l")}
+    pattern = lacunet.cpdag(true, Knowledge(require=[("k", "l"), ("l", "b")]))
+    assert ("a", "b") in pattern.compelled
+    assert {*pattern.reversible} == {("a", "k"), ("a", "l")}
 
 
 def test_distances_count_no_direction_that_is_known():
@@ -139,7 +139,7 @@ def test_variables_are_matched_by_name():
 
 def test_several_graphs_against_a_reference():
     true = network(["ac", "bc"])
-    found = lacunet.graph_distances({"same": true, "chain": network(["ac", "cb"])}, true)
-    assert found.hamming == {"same": 0, "chain": 2}
-    assert found.f1 == {"same": 1.0, "chain": 0.0}
-    assert str(found).startswith("Distance from the reference, which has 2 edges")
+    result = lacunet.graph_distances({"same": true, "chain": network(["ac", "cb"])}, true)
+    assert result.hamming == {"same": 0, "chain": 2}
+    assert result.f1 == {"same": 1.0, "chain": 0.0}
+    assert str(result).startswith("Distance from the reference, which has 2 edges")

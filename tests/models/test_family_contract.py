@@ -214,15 +214,15 @@ def test_the_prior_of_numbers_is_that_of_scipy():
         theta = np.array([mean, mean, variance, variance])
         assert GAUSSIAN.log_prior(theta, hyper, at) == pytest.approx(expected, rel=1e-12)
     # One number has a Student t distribution, and several what one after the other has.
-    x, found, now = np.array([0.3, -4.0, 2.5]), 0.0, hyper
+    x, result, now = np.array([0.3, -4.0, 2.5]), 0.0, hyper
     for T in GAUSSIAN.statistics(x):
         m, kappa, a, b = (v.item() for v in NormalInverseGamma.of(now, at))
         scale = np.sqrt(b * (kappa + 1) / (a * kappa))
-        found += stats.t.logpdf(T[0], 2 * a, m, scale)
+        result += stats.t.logpdf(T[0], 2 * a, m, scale)
         now = now + T
     N = GAUSSIAN.statistics(x).sum(axis=0)
     marginal = GAUSSIAN.log_marginal(N, hyper, at)[0] + GAUSSIAN.log_base(x).sum()
-    assert marginal == pytest.approx(found, rel=1e-12)
+    assert marginal == pytest.approx(result, rel=1e-12)
 
 
 @each_family
@@ -271,10 +271,10 @@ def test_information_is_the_negative_second_derivative(family):
         unit = np.eye(world.size)[p]
         sides = [family.pull_back(world.moved(p, s * STEP), world.N, world.at) for s in (1.0, -1.0)]
         column = -(sides[0] - sides[1]) / (2 * STEP)
-        found = family.information(world.theta, world.N, unit, world.at)
-        np.testing.assert_allclose(found, column, atol=1e-7)
+        result = family.information(world.theta, world.N, unit, world.at)
+        np.testing.assert_allclose(result, column, atol=1e-7)
         sharpness = family.metric(world.theta, world.N, world.at)
-        assert sharpness[p] >= found[p] - 1e-12  # its diagonal is no more than the metric
+        assert sharpness[p] >= result[p] - 1e-12  # its diagonal is no more than the metric
 
 
 @each_family
@@ -297,8 +297,8 @@ def test_moves_go_there_and_back(family, edge):
     world = World(family)
     other = family.random(np.ones(world.size), world.at, world.rng)
     move = family.log_map(world.theta, other, world.at, edge=edge)
-    found = family.moved(world.theta, move, world.at, edge=edge)
-    np.testing.assert_allclose(found, other, rtol=1e-12)
+    result = family.moved(world.theta, move, world.at, edge=edge)
+    np.testing.assert_allclose(result, other, rtol=1e-12)
     assert family.longest_moves[edge] > 0
     stay = family.log_map(other, other, world.at, edge=edge)
     np.testing.assert_array_equal(stay, np.zeros(world.size))
@@ -334,8 +334,8 @@ def test_volumes(family):
     assert len(set(free)) == len(free)
     assert (world.at.ij[free] == world.at.ij[reference]).all()
     assert (np.diff(world.at.ij[free]) >= 0).all()
-    found = family.log_jacobian(world.theta, world.at)
-    assert np.linalg.slogdet(jacobian(world))[1] == pytest.approx(found, abs=1e-5)
+    result = family.log_jacobian(world.theta, world.at)
+    assert np.linalg.slogdet(jacobian(world))[1] == pytest.approx(result, abs=1e-5)
     if family in NORMAL:  # it has a determinant to speak of where statistics have their maximum
         world.theta = family.maximize(world.N, world.hyper, world.theta, world.at)
         world.N = world.N + world.hyper

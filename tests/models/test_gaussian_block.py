@@ -46,8 +46,8 @@ def test_the_evidence_is_a_product_of_predictions():
         m, kappa, nu = (kappa * m + x) / (kappa + 1), kappa + 1, nu + 1
     first = Segment.of_table(w.family, 1, w.family.places.width)
     width = len(w.N) // 2
-    found = w.family.log_marginal(w.N[:width], w.hyper[:width], first)[0]
-    assert found - 0.5 * np.log(2 * np.pi) * w.x[0].size == pytest.approx(total, rel=1e-12)
+    result = w.family.log_marginal(w.N[:width], w.hyper[:width], first)[0]
+    assert result - 0.5 * np.log(2 * np.pi) * w.x[0].size == pytest.approx(total, rel=1e-12)
 
 
 def test_derivatives_and_jacobian():
@@ -74,10 +74,10 @@ def test_a_block_of_one_number_is_a_gaussian():
     one, hyper = GaussianBlock(("a",)), np.array(block_hyperparameters(1, 0.3, 0.7, 3.0, 1.3))
     N = np.array([3.0, 5.0, 8.0, 5.0])
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta"):
-        found, wanted = (
+        result, wanted = (
             getattr(f, name)(hyper + N, Segment.of_table(f, 1, 4)) for f in (one, GAUSSIAN)
         )
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        np.testing.assert_allclose(result, wanted, rtol=1e-12)
     theta = one.places.write(Joint(np.array([[0.4]]), np.ones(1), np.array([[[2.0]]]), np.ones(1)))
     at, other = Segment.of_table(one, 1, 4), Segment.of_table(GAUSSIAN, 1, 4)
     assert one.log_prior(theta[0], hyper, at) == pytest.approx(

@@ -44,8 +44,8 @@ def disease_and_its_tests():
 def kept(network, theta):
     """Whether parameters are as is known, and each row of a table sums to one."""
     tables = [network.layout.table(theta, i) for i in range(len(network.variables))]
-    for i, told in enumerate(given_tables(network)):
-        assert np.array_equal(tables[i][~np.isnan(told)], told[~np.isnan(told)])
+    for i, fixed in enumerate(given_tables(network)):
+        assert np.array_equal(tables[i][~np.isnan(fixed)], fixed[~np.isnan(fixed)])
         assert np.array_equal(tables[i], tables[leaders(network)[i]])
         np.testing.assert_allclose(tables[i].sum(axis=-1), 1.0, rtol=1e-9)
     return True
@@ -108,11 +108,11 @@ def test_the_gradient_is_that_of_enumeration(case):
     other = twin.logits.of([case.layout.table(base.theta, i) for i in range(len(case.tables()))])
     np.testing.assert_allclose(point.g - base.g, twin(x) - twin(other), rtol=1e-9, atol=1e-9)
     slopes, g = gradient(twin, x), objective.gradient(point)
-    found = [
+    result = [
         case.layout.table(g, i).reshape(-1, case.layout.cards[i])[j, row[:-1]]
         for i, j, row in twin.logits.free
     ]
-    np.testing.assert_allclose(np.concatenate([np.zeros(0), *found]), slopes, atol=1e-8)
+    np.testing.assert_allclose(np.concatenate([np.zeros(0), *result]), slopes, atol=1e-8)
 
 
 @examples(15)
@@ -140,8 +140,8 @@ def test_the_maximum_is_that_of_a_plain_optimiser(estimate):
     assert kept(network, fit.model.theta)
     tables = [case.layout.table(fit.model.theta, i) for i in range(len(network.variables))]
     best = twin(twin.logits.of(tables))
-    found = max(optimised(twin, seed) for seed in range(4))
-    np.testing.assert_allclose(best, found, rtol=0, atol=1e-5)
+    result = max(optimised(twin, seed) for seed in range(4))
+    np.testing.assert_allclose(best, result, rtol=0, atol=1e-5)
 
 
 def optimised(twin, seed):
@@ -152,7 +152,7 @@ def optimised(twin, seed):
 
 
 def drawn(network, rows, seed=0, missing=0.25):
-    """Rows from random parameters, with holes."""
+    """Rows from random parameters, with missing values."""
     rng = np.random.default_rng(seed)
     theta, alpha = conjugacy.random_theta(network.layout, rng), dirichlet(network, 1.01)
     codes = sample_codes(Model(network, theta, alpha), rows, rng, missing)

@@ -67,10 +67,10 @@ def test_segments_take_every_position_once():
     variables = np.concatenate([s.variables for s in LAYOUT.segments])
     np.testing.assert_array_equal(np.sort(variables), np.arange(10))
     for s in LAYOUT.segments:
-        own = np.arange(LAYOUT.size)[s.where]
-        np.testing.assert_array_equal(LAYOUT.k[own], s.k)
+        positions = np.arange(LAYOUT.size)[s.where]
+        np.testing.assert_array_equal(LAYOUT.k[positions], s.k)
         # Configurations are numbered anew, in the same order.
-        np.testing.assert_array_equal(np.unique(LAYOUT.ij[own], return_inverse=True)[1], s.ij)
+        np.testing.assert_array_equal(np.unique(LAYOUT.ij[positions], return_inverse=True)[1], s.ij)
         assert s.configurations == s.ij.max() + 1
     widths = [2, 2, 2, 3, 2, 2, 2, 4, 2, 4]
     assert LAYOUT.dimension == 2 + 1 + 6 + 2 * 2 + 6 + 6 + 1 + 2 * 4 + 2 + 2
@@ -129,16 +129,16 @@ def test_vectors_are_those_of_each_configuration(world):
     for name, (whole, one) in each.items():
         assert whole.shape == (LAYOUT.size,), name
         for _, places, at in by_configuration():
-            found = one(at.family, places, at)
-            np.testing.assert_allclose(whole[places], found, rtol=1e-12, atol=1e-12, err_msg=name)
+            result = one(at.family, places, at)
+            np.testing.assert_allclose(whole[places], result, rtol=1e-12, atol=1e-12, err_msg=name)
 
 
 def test_the_best_parameters_are_those_of_each_configuration(world):
     theta, hyper, N = world
     best = conjugacy.maximize(N, hyper, theta, LAYOUT)
     for _, places, at in by_configuration():
-        found = at.family.maximize(N[places], hyper[places], theta[places], at)
-        np.testing.assert_allclose(best[places], found, rtol=1e-12)
+        maximum = at.family.maximize(N[places], hyper[places], theta[places], at)
+        np.testing.assert_allclose(best[places], maximum, rtol=1e-12)
     eta = conjugacy.natural(theta, LAYOUT)
     np.testing.assert_allclose(conjugacy.parameters(eta, LAYOUT), theta, rtol=1e-12)
 
@@ -170,12 +170,12 @@ def test_sums_are_those_of_each_configuration(world):
         lambda f, p, a: f.log_integral(hyper[None, p], a)[0]
     )
     free, reference = conjugacy.free(theta, LAYOUT)
-    own = {
+    sums = {
         (int(places[x]), int(places[y]))
         for _, places, at in parts
         for x, y in zip(*at.family.free(theta[places], at), strict=True)
     }
-    assert set(zip(free.tolist(), reference.tolist(), strict=True)) == own
+    assert set(zip(free.tolist(), reference.tolist(), strict=True)) == sums
 
 
 def test_draws_stand_at_their_places():

@@ -78,9 +78,9 @@ def test_samples_follow_the_tables():
     h, a, b = (network.layout.table(model.theta, i) for i in range(3))
     joint = np.einsum("h,ha,hab->ab", h, a, b)
     seen = codes[(codes >= 0).all(axis=1)]
-    found = np.zeros((2, 3))
-    np.add.at(found, tuple(seen.T), 1 / len(seen))
-    np.testing.assert_allclose(found, joint, atol=4 * np.sqrt(0.25 / len(seen)))
+    result = np.zeros((2, 3))
+    np.add.at(result, tuple(seen.T), 1 / len(seen))
+    np.testing.assert_allclose(result, joint, atol=4 * np.sqrt(0.25 / len(seen)))
     assert (codes < 0).mean() == pytest.approx(0.25, abs=0.005)
 
 

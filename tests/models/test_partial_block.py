@@ -36,7 +36,7 @@ def some_natural(d, kind):
 
 def patterns(d, o):
     shown = list(itertools.combinations(range(d), o))
-    missing = [[j for j in range(d) if j not in own] for own in shown]
+    missing = [[j for j in range(d) if j not in columns] for columns in shown]
     return ObservedSplit(
         np.array(shown), np.array(missing, dtype=np.int64).reshape(len(shown), d - o)
     )
@@ -51,28 +51,28 @@ def normal_of(natural, k, shown):
 @pytest.mark.parametrize("kind", [float, complex])
 @pytest.mark.parametrize(("d", "o"), [(2, 1), (4, 1), (4, 3), (4, 4), (5, 2)])
 def test_what_patterns_show_is_weighed_and_completed_row_by_row(d, o, kind):
-    natural, holes = some_natural(d, kind), patterns(d, o)
-    x = np.random.default_rng(1).normal(size=(len(holes.shown), o))
+    natural, missing = some_natural(d, kind), patterns(d, o)
+    x = np.random.default_rng(1).normal(size=(len(missing.shown), o))
     products = joint_statistics(x)[:, None, :-1].repeat(CLASSES, axis=1)
-    weights = (marginal(natural, holes, d) * products).sum(axis=-1)
-    found = completed(natural, holes, products, d)
+    weights = (marginal(natural, missing, d) * products).sum(axis=-1)
+    result = completed(natural, missing, products, d)
     for p, k in np.ndindex(weights.shape):
-        normal = normal_of(natural, k, holes.shown[p])
+        normal = normal_of(natural, k, missing.shown[p])
         np.testing.assert_allclose(weights[p, k], twins.weight_of_shown(normal, x[p]), rtol=1e-11)
         first, second = twins.completed_square(normal, x[p])
         one = np.ones(())
         wanted = places_of(d).write(Joint(first, one, second, one))
-        np.testing.assert_allclose(found[p, k], wanted, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(result[p, k], wanted, rtol=1e-10, atol=1e-12)
 
 
 def test_draws_are_around_what_is_expected():
-    natural, holes = some_natural(4, float), patterns(4, 2)
-    A, b, C = conditional(natural, holes, 4)
+    natural, missing = some_natural(4, float), patterns(4, 2)
+    A, b, C = conditional(natural, missing, 4)
     for p, k in np.ndindex(A.shape[:2]):
-        for found, wanted in zip(
-            (A, b, C), normal_of(natural, k, holes.shown[p]).given, strict=True
+        for result, wanted in zip(
+            (A, b, C), normal_of(natural, k, missing.shown[p]).given, strict=True
         ):
-            np.testing.assert_allclose(found[p, k], wanted, rtol=1e-11)
+            np.testing.assert_allclose(result[p, k], wanted, rtol=1e-11)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -86,12 +86,12 @@ def test_a_block_has_the_natural_parameters_and_the_maximum_of_its_moments(d):
     theta = family.maximize(N, np.zeros_like(N), before, at)
     joint = family.places.read(at.tables(theta))
     np.testing.assert_array_equal(at.tables(theta)[0], at.tables(before)[0])  # no case: it stays
-    told = family.places.read(at.tables(N))
+    moments = family.places.read(at.tables(N))
     eta = family.places.read_natural(at.tables(family.natural(theta, at)))
     both = family.natural(np.stack([theta, before]), at)
     np.testing.assert_array_equal(both, [family.natural(one, at) for one in (theta, before)])
     for k in (1, 2):
-        mean, covariance = twins.best_normal(*(part[k] for part in told))
+        mean, covariance = twins.best_normal(*(part[k] for part in moments))
         np.testing.assert_allclose(joint.first[k], mean, rtol=1e-12)
         np.testing.assert_allclose(joint.second[k], covariance, rtol=1e-9, atol=1e-12)
         precise = np.linalg.inv(covariance)

@@ -97,15 +97,15 @@ def test_an_asymmetric_hessian_says_so():
 
 @pytest.mark.slow
 def test_the_study_is_written_and_goes_on(tmp_path):
-    found = compare_alternatives(tmp_path, **HOW)
+    result = compare_alternatives(tmp_path, **HOW)
     endings = {f"alternatives.{e}" for e in ("jsonl", "json", "md", "html")}
     assert {p.name for p in tmp_path.iterdir()} == endings
     before = (tmp_path / "alternatives.jsonl").read_bytes()
-    assert compare_alternatives(tmp_path, **HOW).hessians == found.hessians
+    assert compare_alternatives(tmp_path, **HOW).hessians == result.hessians
     assert (tmp_path / "alternatives.jsonl").read_bytes() == before
-    assert [row["n"] for row in found.ascents] == [4, 5]
-    assert "supplemented EM" in found.page.read_text(encoding="utf-8")
-    assert "conjugate gradients" in str(found)
+    assert [row["n"] for row in result.ascents] == [4, 5]
+    assert "supplemented EM" in result.page.read_text(encoding="utf-8")
+    assert "conjugate gradients" in str(result)
 
 
 @pytest.mark.slow

@@ -43,28 +43,28 @@ def lines(folder):
 
 @pytest.mark.slow
 def test_everything_is_written(whole):
-    folder, found = whole
+    folder, result = whole
     endings = {f"calibration.{e}" for e in ("jsonl", "json", "md", "html")}
     assert {p.name for p in folder.iterdir()} == endings | {"reliability1.svg", "reliability1.png"}
-    (row,) = found.reliability
+    (row,) = result.reliability
     assert row["ways"]["select"]["datasets"] == 3
     assert row["ways"]["evidence"]["datasets"] == 1
-    assert found.page.read_text(encoding="utf-8").count("<svg") == 1
-    assert "mean log p(true k)" in str(found)
-    (cell,) = (row for row in found.others if row["factor"] == "cell")
+    assert result.page.read_text(encoding="utf-8").count("<svg") == 1
+    assert "mean log p(true k)" in str(result)
+    (cell,) = (row for row in result.others if row["factor"] == "cell")
     assert (cell["which"], cell["datasets"]) == ("tiny", 2)
-    assert "other priors" in str(found)
+    assert "other priors" in str(result)
 
 
 @pytest.mark.slow
 @pytest.mark.long
 def test_an_interrupted_study_goes_on_to_the_same_numbers(whole, tmp_path):
-    folder, found = whole
+    folder, result = whole
     before = lines(folder)
     (tmp_path / "calibration.jsonl").write_text("".join(before[:4]) + before[4][:30])
     again = calibrate(tmp_path, design=TINY, settings=HOW)
     assert len(lines(tmp_path)) == len(before)
-    ours, theirs = (x.reliability[0]["ways"]["select"] for x in (again, found))
+    ours, theirs = (x.reliability[0]["ways"]["select"] for x in (again, result))
     assert ours == theirs
 
 
@@ -109,27 +109,33 @@ def test_data_sets_have_every_number_of_classes_equally_often():
 
 
 def record(k, posterior, **scores):
-    told = {"by": "csl", "values": [math.log(p) for p in posterior]}
-    return {"cell": "small", "classes": k, "select": told, "scores": scores, "cpu": {"select": 1.0}}
+    posterior_by_score = {"by": "csl", "values": [math.log(p) for p in posterior]}
+    return {
+        "cell": "small",
+        "classes": k,
+        "select": posterior_by_score,
+        "scores": scores,
+        "cpu": {"select": 1.0},
+    }
 
 
 def test_a_posterior_by_hand():
     """Of two data sets, 0.9 on the right one and 0.6 on the wrong one."""
     row = r.reliability_table([record(1, [0.9, 0.1]), record(2, [0.6, 0.4])], CELL)
-    told = row["ways"]["select"]
-    assert told["log_true"] == pytest.approx((math.log(0.9) + math.log(0.4)) / 2)
-    assert (told["right"], told["largest"]) == (0.5, pytest.approx(0.75))
-    first, second = told["bins"]
+    judged = row["ways"]["select"]
+    assert judged["log_true"] == pytest.approx((math.log(0.9) + math.log(0.4)) / 2)
+    assert (judged["right"], judged["largest"]) == (0.5, pytest.approx(0.75))
+    first, second = judged["bins"]
     assert (first["from"], first["right"], first["number"]) == (0.6, 0.0, 1)
     assert second["error"] == pytest.approx(0.3)  # sqrt(0.9 · 0.1)
-    assert sum(b["number"] for b in told["every"]) == 4
+    assert sum(b["number"] for b in judged["every"]) == 4
 
 
 def test_probabilities_are_those_that_were_stated():
     """Widened ones do not follow from the evidences beside them."""
-    told = record(2, [0.9, 0.1])
-    told["select"]["probabilities"] = [0.7, 0.3]
-    assert np.exp(r.log_posterior(told, "select")) == pytest.approx([0.7, 0.3])
+    first = record(2, [0.9, 0.1])
+    first["select"]["probabilities"] = [0.7, 0.3]
+    assert np.exp(r.log_posterior(first, "select")) == pytest.approx([0.7, 0.3])
 
 
 def test_evidences_that_are_bounds_are_no_posterior():
@@ -162,8 +168,8 @@ def test_calibrated_statements_stay_within_their_errors():
 
 
 def measurement(value, stderr, verdict="reliable"):
-    told = {"asked": "auto", "method": "smc", "verdict": verdict, "seconds": 1.0}
-    return {**told, "value": value, "stderr": stderr}
+    fields = {"asked": "auto", "method": "smc", "verdict": verdict, "seconds": 1.0}
+    return {**fields, "value": value, "stderr": stderr}
 
 
 def test_coverage_by_hand():
@@ -198,12 +204,12 @@ def test_the_judge_agrees_with_exact_sums(monkeypatch):
 
 @pytest.mark.slow
 def test_every_shape_can_be_drawn_and_judged():
-    how = How(0, 4, Goal(2.0, 0.2))
+    options = How(0, 4, Goal(2.0, 0.2))
     for cell in CALIBRATION.verdicts:
         if cell.name in ("chain", "factorial", "asia"):
-            found = VerdictCell(cell.name, cell.shape, (5, 9), 1, 1.0).run(0, how)
-            assert found["measured"]
-            assert found["truth"]["value"] is not None
+            ran = VerdictCell(cell.name, cell.shape, (5, 9), 1, 1.0).run(0, options)
+            assert ran["measured"]
+            assert ran["truth"]["value"] is not None
     for name, shape in SHAPES.items():
         network = shape(np.random.default_rng(1))
         assert network.hidden, name

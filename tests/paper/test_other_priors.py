@@ -108,9 +108,9 @@ def test_a_data_set_follows_from_seed_cell_and_number():
 def record(k, posterior, *remarks):
     states = list(range(1, len(posterior) + 1))
     choice = 1 + int(np.argmax(posterior))
-    told = {"choice": choice, "states": states, "probabilities": posterior, "remarks": remarks}
+    fields = {"choice": choice, "states": states, "probabilities": posterior, "remarks": remarks}
     made = {"classes": k, "power": 1.0, "profile": "vague"}
-    return {"cell": "tiny", **made, "select": told, "cpu": {"select": 2.0}}
+    return {"cell": "tiny", **made, "select": fields, "cpu": {"select": 2.0}}
 
 
 def test_a_table_by_hand():

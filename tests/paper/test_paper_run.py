@@ -49,17 +49,17 @@ def whole(tmp_path_factory):
 
 
 def test_everything_is_written(whole):
-    folder, found = whole
+    folder, result = whole
     names = {p.name for p in folder.iterdir()}
     figures = {f"figure{i}.{e}" for i in (1, 2, 3) for e in ("svg", "png", "csv")}
     tables_ = {"table1.json", "table2.json", "reality_check.json"}
     assert names == figures | tables_ | {"results.jsonl", "paper.html", "paper.md"}
-    assert len(found.records) == len(list(TINY.tasks(2, 2)))
+    assert len(result.records) == len(list(TINY.tasks(2, 2)))
     with (folder / "figure1.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 4 * 3
     fit = next(
-        r for r in found.records if (r["kind"], r["n"], r["N"], r["states"]) == ("fit", 3, 40, 2)
+        r for r in result.records if (r["kind"], r["n"], r["N"], r["states"]) == ("fit", 3, 40, 2)
     )
     row = next(r for r in rows if (r["n"], r["N"], r["states"]) == ("3", "40", "2"))
     assert float(row["laplace"]) == fit["scores"]["laplace"]
@@ -79,12 +79,12 @@ def test_the_page_stands_alone(whole):
 
 
 def test_an_interrupted_run_goes_on_to_the_same_numbers(whole, tmp_path):
-    folder, found = whole
+    folder, result = whole
     lines = (folder / "results.jsonl").read_text().splitlines(keepends=True)
     # Killed in the middle of writing a line.
     (tmp_path / "results.jsonl").write_text("".join(lines[:40]) + lines[40][:25])
     again = run(tmp_path)
-    assert timeless(again.records) == timeless(found.records)
+    assert timeless(again.records) == timeless(result.records)
     ours, theirs = ((f / "table1.json").read_text() for f in (tmp_path, folder))
     assert ours == theirs
     # Nothing is done twice.
@@ -96,10 +96,10 @@ def test_threads_change_nothing(whole, tmp_path):
 
 
 def test_fewer_models_use_what_is_there(whole, tmp_path):
-    folder, found = whole
+    folder, result = whole
     (tmp_path / "results.jsonl").write_text((folder / "results.jsonl").read_text())
     first = run(tmp_path, models=1)
-    assert timeless(first.records) == timeless(r for r in found.records if r["model"] == 0)
+    assert timeless(first.records) == timeless(r for r in result.records if r["model"] == 0)
 
 
 @pytest.mark.parametrize(

@@ -30,24 +30,24 @@ def records(folder):
 
 
 def test_everything_is_written(whole):
-    folder, found = whole
+    folder, result = whole
     names = {p.name for p in folder.iterdir()}
     figures = {f"truth{i}.{ending}" for i in (1, 2, 3) for ending in ("svg", "png")}
     assert names == figures | {"truth.jsonl", "truth.json", "truth.html"}
     assert len(records(folder)) == len(list(TINIER.truth_tasks(1, 1)))
     page = (folder / "truth.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 3
-    for row in found.errors:
+    for row in result.errors:
         assert f"<td>{row['n']}</td><td>{row['c']}</td><td>{row['N']}</td>" in page
-    assert "evidence" in str(found)
+    assert "evidence" in str(result)
 
 
 def test_what_is_measured_is_not_measured_again(whole):
-    folder, found = whole
+    folder, result = whole
     before = (folder / "truth.jsonl").read_bytes()
     again = study(folder, **HOW)
     assert (folder / "truth.jsonl").read_bytes() == before
-    assert again.errors == found.errors
+    assert again.errors == result.errors
 
 
 def test_bounds_are_below_the_evidence(whole):

@@ -66,17 +66,17 @@ def _compare(run: Run, was: Any, numbers_only: bool, most: int) -> bool:
     before, now = dict(leaves(was)), dict(leaves(_result(run)))
     if run.sampled and before != now:
         print(f"{run.name}: sampled, by other draws than before")
-    found = 0
+    result = 0
     for path in {**before, **now}:
         old, new = before.get(path, ABSENT), now.get(path, ABSENT)
         if same(old, new, run.sampled) or (numbers_only and isinstance(old, str)):
             continue
-        found += 1
-        if found <= most:
+        result += 1
+        if result <= most:
             print(f"{run.name}{path}: was {old!r}, is {new!r}")
-    if found > most:
-        print(f"{run.name}: and {found - most} more")
-    return found > 0
+    if result > most:
+        print(f"{run.name}: and {result - most} more")
+    return result > 0
 
 
 sys.exit(main())

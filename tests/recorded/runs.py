@@ -67,14 +67,14 @@ def run_lines(text: str) -> Any:
             words.insert(1, "--json")
         before = {str(p): p.stat().st_mtime_ns for p in Path().rglob("*")}
         code, out, err = run_line(words)
-        found: dict[str, Any] = {"code": code}
+        result: dict[str, Any] = {"code": code}
         if code:
-            found["error"] = " ".join(err.split("error: ")[-1].split())
+            result["error"] = " ".join(err.split("error: ")[-1].split())
         elif "--json" in words:
-            found["json"] = json.loads(out)
+            result["json"] = json.loads(out)
         new = [p for p in sorted(Path().rglob("*")) if p.is_file() and _is_new(p, before)]
-        found["files"] = {str(p): read_file(p) for p in new}
-        results[f"{i + 1} {words[0]}"] = found
+        result["files"] = {str(p): read_file(p) for p in new}
+        results[f"{i + 1} {words[0]}"] = result
     return results
 
 
@@ -157,8 +157,8 @@ def _public(estimator: Any, X: Any, *methods: str) -> Any:
         "tree_",
         "cell_stack_",
     )
-    found = {n: getattr(estimator, n, None) for n in names if n not in skipped}
-    plain = {n: v for n, v in found.items() if _is_plain(v)}
+    result = {n: getattr(estimator, n, None) for n in names if n not in skipped}
+    plain = {n: v for n, v in result.items() if _is_plain(v)}
     return plain | {m: getattr(estimator, m)(X) for m in methods}
 
 
@@ -172,11 +172,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float | bool | np.ndarray | np.generic | type(None))
 
 
-def _classes(name: str, columns: list[str] | None = None, **how: Any) -> Any:
+def _classes(name: str, columns: list[str] | None = None, **options: Any) -> Any:
     frame = _frame(name) if columns is None else _frame(name)[columns]
-    model = lacunet.LatentClassModel(2, n_init=3, random_state=0, **how).fit(frame)
-    told = _public(model, frame, "predict_proba", "predict", "score_samples", "impute", "score")
-    return told | {"profiles": model.profiles_frame(), "sample": model.sample(5)}
+    model = lacunet.LatentClassModel(2, n_init=3, random_state=0, **options).fit(frame)
+    results = _public(model, frame, "predict_proba", "predict", "score_samples", "impute", "score")
+    return results | {"profiles": model.profiles_frame(), "sample": model.sample(5)}
 
 
 def class_model() -> Any:
@@ -198,8 +198,11 @@ def class_model_covariates() -> Any:
     frame = _frame("predicted")[["A", "B", "C", "D", "age", "region"]]
     model = lacunet.LatentClassModel(2, covariates=["age", "region"], n_init=2, random_state=0)
     model.fit(frame)
-    told = _public(model, frame, "predict_proba", "score_samples")
-    return told | {"estimate": model.coefficients_.estimate, "stderr": model.coefficients_.stderr}
+    results = _public(model, frame, "predict_proba", "score_samples")
+    return results | {
+        "estimate": model.coefficients_.estimate,
+        "stderr": model.coefficients_.stderr,
+    }
 
 
 def class_model_survey() -> Any:
@@ -268,14 +271,14 @@ def functions_fit() -> Any:
     table = lacunet.read_table("holes.csv")
     fit = lacunet.fit(table, 2, starts=3, threads=1)
     like = lacunet.match_classes(lacunet.fit(table, 2, starts=2, seed=3, threads=1), like=fit)
-    found = lacunet.fit_statistics(table, fit)
+    statistics = lacunet.fit_statistics(table, fit)
     traces = lacunet.em_traces(table, fit, starts=2)
     return {
         "model": model_tree(fit.model),
         "log_lik": fit.log_lik,
         "like": model_tree(like.model),
-        "criteria": found.criteria,
-        "g2": found.goodness.g2,
+        "criteria": statistics.criteria,
+        "g2": statistics.goodness.g2,
         "traces": traces.to_frame(),
         "intervals": lacunet.intervals(table, fit, threads=1).to_frame(),
         "rows": lacunet.log_likelihoods("holes.csv", fit),
@@ -285,14 +288,14 @@ def functions_fit() -> Any:
 
 
 def functions_select() -> Any:
-    found = lacunet.select("answers.csv", range(1, 4), starts=2, quick=True, threads=1)
-    criteria = lacunet.information_criteria(found)
+    selection = lacunet.select("answers.csv", range(1, 4), starts=2, quick=True, threads=1)
+    criteria = lacunet.information_criteria(selection)
     return {
-        "states": found.states,
-        "posterior": found.posterior(),
-        "frame": found.to_frame(),
+        "states": selection.states,
+        "posterior": selection.posterior(),
+        "frame": selection.to_frame(),
         "criteria": criteria.to_frame(),
-        "text": str(found),
+        "text": str(selection),
     }
 
 
@@ -334,7 +337,7 @@ def functions_graphs() -> Any:
 
 
 def functions_covariates() -> Any:
-    found = lacunet.class_regression(
+    regression = lacunet.class_regression(
         "predicted.csv", 2, "~ age + region", columns=list("ABCD"), starts=2, threads=1
     )
     steps = lacunet.three_step(
@@ -344,10 +347,10 @@ def functions_covariates() -> Any:
         covariates=["age"],
     )
     return {
-        "estimate": found.coefficients.estimate,
-        "stderr": found.coefficients.stderr,
-        "log_lik": found.log_lik,
-        "worth": len(found.worth),
+        "estimate": regression.coefficients.estimate,
+        "stderr": regression.coefficients.stderr,
+        "log_lik": regression.log_lik,
+        "worth": len(regression.worth),
         "income": steps.outcomes["income"].estimate,
         "p": steps.outcomes["income"].equality.p_value,
         "steps": steps.coefficients.estimate,
@@ -368,11 +371,13 @@ def functions_evidence() -> Any:
 
 def functions_rows() -> Any:
     table = lacunet.read_table("informative.csv")
-    found = lacunet.assign("new.csv", lacunet.fit("holes.csv", 2, starts=2, threads=1), impute=True)
+    assignment = lacunet.assign(
+        "new.csv", lacunet.fit("holes.csv", 2, starts=2, threads=1), impute=True
+    )
     as_state = lacunet.missing_as_state(table)
     forecast = lacunet.forecast(table, [1, 2], threads=1)
     return {
-        "assigned": found.to_frame(),
+        "assigned": assignment.to_frame(),
         "states": [list(c.states) for c in as_state.columns],
         "codes": as_state.codes,
         "forecast": [[f.label, f.components, f.parameters] for f in forecast.fits],
@@ -381,22 +386,22 @@ def functions_rows() -> Any:
 
 
 def functions_groups() -> Any:
-    found = lacunet.compare_groups(
+    comparison = lacunet.compare_groups(
         "groups.csv", 2, "country", columns=list("ABCD"), starts=2, quick=True, threads=1
     )
-    return {"level": str(found.level), "free": found.free, "text": str(found)}
+    return {"level": str(comparison.level), "free": comparison.free, "text": str(comparison)}
 
 
 def functions_effects() -> Any:
-    found = lacunet.add_direct_effects("pairs.csv", 2, starts=2, threads=1)
-    return {"model": model_tree(found.fit.model), "text": str(found)}
+    effects = lacunet.add_direct_effects("pairs.csv", 2, starts=2, threads=1)
+    return {"model": model_tree(effects.fit.model), "text": str(effects)}
 
 
 def functions_impute() -> Any:
-    found = lacunet.impute("six.csv", model="classes", imputations=2, threads=1)
+    imputed = lacunet.impute("six.csv", model="classes", imputations=2, threads=1)
     stack = lacunet.stack("six.csv", folds=2, only="graphs", threads=1)
     return {
-        "filled": [as_tree(t) for t in found.all_filled],
+        "filled": [as_tree(t) for t in imputed.all_filled],
         "weights": [[m.name, m.weight] for m in stack.ensemble.members],
         "held_out": stack.held_out,
         "together": stack.together,

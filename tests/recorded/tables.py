@@ -13,7 +13,7 @@ def write_inputs(folder: Path) -> None:
     """Write every table and every file of knowledge or structure into a folder."""
     for name, columns in (
         ("answers", _answers(1, 90)),
-        ("holes", _with_holes(_answers(2, 80), 0.12)),
+        ("holes", _with_missing_values(_answers(2, 80), 0.12)),
         ("weighted", {**_answers(3, 40), "w": _frequencies(3, 40)}),
         ("survey", _survey()),
         ("people", _people()),
@@ -22,13 +22,13 @@ def write_inputs(folder: Path) -> None:
         ("groups", _groups()),
         ("pairs", _pairs()),
         ("chain", _chain()),
-        ("chain_holes", _with_holes(_chain(), 0.1)),
+        ("chain_holes", _with_missing_values(_chain(), 0.1)),
         ("informative", _informative()),
         ("tests", _tests()),
         ("skipped", _skipped()),
         ("two_causes", _two_causes()),
-        ("new", _with_holes(_answers(9, 6), 0.3)),
-        ("six", _with_holes(_answers(10, 12, items=3), 0.1)),
+        ("new", _with_missing_values(_answers(9, 6), 0.3)),
+        ("six", _with_missing_values(_answers(10, 12, items=3), 0.1)),
     ):
         _write(folder / f"{name}.csv", columns)
     for name, document in _documents().items():
@@ -68,7 +68,7 @@ def _answers(seed: int, rows: int, items: int = 5) -> dict[str, list[object]]:
     return columns
 
 
-def _with_holes(columns: dict[str, list[object]], share: float) -> dict[str, list[object]]:
+def _with_missing_values(columns: dict[str, list[object]], share: float) -> dict[str, list[object]]:
     rng = np.random.default_rng(7)
     return {
         name: [MISSING if rng.random() < share else x for x in cells]
@@ -84,7 +84,7 @@ def _survey() -> dict[str, list[object]]:
     rng = np.random.default_rng(4)
     rows = 80
     village = rng.integers(0, 12, rows)
-    columns = _with_holes(_answers(4, rows, items=4), 0.05)
+    columns = _with_missing_values(_answers(4, rows, items=4), 0.05)
     columns["w"] = [round(float(x), 3) for x in rng.gamma(2.0, 1.0, rows)]
     columns["region"] = [f"r{v % 3}" for v in village]
     columns["village"] = [f"v{v}" for v in village]
@@ -103,7 +103,7 @@ def _people() -> dict[str, list[object]]:
         "agree": [int(x) for x in 1 + rng.binomial(4, np.where(kind, 0.75, 0.3))],
         "sex": _words(_item(rng, kind), ("female", "male")),
     }
-    return _with_holes(columns, 0.06)
+    return _with_missing_values(columns, 0.06)
 
 
 def _numbers() -> dict[str, list[object]]:
@@ -181,7 +181,7 @@ def _chain() -> dict[str, list[object]]:
 
 
 def _informative() -> dict[str, list[object]]:
-    """Holes that go with the class."""
+    """Missing values that go with the class."""
     rng = np.random.default_rng(14)
     rows = 120
     kind = _classes(rng, rows)
@@ -205,7 +205,7 @@ def _tests() -> dict[str, list[object]]:
     }.items():
         positive = rng.random(rows) < np.where(ill, true, false)
         columns[name] = _words(positive.astype(int), ("negative", "positive"))
-    return _with_holes(columns, 0.08)
+    return _with_missing_values(columns, 0.08)
 
 
 def _skipped() -> dict[str, list[object]]:

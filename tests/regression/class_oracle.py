@@ -121,8 +121,8 @@ def _log_items(items, z, cards, classes, alpha):
     total = 0.0
     for c in range(classes):
         for j, r in enumerate(cards):
-            own = items[z == c, j]
-            n = np.bincount(own[own >= 0], minlength=r)
+            values = items[z == c, j]
+            n = np.bincount(values[values >= 0], minlength=r)
             total += gammaln(r * alpha) - gammaln(r * alpha + n.sum())
             total += (gammaln(alpha + n) - gammaln(alpha)).sum()
     return total

@@ -18,37 +18,37 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def found(frame):
+def regression(frame):
     return lacunet.fit(frame, 3, covariates=FORMULA, **QUICK)
 
 
-def written_out(frame, found):
+def written_out(frame, regression):
     """The rows for the oracle, in the design's own units, and the flat vector of the fit."""
-    design, names = found.design, [c for c in frame if c.startswith("y")]
+    design, names = regression.design, [c for c in frame if c.startswith("y")]
     scaled = (frame["age"] - design.covariates[0].centre) / design.covariates[0].scale
     Z = np.column_stack(
         [np.ones(len(frame)), scaled, frame["region"] == "S", frame["region"] == "W"]
     )
     items = frame[names].fillna(-1).to_numpy(dtype=int)
     rows = Rows(items, Z.astype(float), np.ones(len(frame)), [2] * len(names), 3)
-    tables = [found.model.table(name) for name in names]
-    beta = np.vstack([np.zeros((1, 4)), found.fit.point.beta.reshape(-1, 4)])
+    tables = [regression.model.table(name) for name in names]
+    beta = np.vstack([np.zeros((1, 4)), regression.fit.point.beta.reshape(-1, 4)])
     return rows, rows.pack(beta, tables)
 
 
-def test_the_likelihood_is_that_of_rows_written_out(frame, found):
-    rows, x = written_out(frame, found)
-    assert found.log_lik == pytest.approx(rows.log_lik(x), abs=1e-8)
+def test_the_likelihood_is_that_of_rows_written_out(frame, regression):
+    rows, x = written_out(frame, regression)
+    assert regression.log_lik == pytest.approx(rows.log_lik(x), abs=1e-8)
 
 
 @pytest.mark.parametrize("estimate", ["map", "softmax"])
 def test_the_fit_is_a_maximum_and_errors_are_those_of_finite_differences(estimate):
     """Of each estimate in its own objective: α − 1 or α cases for each answer, and N(0, C)."""
     frame = people(120, seed=4, missing=0.1)[0].drop(columns=["y1", "y4"])
-    found = lacunet.fit(frame, 3, covariates=FORMULA, estimate=estimate, alpha=1.5, **QUICK)
-    assert found.fit.gradient < 1e-6
-    rows, x = written_out(frame, found)
-    given = found.fit.given
+    fitted = lacunet.fit(frame, 3, covariates=FORMULA, estimate=estimate, alpha=1.5, **QUICK)
+    assert fitted.fit.gradient < 1e-6
+    rows, x = written_out(frame, fitted)
+    given = fitted.fit.given
     C = given.design.covariance(1.5, 1.5)
     pseudo = {"map": 0.5, "softmax": 1.5}[estimate]
 
@@ -61,19 +61,19 @@ def test_the_fit_is_a_maximum_and_errors_are_those_of_finite_differences(estimat
     A = -hessian(climbed, x)
     V = np.linalg.inv(A)
     units = np.kron(np.eye(2), given.design.to_units)
-    own = found.coefficients.covariance[1:, :, 1:, :].reshape(8, 8)
-    np.testing.assert_allclose(own, units @ V[:8, :8] @ units.T, rtol=2e-5, atol=1e-9)
+    covariance = fitted.coefficients.covariance[1:, :, 1:, :].reshape(8, 8)
+    np.testing.assert_allclose(covariance, units @ V[:8, :8] @ units.T, rtol=2e-5, atol=1e-9)
     # The logit of a probability of an item is a coordinate of the oracle.
-    told = found.intervals.table("y3")
+    interval = fitted.intervals.table("y3")
     logit_errors = np.sqrt(V.diagonal())[8 + 2 * 3 : 8 + 3 * 3]
-    p = told.estimate[:, 1]
-    np.testing.assert_allclose(told.stderr[:, 1], logit_errors * p * (1 - p), rtol=1e-5)
+    p = interval.estimate[:, 1]
+    np.testing.assert_allclose(interval.stderr[:, 1], logit_errors * p * (1 - p), rtol=1e-5)
     # Class sizes are functions of coefficients alone.
     slope = np.array(
         [(_sizes(rows, x + e) - _sizes(rows, x - e)) / 2e-6 for e in 1e-6 * np.eye(8, len(x))]
     )
     errors = np.sqrt(np.einsum("ic,ij,jc->c", slope, V[:8, :8], slope))
-    np.testing.assert_allclose(found.intervals.table("class").stderr, errors, rtol=1e-5)
+    np.testing.assert_allclose(fitted.intervals.table("class").stderr, errors, rtol=1e-5)
 
 
 def _sizes(rows, x):
@@ -82,12 +82,12 @@ def _sizes(rows, x):
     return (weight / weight.sum(axis=1, keepdims=True)).mean(axis=0)
 
 
-def test_units_references_and_order_change_nothing_that_is_not_theirs(frame, found):
+def test_units_references_and_order_change_nothing_that_is_not_theirs(frame, regression):
     other = frame.assign(age=1000.0 * frame["age"] - 7.0)[list(frame.columns)[::-1]]
     moved = lacunet.fit(other, 3, covariates="~ C(region, ref=W) + age", **QUICK)
-    assert moved.log_evidence == pytest.approx(found.log_evidence, abs=1e-6)
-    assert moved.log_lik == pytest.approx(found.log_lik, abs=1e-6)
-    mine, theirs = found.coefficients, moved.coefficients
+    assert moved.log_evidence == pytest.approx(regression.log_evidence, abs=1e-6)
+    assert moved.log_lik == pytest.approx(regression.log_lik, abs=1e-6)
+    mine, theirs = regression.coefficients, moved.coefficients
     np.testing.assert_allclose(theirs.estimate[:, 3], mine.estimate[:, 1] / 1000, rtol=1e-5)
     # C against W is minus W against C; other states are differences.
     np.testing.assert_allclose(theirs.estimate[:, 1], -mine.estimate[:, 3], atol=1e-6)
@@ -101,14 +101,16 @@ def test_units_references_and_order_change_nothing_that_is_not_theirs(frame, fou
         assert test.statistic == pytest.approx(same.statistic, rel=1e-5)
 
 
-def test_another_reference_class_is_the_same_model(found):
-    turned = found.coefficients.against("3")
+def test_another_reference_class_is_the_same_model(regression):
+    turned = regression.coefficients.against("3")
     np.testing.assert_allclose(
-        turned.against("1").covariance, found.coefficients.covariance, atol=1e-12
+        turned.against("1").covariance, regression.coefficients.covariance, atol=1e-12
     )
-    assert turned.test("age").statistic == pytest.approx(found.coefficients.test("age").statistic)
+    assert turned.test("age").statistic == pytest.approx(
+        regression.coefficients.test("age").statistic
+    )
     with pytest.raises(lacunet.OptionError, match=r"'4' is not a class\. Choose from 1, 2, 3"):
-        found.coefficients.against("4")
+        regression.coefficients.against("4")
 
 
 def test_weights_are_rows(frame):
@@ -136,7 +138,7 @@ def test_numbers_among_items_and_few_numbers_as_covariates(frame):
 def test_stepmix_has_the_same_maximum():
     stepmix = Peer("stepmix.stepmix")
     frame, _ = people(400, seed=5)
-    found = lacunet.fit(frame, 3, covariates=FORMULA, estimate="ml", **QUICK)
+    fitted = lacunet.fit(frame, 3, covariates=FORMULA, estimate="ml", **QUICK)
     items, age = frame[[f"y{j}" for j in range(6)]].astype(int), frame["age"].to_numpy()
     scaled = (age - age.mean()) / age.std()
     Z = np.column_stack([scaled, frame["region"] == "S", frame["region"] == "W"]).astype(float)
@@ -153,9 +155,9 @@ def test_stepmix_has_the_same_maximum():
         rel_tol=0,
         structural_params={"method": "newton-raphson"},
     ).fit(items, Z)
-    assert found.log_lik == pytest.approx(theirs.score(items, Z) * len(frame), abs=1e-5)
+    assert fitted.log_lik == pytest.approx(theirs.score(items, Z) * len(frame), abs=1e-5)
     beta = theirs.get_parameters()["structural"]["beta"]
-    mine = found.fit.point.beta.reshape(2, 4)
+    mine = fitted.fit.point.beta.reshape(2, 4)
     order = min(
         ((a, b, c) for a in range(3) for b in range(3) for c in range(3) if len({a, b, c}) == 3),
         key=lambda o: np.abs(beta[list(o[1:])] - beta[o[0]] - mine).max(),

@@ -35,7 +35,7 @@ def test_ways_to_say_covariates(said, meant):
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         ("~ age * sex", "'age \\* sex' is more than the name of a column"),
         ("~ log(age)", "put a column into the table"),
@@ -48,8 +48,8 @@ def test_ways_to_say_covariates(said, meant):
         ),
     ],
 )
-def test_covariates_that_cannot_be(frame, said, told):
-    with pytest.raises(lacunet.OptionError, match=told):
+def test_covariates_that_cannot_be(frame, said, message):
+    with pytest.raises(lacunet.OptionError, match=message):
         lacunet.fit(frame, 2, covariates=said, **QUICK)
 
 
@@ -68,39 +68,39 @@ def test_covariates_that_say_nothing_or_the_same_twice(frame):
 
 
 def test_missing_covariates_are_never_dropped_without_a_word(frame):
-    holes = frame.copy()
-    holes.loc[[3, 5, 8], "age"] = np.nan
-    holes.loc[[8, 9], "region"] = None
+    missing = frame.copy()
+    missing.loc[[3, 5, 8], "age"] = np.nan
+    missing.loc[[8, 9], "region"] = None
     with pytest.raises(lacunet.DataError) as refused:
-        lacunet.fit(holes, 2, covariates=["age", "region"], **QUICK)
+        lacunet.fit(missing, 2, covariates=["age", "region"], **QUICK)
     assert "4 of 120 cases lack a covariate ('age' in 3, 'region' in 2)" in str(refused.value)
     assert "missing_covariates='drop'" in str(refused.value)
-    found = lacunet.class_regression(
-        holes, 2, ["age", "region"], missing_covariates="drop", **QUICK
+    regression = lacunet.class_regression(
+        missing, 2, ["age", "region"], missing_covariates="drop", **QUICK
     )
-    assert found.table.rows == 116
-    assert any("4 of 120 cases lack a covariate" in note for note in found.table.notes)
+    assert regression.table.rows == 116
+    assert any("4 of 120 cases lack a covariate" in note for note in regression.table.notes)
     whole = lacunet.fit(frame.drop(index=[3, 5, 8, 9]), 2, covariates=["age", "region"], **QUICK)
-    assert found.log_lik == pytest.approx(whole.log_lik, abs=1e-9)
+    assert regression.log_lik == pytest.approx(whole.log_lik, abs=1e-9)
 
 
 def test_what_separates_classes_is_said():
     """The second covariate is the first answer itself: the likelihood has no maximum."""
     frame, z = people(150, seed=6)
-    told = frame.assign(tells=(z == 0).astype(float)).drop(columns=["region", "age"])
-    found = lacunet.fit(told, 2, covariates=["tells"], estimate="ml", **QUICK)
-    held = lacunet.fit(told, 2, covariates=["tells"], **QUICK)
-    assert Kind.SEPARATED in {flag.kind for flag in found.flags}
+    separating = frame.assign(tells=(z == 0).astype(float)).drop(columns=["region", "age"])
+    fitted = lacunet.fit(separating, 2, covariates=["tells"], estimate="ml", **QUICK)
+    held = lacunet.fit(separating, 2, covariates=["tells"], **QUICK)
+    assert Kind.SEPARATED in {flag.kind for flag in fitted.flags}
     assert Kind.SEPARATED not in {flag.kind for flag in held.flags}
 
 
 def test_fit_has_the_options_of_covariates(frame):
-    how = {"covariates": "age", "exclude": ["region"], "bootstrap": 3, "level": 0.9}
-    found = lacunet.fit(frame, 2, **how, **QUICK)
-    assert (found.intervals.replicates, found.level) == (3, 0.9)
-    for option, told in (
+    options = {"covariates": "age", "exclude": ["region"], "bootstrap": 3, "level": 0.9}
+    fitted = lacunet.fit(frame, 2, **options, **QUICK)
+    assert (fitted.intervals.replicates, fitted.level) == (3, 0.9)
+    for option, text in (
         ({"bootstrap": 3}, r"bootstrap is about covariates \(lacunet.intervals has it"),
         ({"coefficient_sd": 2.0}, "coefficient_sd is about covariates. Give covariates too"),
     ):
-        with pytest.raises(OptionError, match=told):
+        with pytest.raises(OptionError, match=text):
             lacunet.fit(frame, 2, exclude=["age"], **option, **QUICK)

@@ -59,19 +59,19 @@ def logit(Z, y):
     return minimize(loss, np.zeros(Z.shape[1]), tol=1e-10).x
 
 
-def label_of(fit, frame, z, own):
+def label_of(fit, frame, z, cls):
     """Number of the class that most rows of one of ours are given."""
     best = lacunet.assign(frame, fit.model).variables[0].best
-    return int(np.bincount(best[z == own]).argmax())
+    return int(np.bincount(best[z == cls]).argmax())
 
 
-def kinds(found):
-    return {flag.kind for flag in found.flags}
+def kinds(result):
+    return {flag.kind for flag in result.flags}
 
 
-def checked(found):
+def checked(result):
     """Check that text, JSON and tidy columns agree on what exists; give the text."""
-    text, document = str(found), json.loads(to_json(found.to_dict()))
+    text, document = str(result), json.loads(to_json(result.to_dict()))
     for name in ("nan", "inf", "e+"):
         assert name not in text.replace("information", ""), text
     parts = [*document["outcomes"].values(), *filter(None, [document["coefficients"]])]
@@ -94,7 +94,7 @@ def checked(found):
             assert (test["statistic"] is None) <= (test["why"] is not None)
             assert (test["p_value"] is None) <= (test["why"] is not None)
     for column in ("why",):
-        tidy = found.tidy()
+        tidy = result.tidy()
         if tidy:
             assert len(tidy[column]) == len(next(iter(tidy.values())))
     return text
@@ -111,16 +111,16 @@ def test_a_covariate_that_separates_a_class_has_no_coefficients(correction, kind
     # Where rows themselves separate: by the class that they are given.
     given = lacunet.assign(frame, fit.model).variables[0].best
     c = label_of(fit, frame, z, 1)
-    told = given == c
+    members = given == c
     if kind == "category":
-        x = np.where(told, "a", rng.choice(["b", "c"], 240))
+        x = np.where(members, "a", rng.choice(["b", "c"], 240))
     else:
-        x = rng.normal(size=240).round(3) + 10.0 * told
-    found = lacunet.three_step(frame.assign(x=x), fit, covariates=["x"], correction=correction)
-    text = checked(found)
-    own = found.coefficients
+        x = rng.normal(size=240).round(3) + 10.0 * members
+    result = lacunet.three_step(frame.assign(x=x), fit, covariates=["x"], correction=correction)
+    text = checked(result)
+    coefficients = result.coefficients
     others = [k for k in range(3) if k != c]
-    turned = own.against(own.classes[others[0]])
+    turned = coefficients.against(coefficients.classes[others[0]])
     assert np.isnan(turned.estimate[c]).all()
     assert np.isnan(turned.p_values[c]).all()
     assert Why.SEPARATED in set(turned.identified.why[c])
@@ -128,13 +128,13 @@ def test_a_covariate_that_separates_a_class_has_no_coefficients(correction, kind
     assert "separated: the likelihood rises without end" in text
     (test,) = turned.tests
     assert np.isnan([test.statistic, test.p_value]).all()
-    assert (test.df, test.why) == (2 * (len(own.titles) - 1), NO_ESTIMATES)
+    assert (test.df, test.why) == (2 * (len(coefficients.titles) - 1), NO_ESTIMATES)
     assert np.abs(np.nan_to_num(turned.estimate)).max() < 20
     assert not any("1e" in cell for cell in text.split())
     if correction is Correction.NONE and kind == "number":
         # What is left is the logit of the two other classes among their own rows.
-        left = x[~told]
-        best = logit(np.column_stack([np.ones(len(left)), left]), given[~told] == others[1])
+        left = x[~members]
+        best = logit(np.column_stack([np.ones(len(left)), left]), given[~members] == others[1])
         np.testing.assert_allclose(turned.estimate[others[1]], best, atol=1e-4)
 
 
@@ -151,10 +151,10 @@ def test_one_row_on_the_other_side_makes_coefficients_finite():
             frame.assign(x=swapped), fit, covariates=["x"], correction=correction
         )
         c = label_of(fit, frame, z, 1)
-        own = near.coefficients.against(near.coefficients.classes[1 - c])
+        coefficients = near.coefficients.against(near.coefficients.classes[1 - c])
         best = logit(np.column_stack([np.ones(40), swapped]), z == 1)
-        np.testing.assert_allclose(own.estimate[c], best, rtol=1e-3, atol=1e-4)
-        assert np.isfinite(own.stderr[c]).all()
+        np.testing.assert_allclose(coefficients.estimate[c], best, rtol=1e-3, atol=1e-4)
+        assert np.isfinite(coefficients.stderr[c]).all()
         checked(near)
 
 
@@ -165,19 +165,19 @@ def test_two_classes_that_go_to_infinity_together_still_differ_by_a_number():
     x = np.where(z == 0, "a", rng.choice(["b", "c"], 100))
     frame = sure(z)
     fit = fitted(frame, 3)
-    found = lacunet.three_step(frame.assign(x=x), fit, covariates=["x"]).coefficients
+    coefficients = lacunet.three_step(frame.assign(x=x), fit, covariates=["x"]).coefficients
     a, b, c = (label_of(fit, frame, z, k) for k in range(3))
-    against = found.against(found.classes[a])
+    against = coefficients.against(coefficients.classes[a])
     assert np.isnan(against.estimate[[b, c], 0]).all()
-    turned = found.against(found.classes[b])
-    place = found.titles.index("x = b"), found.titles.index("x = c")
+    turned = coefficients.against(coefficients.classes[b])
+    place = coefficients.titles.index("x = b"), coefficients.titles.index("x = c")
     slope = turned.estimate[c, place[0]] - turned.estimate[c, place[1]]
     assert np.isnan(turned.estimate[a]).any() or np.isnan(slope)
     # The contrast of b and c between the two classes is the log odds ratio of their own rows.
     counts = pd.crosstab(z[z > 0], x[z > 0]).to_numpy()
     ratio = np.log(counts[1, 1] * counts[0, 0] / counts[1, 0] / counts[0, 1])
-    own = turned.reached[c, place[1]] - turned.reached[c, place[0]]
-    assert own == pytest.approx(ratio, abs=1e-4)
+    difference = turned.reached[c, place[1]] - turned.reached[c, place[0]]
+    assert difference == pytest.approx(ratio, abs=1e-4)
 
 
 def score_test(y, z, a, b):
@@ -187,9 +187,9 @@ def score_test(y, z, a, b):
     common = shown[(z == a) | (z == b)].mean(axis=0)
     apart, V = np.zeros(len(states)), np.zeros((len(states),) * 2)
     for k, sign in ((a, -1.0), (b, 1.0)):
-        own = shown[z == k]
-        apart += sign * own.mean(axis=0)
-        V += (own - common).T @ (own - common) / len(own) ** 2
+        members = shown[z == k]
+        apart += sign * members.mean(axis=0)
+        V += (members - common).T @ (members - common) / len(members) ** 2
     return float(apart @ np.linalg.solve(V, apart)), len(states)
 
 
@@ -201,24 +201,24 @@ def test_shares_at_the_boundary_have_no_error_and_a_score_test(correction):
     y = np.where(z == 0, rng.choice(["u", "v"], 90), np.where(z == 1, "u", "w"))
     frame = sure(z)
     fit = fitted(frame, 3)
-    found = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction=correction)
-    checked(found)
-    told = found.outcomes["y"]
-    assert Kind.SHARE_AT_BOUNDARY in kinds(told)
+    result = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction=correction)
+    checked(result)
+    outcome = result.outcomes["y"]
+    assert Kind.SHARE_AT_BOUNDARY in kinds(outcome)
     order = [label_of(fit, frame, z, k) for k in range(3)]
-    np.testing.assert_allclose(told.estimate[order[1]], [1, 0, 0], atol=1e-6)
-    assert np.isnan(told.stderr[order[1]]).all()
-    assert np.isfinite(told.stderr[order[0], :2]).all()
-    pairs = {test.name: test for test in told.pairs}
+    np.testing.assert_allclose(outcome.estimate[order[1]], [1, 0, 0], atol=1e-6)
+    assert np.isnan(outcome.stderr[order[1]]).all()
+    assert np.isfinite(outcome.stderr[order[0], :2]).all()
+    pairs = {test.name: test for test in outcome.pairs}
     for a, b in ((0, 1), (0, 2), (1, 2)):
         names = sorted((order[a], order[b]))
-        test = pairs[" and ".join(told.classes[k] for k in names)]
+        test = pairs[" and ".join(outcome.classes[k] for k in names)]
         statistic, df = score_test(y, z, a, b)
         assert test.statistic == pytest.approx(statistic, rel=1e-6)
         assert (test.df, "score test" in test.why) == (df, True)
         assert test.p_value == pytest.approx(chi2.sf(statistic, df), rel=1e-6)
-    assert told.equality.df == 4
-    assert told.equality.statistic > 60
+    assert outcome.equality.df == 4
+    assert outcome.equality.statistic > 60
 
 
 @pytest.mark.parametrize("correction", ["bch", "ml"])
@@ -229,22 +229,22 @@ def test_a_class_whose_outcome_is_missing_has_no_mean(correction, estimate, seed
     number = pd.Series(rng.normal(size=300).round(3)).mask(z == 2)
     state = pd.Series(rng.choice(["u", "v"], 300)).mask(z == 2)
     fit = fitted(frame, 3, estimate)
-    found = lacunet.three_step(
+    result = lacunet.three_step(
         frame.assign(number=number, state=state),
         fit,
         outcomes=["number", "state"],
         correction=correction,
     )
-    checked(found)
+    checked(result)
     gone = label_of(fit, frame, z, 2)
-    for told in found.outcomes.values():
-        assert np.isnan(told.estimate[gone]).all()
-        assert set(told.identified.why[gone]) == {Why.NO_CASES}
-        assert Kind.CLASS_WITHOUT_OUTCOME in kinds(told)
-        assert (told.equality.df, told.equality.why) == (2, NO_ESTIMATES)
+    for outcome in result.outcomes.values():
+        assert np.isnan(outcome.estimate[gone]).all()
+        assert set(outcome.identified.why[gone]) == {Why.NO_CASES}
+        assert Kind.CLASS_WITHOUT_OUTCOME in kinds(outcome)
+        assert (outcome.equality.df, outcome.equality.why) == (2, NO_ESTIMATES)
         others = [k for k in range(3) if k != gone]
-        assert np.isfinite(told.stderr[others]).all()
-        assert sum(np.isfinite(test.p_value) for test in told.pairs) == 1
+        assert np.isfinite(outcome.stderr[others]).all()
+        assert sum(np.isfinite(test.p_value) for test in outcome.pairs) == 1
 
 
 def test_a_class_with_few_rows_that_show_the_outcome_keeps_its_mean():
@@ -253,10 +253,10 @@ def test_a_class_with_few_rows_that_show_the_outcome_keeps_its_mean():
     number = pd.Series(rng.normal(size=300).round(3)).mask((z == 2) & (rng.random(300) < 0.8))
     fit = fitted(frame, 3)
     for correction in ("bch", "ml"):
-        told = lacunet.three_step(
+        result = lacunet.three_step(
             frame.assign(number=number), fit, outcomes="number", correction=correction
         ).outcomes["number"]
-        assert np.isfinite(told.stderr).all()
+        assert np.isfinite(result.stderr).all()
 
 
 @pytest.mark.parametrize("correction", list(Correction))
@@ -267,17 +267,17 @@ def test_classes_of_one_two_and_three_people(correction, tiny):
     frame = sure(z)
     fit = fitted(frame, 3)
     x, y = (rng.normal(size=len(z)).round(3) for _ in range(2))
-    found = lacunet.three_step(
+    result = lacunet.three_step(
         frame.assign(x=x, y=y), fit, outcomes="y", covariates=["x"], correction=correction
     )
-    checked(found)
+    checked(result)
     c = label_of(fit, frame, z, 2)
-    mean = found.outcomes["y"]
+    mean = result.outcomes["y"]
     assert np.isfinite(mean.stderr[c, 0]) == (tiny > 1)
     assert (Kind.CLASS_WITHOUT_OUTCOME in kinds(mean)) == (tiny == 1)
     others = [k for k in range(3) if k != c]
     assert np.isfinite(mean.stderr[others]).all()
-    coefficients = found.coefficients
+    coefficients = result.coefficients
     assert np.isfinite(coefficients.stderr[c]).all() == (tiny == 3)
     assert (Kind.FEW_CASES_OF_CLASS in kinds(coefficients)) == (tiny < 3)
     assert np.isfinite(coefficients.stderr[max(others)]).all()
@@ -289,16 +289,16 @@ def test_classes_that_no_row_is_given():
     fit = fitted(frame, 4)
     rng = np.random.default_rng(7)
     x, y = (rng.normal(size=70).round(3) for _ in range(2))
-    found = lacunet.three_step(frame.assign(x=x, y=y), fit, outcomes="y", covariates=["x"])
-    text = checked(found)
+    result = lacunet.three_step(frame.assign(x=x, y=y), fit, outcomes="y", covariates=["x"])
+    text = checked(result)
     assert "empty class: no row is given" in text
-    assert Kind.CLASS_WITHOUT_ROWS in {flag.kind for flag in found.rows.flags}
-    means = found.outcomes["y"].estimate[:, 0]
+    assert Kind.CLASS_WITHOUT_ROWS in {flag.kind for flag in result.rows.flags}
+    means = result.outcomes["y"].estimate[:, 0]
     assert sorted(means[np.isfinite(means)]) == pytest.approx(
         sorted([y[z == 0].mean(), y[z == 1].mean()]), abs=1e-6
     )
     empty = np.isnan(means)
-    assert np.isnan(found.coefficients.estimate[empty]).all()
+    assert np.isnan(result.coefficients.estimate[empty]).all()
 
 
 def test_an_outcome_that_is_constant_and_one_class():
@@ -308,14 +308,14 @@ def test_an_outcome_that_is_constant_and_one_class():
     )
     fit, one = fitted(frame, 3), fitted(frame, 1)
     for correction in Correction:
-        how = {"outcomes": ["same", "number"], "correction": correction}
+        options = {"outcomes": ["same", "number"], "correction": correction}
         for model in (fit, one):
-            found = lacunet.three_step(data, model, **how)
-            checked(found)
-            told = found.outcomes["same"]
-            np.testing.assert_allclose(told.estimate, 1.0)
-            assert np.isnan(told.stderr).all()
-            assert (told.equality.df, told.equality.why) == (0, NOTHING_TO_TEST)
+            result = lacunet.three_step(data, model, **options)
+            checked(result)
+            outcome = result.outcomes["same"]
+            np.testing.assert_allclose(outcome.estimate, 1.0)
+            assert np.isnan(outcome.stderr).all()
+            assert (outcome.equality.df, outcome.equality.why) == (0, NOTHING_TO_TEST)
         mean = lacunet.three_step(data, one, outcomes="same_in_class").outcomes["same_in_class"]
         y = data["same_in_class"]
         assert mean.estimate.item() == pytest.approx(y.mean())
@@ -331,18 +331,18 @@ def test_a_class_of_equal_values():
     fit = fitted(frame, 2)
     y = np.where(z == 1, 3.5, np.random.default_rng(9).normal(size=70).round(3))
     c = label_of(fit, frame, z, 1)
-    found = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction="bch")
-    checked(found)
-    told = found.outcomes["y"]
-    assert told.estimate[c, 0] == pytest.approx(3.5)
-    assert np.isnan(told.stderr[:, 0]).tolist() == [c == 0, c == 1]
-    assert Kind.NO_SPREAD in kinds(told)
-    assert told.equality.p_value < 1e-6
-    assert "score test" in told.equality.why
-    found = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction="ml")
-    checked(found)
-    assert Kind.NO_MAXIMUM in kinds(found.outcomes["y"])
-    assert np.isnan(found.outcomes["y"].estimate).all()
+    result = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction="bch")
+    checked(result)
+    outcome = result.outcomes["y"]
+    assert outcome.estimate[c, 0] == pytest.approx(3.5)
+    assert np.isnan(outcome.stderr[:, 0]).tolist() == [c == 0, c == 1]
+    assert Kind.NO_SPREAD in kinds(outcome)
+    assert outcome.equality.p_value < 1e-6
+    assert "score test" in outcome.equality.why
+    result = lacunet.three_step(frame.assign(y=y), fit, outcomes="y", correction="ml")
+    checked(result)
+    assert Kind.NO_MAXIMUM in kinds(result.outcomes["y"])
+    assert np.isnan(result.outcomes["y"].estimate).all()
 
 
 def test_separation_in_one_step():
@@ -368,11 +368,15 @@ def test_more_classes_than_data_tell_in_one_step():
     z = np.repeat([0, 1], [40, 30])
     rng = np.random.default_rng(11)
     data = sure(z, 3).assign(x=rng.normal(size=70).round(2))
-    found = lacunet.class_regression(data, 3, ["x"], estimate="ml", **QUICK).coefficients
-    lost = np.isnan(found.estimate)
+    coefficients = lacunet.class_regression(data, 3, ["x"], estimate="ml", **QUICK).coefficients
+    lost = np.isnan(coefficients.estimate)
     assert lost.any()
-    assert kinds(found) & {Kind.WITHOUT_INFORMATION, Kind.WITHOUT_END, Kind.CLASS_WITHOUT_ROWS}
-    assert np.isfinite(found.stderr[1:][~lost[1:]]).all()
+    assert kinds(coefficients) & {
+        Kind.WITHOUT_INFORMATION,
+        Kind.WITHOUT_END,
+        Kind.CLASS_WITHOUT_ROWS,
+    }
+    assert np.isfinite(coefficients.stderr[1:][~lost[1:]]).all()
 
 
 def test_replicates_that_are_separated_have_no_standard_error():
@@ -380,12 +384,12 @@ def test_replicates_that_are_separated_have_no_standard_error():
     z = np.repeat([0, 1], [15, 15])
     x = np.array(["a"] * 14 + ["b"] * 15 + ["a"])
     data = sure(z, 5).assign(x=x)
-    how = {"estimate": "ml", "bootstrap": 20, **QUICK}
-    found = lacunet.class_regression(data, 2, ["x"], **how).coefficients
-    assert np.isfinite(found.estimate).all()
-    assert np.isnan([found.stderr[1, 1], found.p_values[1, 1]]).all()
-    assert Kind.SEPARATED_REPLICATES in kinds(found)
-    assert "separated in replicates" in str(found)
+    options = {"estimate": "ml", "bootstrap": 20, **QUICK}
+    coefficients = lacunet.class_regression(data, 2, ["x"], **options).coefficients
+    assert np.isfinite(coefficients.estimate).all()
+    assert np.isnan([coefficients.stderr[1, 1], coefficients.p_values[1, 1]]).all()
+    assert Kind.SEPARATED_REPLICATES in kinds(coefficients)
+    assert "separated in replicates" in str(coefficients)
 
 
 def test_wald_tests_take_all_or_nothing():

@@ -21,7 +21,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def complete(people):
-    """The rows that poLCA uses: it leaves out those with a hole."""
+    """The rows that poLCA uses: it leaves out those with a missing value."""
     return people[[*ITEMS, "PARTY"]].dropna()
 
 
@@ -47,20 +47,20 @@ def test_two_covariates_and_their_product(people):
     rows = people[[*ITEMS, "PARTY", "AGE"]].dropna()
     rows["PARTY:AGE"] = rows["PARTY"] * rows["AGE"]
     covariates = ["PARTY", "AGE", "PARTY:AGE"]
-    found = lacunet.fit(rows, 3, covariates=covariates, estimate="ml", starts=4)
-    assert round(found.log_lik, 2) == -16135.39
+    fitted = lacunet.fit(rows, 3, covariates=covariates, estimate="ml", starts=4)
+    assert round(fitted.log_lik, 2) == -16135.39
 
 
-def outer_product(rows, found):
+def outer_product(rows, regression):
     """Standard errors of coefficients from Σ s sᵀ over rows, by code that knows nothing of ours.
 
     Parameters are the coefficients, and of each item and class the logits of all answers but the
     first; the inverse leaves out what no row says anything of.
     """
     design = np.column_stack([np.ones(len(rows)), rows["PARTY"].to_numpy(float)])
-    tables = [found.model.table(name) for name in ITEMS]
+    tables = [regression.model.table(name) for name in ITEMS]
     codes = np.column_stack([rows[name].str[0].astype(int) - 1 for name in ITEMS])
-    scale = np.exp(design @ found.coefficients.estimate.T)
+    scale = np.exp(design @ regression.coefficients.estimate.T)
     prior = scale / scale.sum(axis=1, keepdims=True)
     joint = prior * np.prod([t[:, codes[:, j]].T for j, t in enumerate(tables)], axis=0)
     share = joint / joint.sum(axis=1, keepdims=True)
@@ -81,12 +81,12 @@ def test_standard_errors_differ_in_what_they_are_made_of(complete, by_party):
 
 
 @pytest.mark.long  # docs/coming-from/polca.md shows the numbers
-def test_rows_with_holes_make_it_more_precise(people, complete, by_party):
+def test_rows_with_missing_values_make_it_more_precise(people, complete, by_party):
     """None of those whom poLCA leaves out is lost, but for 25 without a party."""
     rows = people[[*ITEMS, "PARTY"]]
     known = rows[rows["PARTY"].notna()]
     assert (len(rows), len(known), len(complete)) == (1785, 1760, 1300)
-    found = lacunet.fit(known, 3, covariates="~ PARTY", estimate="ml", starts=4)
-    assert (found.coefficients.stderr[1:] < 0.91 * by_party.coefficients.stderr[1:]).all()
-    apart = abs(found.coefficients.estimate - by_party.coefficients.estimate)[1:]
+    fitted = lacunet.fit(known, 3, covariates="~ PARTY", estimate="ml", starts=4)
+    assert (fitted.coefficients.stderr[1:] < 0.91 * by_party.coefficients.stderr[1:]).all()
+    apart = abs(fitted.coefficients.estimate - by_party.coefficients.estimate)[1:]
     assert (apart < by_party.coefficients.stderr[1:]).all()

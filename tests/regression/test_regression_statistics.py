@@ -23,7 +23,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def found(frame):
+def regression(frame):
     return lacunet.class_regression(frame, 3, "age, region", starts=4)
 
 
@@ -44,9 +44,9 @@ def pairs_of(statistics):
 
 def test_without_covariates_all_is_as_ever(frame):
     """`~ 1` has one pattern, so that only how class sizes are written differs."""
-    how = {"starts": 4, "estimate": "ml"}
-    one = lacunet.class_regression(frame[ITEMS], 3, "~ 1", **how).statistics
-    fit = lacunet.fit(frame[ITEMS], 3, **how)
+    options = {"starts": 4, "estimate": "ml"}
+    one = lacunet.class_regression(frame[ITEMS], 3, "~ 1", **options).statistics
+    fit = lacunet.fit(frame[ITEMS], 3, **options)
     plain = lacunet.fit_statistics(frame[ITEMS], fit)
     assert one.criteria == pytest.approx(plain.criteria)
     assert one.dimension == plain.dimension
@@ -62,20 +62,20 @@ def test_without_covariates_all_is_as_ever(frame):
 def test_a_covariate_without_an_effect_changes_nothing(frame):
     """The same rows twice, once with each value: coefficients are 0, and all else is doubled."""
     twice = pd.concat([frame[ITEMS].assign(coin="head"), frame[ITEMS].assign(coin="tail")])
-    how = {"starts": 4, "estimate": "ml"}
-    with_coin = lacunet.class_regression(twice, 3, "coin", **how)
-    plain = lacunet.fit_statistics(frame[ITEMS], lacunet.fit(frame[ITEMS], 3, **how))
+    options = {"starts": 4, "estimate": "ml"}
+    with_coin = lacunet.class_regression(twice, 3, "coin", **options)
+    plain = lacunet.fit_statistics(frame[ITEMS], lacunet.fit(frame[ITEMS], 3, **options))
     assert np.abs(with_coin.coefficients.estimate[:, 1]).max() < 1e-6
-    told = with_coin.statistics
-    assert told.log_lik == pytest.approx(2 * plain.log_lik)
-    assert told.goodness.g2 == pytest.approx(2 * plain.goodness.g2)
-    assert told.goodness.x2 == pytest.approx(2 * plain.goodness.x2, rel=1e-4)
+    statistics = with_coin.statistics
+    assert statistics.log_lik == pytest.approx(2 * plain.log_lik)
+    assert statistics.goodness.g2 == pytest.approx(2 * plain.goodness.g2)
+    assert statistics.goodness.x2 == pytest.approx(2 * plain.goodness.x2, rel=1e-4)
     # Two more coefficients, and as many cells for each side of the coin.
-    assert told.goodness.df == 2 * (plain.goodness.df + plain.dimension) - plain.dimension - 2
-    assert told.goodness.contexts == 2
+    assert statistics.goodness.df == 2 * (plain.goodness.df + plain.dimension) - plain.dimension - 2
+    assert statistics.goodness.contexts == 2
     for pair, residual in pairs_of(plain).items():
-        assert pairs_of(told)[pair].x2 == pytest.approx(2 * residual.x2, abs=1e-3)
-    assert told.classification[0].entropy_r2 == pytest.approx(
+        assert pairs_of(statistics)[pair].x2 == pytest.approx(2 * residual.x2, abs=1e-3)
+    assert statistics.classification[0].entropy_r2 == pytest.approx(
         plain.classification[0].entropy_r2, abs=1e-6
     )
 
@@ -83,100 +83,100 @@ def test_a_covariate_without_an_effect_changes_nothing(frame):
 def test_goodness_of_fit_and_residuals_written_out():
     """Two groups, complete rows: expected counts are Σ over classes, group by group."""
     frame = people(500, 4)[0][["y0", "y1", "y2", "y3", "region"]].astype({"region": str})
-    found = lacunet.class_regression(frame, 2, "region", starts=4)
-    told = found.statistics
-    coefficients, model = found.coefficients.estimate, found.model
+    regression = lacunet.class_regression(frame, 2, "region", starts=4)
+    statistics = regression.statistics
+    coefficients, model = regression.coefficients.estimate, regression.model
     tables = [model.table(f"y{j}") for j in range(4)]
     g2 = x2 = 0.0
     pair = np.zeros((2, 2))
     for state, column in (("N", None), ("S", 1), ("W", 2)):
         logits = coefficients[:, 0] + (0 if column is None else coefficients[:, column])
         sizes = np.exp(logits - np.logaddexp.reduce(logits))
-        own = frame[frame["region"] == state][[f"y{j}" for j in range(4)]].astype(int).to_numpy()
-        pair += len(own) * np.einsum("c,ca,cb->ab", sizes, tables[0], tables[3])
+        values = frame[frame["region"] == state][[f"y{j}" for j in range(4)]].astype(int).to_numpy()
+        pair += len(values) * np.einsum("c,ca,cb->ab", sizes, tables[0], tables[3])
         for cell in np.indices((2,) * 4).reshape(4, -1).T:
-            n = (own == cell).all(axis=1).sum()
+            n = (values == cell).all(axis=1).sum()
             each = [t[:, k] for t, k in zip(tables, cell, strict=True)]
-            m = len(own) * float(sizes @ np.prod(each, axis=0))
+            m = len(values) * float(sizes @ np.prod(each, axis=0))
             g2 += 2 * n * math.log(n / m) if n else 0.0
             x2 += (n - m) ** 2 / m
-    assert (told.goodness.g2, told.goodness.x2) == pytest.approx((g2, x2))
-    assert told.goodness.df == 3 * 15 - found.dimension
-    assert 0 < told.goodness.p_g2 < 1
+    assert (statistics.goodness.g2, statistics.goodness.x2) == pytest.approx((g2, x2))
+    assert statistics.goodness.df == 3 * 15 - regression.dimension
+    assert 0 < statistics.goodness.p_g2 < 1
     seen = pd.crosstab(frame["y0"].astype(int), frame["y3"].astype(int)).to_numpy()
     expected = ((seen - pair) ** 2 / pair).sum()
-    assert pairs_of(told)[frozenset(("y0", "y3"))].x2 == pytest.approx(expected)
+    assert pairs_of(statistics)[frozenset(("y0", "y3"))].x2 == pytest.approx(expected)
 
 
 def test_an_answer_that_goes_with_a_covariate_beyond_the_classes():
     """People of one side say yes to `e` whatever their class: that pair is the worst by far."""
     table = two_clear_classes()
     table["e"] = table["e"].where(table["side"] == "left", 1.0)
-    found = lacunet.class_regression(table, 2, "side", starts=2)
-    worst = found.statistics.residuals[0]
+    regression = lacunet.class_regression(table, 2, "side", starts=2)
+    worst = regression.statistics.residuals[0]
     assert (worst.first, worst.second, worst.df) == ("e", "side", 1)
     shown = table[table["e"].notna()]
     x2 = 0.0
     for side in ("left", "right"):
-        own = shown[shown["side"] == side]
-        logits = found.coefficients.estimate @ [1.0, float(side == "right")]
+        members = shown[shown["side"] == side]
+        logits = regression.coefficients.estimate @ [1.0, float(side == "right")]
         sizes = np.exp(logits - np.logaddexp.reduce(logits))
-        m = len(own) * sizes @ found.model.table("e")
-        n = np.array([(own["e"] == k).sum() for k in (0, 1)])
+        m = len(members) * sizes @ regression.model.table("e")
+        n = np.array([(members["e"] == k).sum() for k in (0, 1)])
         x2 += ((n - m) ** 2 / m).sum()
     assert worst.x2 == pytest.approx(x2)
-    assert "members of a class that differ in side" in str(found.statistics)
+    assert "members of a class that differ in side" in str(regression.statistics)
     assert (
         lacunet.class_regression(two_clear_classes(), 2, "side").statistics.residuals[0].value < 4
     )
 
 
-def test_statistics_of_a_file(frame, found, tmp_path):
-    lacunet.write_model(found, tmp_path / "m.json")
-    told = lacunet.fit_statistics(frame, tmp_path / "m.json")
-    assert told.criteria == pytest.approx(found.statistics.criteria)
-    assert told.goodness.g2 == pytest.approx(found.statistics.goodness.g2)
-    assert told.estimate is None  # which a file does not say
-    assert "no test of them means anything" in str(told)
+def test_statistics_of_a_file(frame, regression, tmp_path):
+    lacunet.write_model(regression, tmp_path / "m.json")
+    statistics = lacunet.fit_statistics(frame, tmp_path / "m.json")
+    assert statistics.criteria == pytest.approx(regression.statistics.criteria)
+    assert statistics.goodness.g2 == pytest.approx(regression.statistics.goodness.g2)
+    assert statistics.estimate is None  # which a file does not say
+    assert "no test of them means anything" in str(statistics)
     precise = lacunet.intervals(frame, tmp_path / "m.json")
-    np.testing.assert_allclose(precise.stderr, found.intervals.stderr)
+    np.testing.assert_allclose(precise.stderr, regression.intervals.stderr)
     with pytest.raises(ModelError, match="not at the ML maximum"):
         lacunet.intervals(frame, tmp_path / "m.json", estimate="ml")
 
 
 def test_rows_that_lack_a_covariate_are_left_out_there_too(frame, tmp_path):
-    holed = frame.assign(age=frame["age"].where(frame.index % 50 != 0))
-    fit = lacunet.class_regression(holed, 2, "age", missing_covariates="drop", starts=2)
+    incomplete = frame.assign(age=frame["age"].where(frame.index % 50 != 0))
+    fit = lacunet.class_regression(incomplete, 2, "age", missing_covariates="drop", starts=2)
     lacunet.write_model(fit, tmp_path / "m.json")
-    told = lacunet.fit_statistics(holed, tmp_path / "m.json", missing_covariates="drop")
-    assert told.log_lik == pytest.approx(fit.log_lik)
+    statistics = lacunet.fit_statistics(incomplete, tmp_path / "m.json", missing_covariates="drop")
+    assert statistics.log_lik == pytest.approx(fit.log_lik)
     with pytest.raises(DataError, match="8 of 400 cases lack a covariate"):
-        lacunet.fit_statistics(holed, tmp_path / "m.json")
+        lacunet.fit_statistics(incomplete, tmp_path / "m.json")
 
 
 def test_the_bootstrap_agrees_with_the_information():
     """200 replicates know a standard error to 5 %: four of these, for a few numbers."""
     table = two_clear_classes()
-    found = lacunet.class_regression(table, 2, "side", starts=2)
+    regression = lacunet.class_regression(table, 2, "side", starts=2)
     drawn = lacunet.class_regression(table, 2, "side", starts=2, bootstrap=200)
-    own, other = drawn.coefficients, found.coefficients
-    np.testing.assert_array_equal(own.estimate, other.estimate)
-    np.testing.assert_allclose(own.stderr[1:], other.stderr[1:], rtol=0.2)
-    for a, b in zip(own.interval, other.interval, strict=True):
+    bootstrapped, other = drawn.coefficients, regression.coefficients
+    np.testing.assert_array_equal(bootstrapped.estimate, other.estimate)
+    np.testing.assert_allclose(bootstrapped.stderr[1:], other.stderr[1:], rtol=0.2)
+    for a, b in zip(bootstrapped.interval, other.interval, strict=True):
         assert (np.abs(a - b)[1:] < 0.5 * other.stderr[1:]).all()
-    inside = np.abs(found.model.theta - 0.5) < 0.35  # near 0 and 1 they are skewed
-    errors = (x.intervals.stderr[inside] for x in (drawn, found))
+    inside = np.abs(regression.model.theta - 0.5) < 0.35  # near 0 and 1 they are skewed
+    errors = (x.intervals.stderr[inside] for x in (drawn, regression))
     np.testing.assert_allclose(*errors, rtol=0.2)
-    assert "200 parametric bootstrap replicates" in own.method
-    turned = own.against("2")
+    assert "200 parametric bootstrap replicates" in bootstrapped.method
+    turned = bootstrapped.against("2")
     np.testing.assert_allclose(turned.draws[:, 1], 0.0, atol=1e-12)
-    np.testing.assert_allclose(turned.interval[0][0], -own.interval[1][1])
-    np.testing.assert_allclose(turned.stderr[0], own.stderr[1])
+    np.testing.assert_allclose(turned.interval[0][0], -bootstrapped.interval[1][1])
+    np.testing.assert_allclose(turned.stderr[0], bootstrapped.stderr[1])
 
 
 def test_the_bootstrap_is_seeded(frame):
-    how = {"starts": 2, "bootstrap": 3, "seed": 5}
-    one, other = (lacunet.class_regression(frame, 2, "age", **how, threads=t) for t in (1, 2))
+    options = {"starts": 2, "bootstrap": 3, "seed": 5}
+    one, other = (lacunet.class_regression(frame, 2, "age", **options, threads=t) for t in (1, 2))
     np.testing.assert_array_equal(one.replicates.coefficients, other.replicates.coefficients)
     again = lacunet.intervals(frame, one, bootstrap=3, seed=5)
     np.testing.assert_array_equal(again.stderr, one.intervals.stderr)
@@ -198,9 +198,11 @@ def test_units_of_a_survey_are_drawn_anew():
     people = pd.DataFrame((rng.random((600, 5)) < yes[z]).astype(int), columns=list("ABCDE"))
     people["age"], people["region"], people["village"] = age, village // 10, village
     people["w"] = rng.gamma(4, 1, 600).round(2)
-    how = {"weights": "w", "strata": "region", "clusters": "village", "starts": 2}
-    told = lacunet.class_regression(people, 2, "age", **how)
-    drawn = lacunet.class_regression(people, 2, "age", bootstrap=200, **how)
+    options = {"weights": "w", "strata": "region", "clusters": "village", "starts": 2}
+    regression = lacunet.class_regression(people, 2, "age", **options)
+    drawn = lacunet.class_regression(people, 2, "age", bootstrap=200, **options)
     assert "units within strata" in drawn.coefficients.method
-    np.testing.assert_allclose(drawn.coefficients.stderr[1], told.coefficients.stderr[1], rtol=0.25)
-    np.testing.assert_allclose(drawn.intervals.stderr, told.intervals.stderr, rtol=0.35)
+    np.testing.assert_allclose(
+        drawn.coefficients.stderr[1], regression.coefficients.stderr[1], rtol=0.25
+    )
+    np.testing.assert_allclose(drawn.intervals.stderr, regression.intervals.stderr, rtol=0.35)

@@ -31,14 +31,14 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def found(frame):
+def regression(frame):
     return lacunet.fit(frame, 3, covariates=WHAT, starts=4)
 
 
 @pytest.fixture(scope="module")
-def path(found, tmp_path_factory):
+def path(regression, tmp_path_factory):
     file = tmp_path_factory.mktemp("saved") / "model.json"
-    lacunet.write_model(found, file)
+    lacunet.write_model(regression, file)
     return file
 
 
@@ -62,29 +62,32 @@ def by_hand(document, frame, what):
     return joint
 
 
-def rows_of_fit(found, frame):
+def rows_of_fit(regression, frame):
     """Posteriors of the fit in the order of the rows: its table has each distinct row once."""
-    names = [c.name for c in found.table.columns]
-    told = {
+    names = [c.name for c in regression.table.columns]
+    posteriors = {
         tuple(
-            None if k < 0 else c.labels[k] for c, k in zip(found.table.columns, row, strict=True)
+            None if k < 0 else c.labels[k]
+            for c, k in zip(regression.table.columns, row, strict=True)
         ): p
-        for row, p in zip(found.table.codes, found.probabilities, strict=True)
+        for row, p in zip(regression.table.codes, regression.probabilities, strict=True)
     }
 
     def text(value):
         return None if pd.isna(value) else f"{value:g}" if isinstance(value, float) else str(value)
 
-    return np.array([told[tuple(map(text, row))] for row in frame[names].itertuples(index=False)])
+    return np.array(
+        [posteriors[tuple(map(text, row))] for row in frame[names].itertuples(index=False)]
+    )
 
 
-def test_rows_have_the_posteriors_of_the_fit(frame, found, path):
-    expected = rows_of_fit(found, frame)
-    for model in (found, path):
+def test_rows_have_the_posteriors_of_the_fit(frame, regression, path):
+    expected = rows_of_fit(regression, frame)
+    for model in (regression, path):
         (classes,) = lacunet.assign(frame, model, plug_in=True).variables
         np.testing.assert_allclose(classes.probabilities, expected, atol=1e-9)
     rows = lacunet.log_likelihoods(frame, path, plug_in=True)
-    assert rows.sum() == pytest.approx(found.log_lik, abs=1e-8)
+    assert rows.sum() == pytest.approx(regression.log_lik, abs=1e-8)
 
 
 def test_the_file_says_all_that_is_needed(frame, path):
@@ -99,26 +102,28 @@ def test_the_file_says_all_that_is_needed(frame, path):
     )
 
 
-def test_rows_are_asked_of_the_posterior(frame, found, path):
+def test_rows_are_asked_of_the_posterior(frame, regression, path):
     """By default items are averaged over their posterior, and coefficients stand at the mode."""
     document = json.loads(path.read_text())
     for family in document["families"]:
         exponents = np.array(family["posterior"])
         family["table"] = exponents / exponents.sum(axis=-1, keepdims=True)
     joint = by_hand(document, frame, "asked")
-    saved, fitted = (lacunet.assign(frame, m).variables[0].probabilities for m in (path, found))
+    saved, fitted = (
+        lacunet.assign(frame, m).variables[0].probabilities for m in (path, regression)
+    )
     np.testing.assert_array_equal(saved, fitted)
     np.testing.assert_allclose(saved, np.exp(joint - logsumexp(joint, axis=1)[:, None]), atol=1e-9)
 
 
-def test_a_file_is_read_back_exactly(found, path, tmp_path):
+def test_a_file_is_read_back_exactly(regression, path, tmp_path):
     again = lacunet.read_model(path)
     lacunet.write_model(again, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
-    assert again.dimension == found.dimension
+    assert again.dimension == regression.dimension
     assert "predicted by age, region" in str(again)
     odds = [row for row in zip(*again.tidy().values(), strict=True) if row[3] == "log odds"]
-    assert [x for *_, x in odds] == pytest.approx(found.coefficients.estimate[1:].ravel())
+    assert [x for *_, x in odds] == pytest.approx(regression.coefficients.estimate[1:].ravel())
 
 
 def test_classes_may_be_renumbered(frame, path):
@@ -134,8 +139,8 @@ def test_one_case_may_show_its_covariates(frame, path):
     row = frame.iloc[[0]]
     shown = {name: row[name].iloc[0] for name in (*ITEMS, "age", "region")}
     case = {name: None if pd.isna(value) else value for name, value in shown.items()}
-    asked = lacunet.query(path, "class", case)
-    np.testing.assert_allclose(asked, lacunet.assign(row, path).variables[0].probabilities[0])
+    answer = lacunet.query(path, "class", case)
+    np.testing.assert_allclose(answer, lacunet.assign(row, path).variables[0].probabilities[0])
     # Without covariates: the sizes over all rows.
     sizes = lacunet.query(path, "class", plug_in=True)
     everybody = lacunet.assign(frame.assign(**dict.fromkeys(ITEMS)), path, plug_in=True)
@@ -150,28 +155,28 @@ def test_one_case_may_show_its_covariates(frame, path):
 
 def test_tail_probabilities_are_given_the_covariates(frame, path):
     rows = frame[frame[ITEMS].notna().all(axis=1)].head(5)
-    found = lacunet.anomalies(rows, path, plug_in=True)
+    result = lacunet.anomalies(rows, path, plug_in=True)
     every = pd.DataFrame(np.indices((2,) * 6).reshape(6, -1).T, columns=ITEMS)
     document = json.loads(path.read_text())
     for i in range(len(rows)):
         alike = every.assign(age=rows["age"].iloc[i], region=rows["region"].iloc[i])
         p = np.exp(logsumexp(by_hand(document, alike, "coefficients"), axis=1))
-        own = np.exp(logsumexp(by_hand(document, rows.iloc[[i]], "coefficients"), axis=1))
-        assert found[i] == pytest.approx(p[p <= own * (1 + 1e-9)].sum())
+        joint = np.exp(logsumexp(by_hand(document, rows.iloc[[i]], "coefficients"), axis=1))
+        assert result[i] == pytest.approx(p[p <= joint * (1 + 1e-9)].sum())
 
 
-def test_holes_are_filled_in_by_covariates(frame, path):
+def test_missing_values_are_filled_in_by_covariates(frame, path):
     young, old = (frame.head(1).assign(**dict.fromkeys(ITEMS), age=a) for a in (20.0, 70.0))
     document = json.loads(path.read_text())
     for row in (young, old):
         p = np.exp(by_hand(document, row, "coefficients"))[0]
         yes = np.array([p @ np.array(f["table"])[:, 1] for f in document["families"][1:]])
-        told = lacunet.assign(row, path, impute=True, plug_in=True).variables
-        assert [v.probabilities[0, 1] for v in told[1:]] == pytest.approx(yes)
+        variables = lacunet.assign(row, path, impute=True, plug_in=True).variables
+        assert [v.probabilities[0, 1] for v in variables[1:]] == pytest.approx(yes)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda f: f.drop(columns="age"), "no column 'age', from which the model predicts classes"),
         (lambda f: f.assign(region="Q"), "row 1, covariate 'region': .* Known values: S, N, W"),
@@ -179,21 +184,21 @@ def test_holes_are_filled_in_by_covariates(frame, path):
         (lambda f: f.assign(age="old"), "'old' is not a number"),
     ],
 )
-def test_rows_that_cannot_be_asked_about(frame, path, change, told):
-    with pytest.raises(DataError, match=told):
+def test_rows_that_cannot_be_asked_about(frame, path, change, message):
+    with pytest.raises(DataError, match=message):
         lacunet.assign(change(frame), path)
 
 
 def test_bins_and_unused_states_are_kept(frame, tmp_path):
     wide = frame.assign(region=pd.Categorical(frame["region"], ["E", "N", "S", "W"]))
-    found = lacunet.class_regression(wide, 2, ["age", "region"], bin={"age": 3}, starts=2)
-    lacunet.write_model(found, tmp_path / "m.json")
-    one = lacunet.assign(wide, found, plug_in=True).variables[0].probabilities
+    regression = lacunet.class_regression(wide, 2, ["age", "region"], bin={"age": 3}, starts=2)
+    lacunet.write_model(regression, tmp_path / "m.json")
+    one = lacunet.assign(wide, regression, plug_in=True).variables[0].probabilities
     plain = wide.assign(region=wide["region"].astype(str))
     other = lacunet.assign(plain, tmp_path / "m.json", plug_in=True).variables[0].probabilities
     np.testing.assert_array_equal(one, other)
     total = lacunet.log_likelihoods(plain, tmp_path / "m.json", plug_in=True).sum()
-    assert total == pytest.approx(found.log_lik, abs=1e-8)
+    assert total == pytest.approx(regression.log_lik, abs=1e-8)
     with pytest.raises(DataError, match="fitted to no row with 'E'"):
         lacunet.assign(plain.assign(region="E"), tmp_path / "m.json")
 
@@ -204,27 +209,27 @@ def test_items_that_are_numbers(tmp_path):
     z = rng.random(120) < 1 / (1 + np.exp(-2 * x))
     table = pd.DataFrame({"u": rng.normal(3.0 * z).round(2), "x": x})
     table["a"] = np.where(rng.random(120) < 0.2 + 0.6 * z, "yes", "no")
-    found = lacunet.class_regression(table, 2, "x", starts=2)
-    lacunet.write_model(found, tmp_path / "m.json")
+    regression = lacunet.class_regression(table, 2, "x", starts=2)
+    lacunet.write_model(regression, tmp_path / "m.json")
     total = lacunet.log_likelihoods(table, tmp_path / "m.json", plug_in=True).sum()
-    assert total == pytest.approx(found.log_lik, abs=1e-7)
+    assert total == pytest.approx(regression.log_lik, abs=1e-7)
 
 
-def test_three_steps_know_the_first(frame, found, path):
+def test_three_steps_know_the_first(frame, regression, path):
     """Its classes go by covariates, and it is a maximum: no note says otherwise."""
-    told = frame.assign(income=np.random.default_rng(1).normal(30, 5, len(frame)))
-    steps = lacunet.three_step(told, path, outcomes="income")
+    extended = frame.assign(income=np.random.default_rng(1).normal(30, 5, len(frame)))
+    steps = lacunet.three_step(extended, path, outcomes="income")
     assert not any("maximum" in note for note in steps.notes)
     assert any("did not depend on covariates" in note for note in steps.notes)
-    names = [c.name for c in found.table.columns]
-    rows = rows_of_fit(found, frame[names]).mean(axis=0)
+    names = [c.name for c in regression.table.columns]
+    rows = rows_of_fit(regression, frame[names]).mean(axis=0)
     np.testing.assert_allclose(steps.rows.sizes, rows, atol=1e-9)
-    same = lacunet.three_step(told, found, outcomes="income").outcomes["income"]
+    same = lacunet.three_step(extended, regression, outcomes="income").outcomes["income"]
     np.testing.assert_allclose(same.stderr, steps.outcomes["income"].stderr)
     with pytest.raises(OptionError, match="predicts its classes from 'age', 'region' already"):
-        lacunet.three_step(told, path, covariates="income")
+        lacunet.three_step(extended, path, covariates="income")
     with pytest.raises(OptionError, match="'age' predicts the classes of the model"):
-        lacunet.three_step(told, path, outcomes="age")
+        lacunet.three_step(extended, path, outcomes="age")
 
 
 def bch_means(fit, y):
@@ -239,13 +244,13 @@ def test_errors_of_three_steps_are_those_of_an_infinitesimal_jackknife():
     frame, z = people(60, 5)
     frame["income"] = np.random.default_rng(3).normal(30 + 5 * z, 4.0).round(2)
     left = ["region", "income"]
-    found = lacunet.class_regression(frame, 2, "age", exclude=left, starts=2)
-    how = {"outcomes": "income", "assignment": "proportional", "correction": "bch"}
-    told = lacunet.three_step(frame, found, **how).outcomes["income"]
-    table, fit = parameters_for(frame, found.model, DEFAULTS, AS_USUAL, ["income"])
+    regression = lacunet.class_regression(frame, 2, "age", exclude=left, starts=2)
+    options = {"outcomes": "income", "assignment": "proportional", "correction": "bch"}
+    outcome = lacunet.three_step(frame, regression, **options).outcomes["income"]
+    table, fit = parameters_for(frame, regression.model, DEFAULTS, AS_USUAL, ["income"])
     column = [c.name for c in table.columns].index("income")
     y = np.array(table.columns[column].states, dtype=float)[table.codes[:, column]]
-    np.testing.assert_allclose(bch_means(fit, y), told.estimate[:, 0])
+    np.testing.assert_allclose(bch_means(fit, y), outcome.estimate[:, 0])
     plain, variance, step = fit.given.plain, np.zeros(2), 1e-3
     for i, n in enumerate(plain.counts):
         ends = []
@@ -255,7 +260,7 @@ def test_errors_of_three_steps_are_those_of_an_infinitesimal_jackknife():
             given = build_class_problem(heavier, fit.given.design, fit.given.exponent, 1.5)
             ends.append(bch_means(climb_on(given, fit.point, fit.objective.estimate), y))
         variance += n * ((ends[0] - ends[1]) / (2 * step)) ** 2
-    np.testing.assert_allclose(told.stderr[:, 0], np.sqrt(variance), rtol=1e-3)
+    np.testing.assert_allclose(outcome.stderr[:, 0], np.sqrt(variance), rtol=1e-3)
 
 
 def test_what_is_of_models_without_covariates(frame, path):
@@ -273,7 +278,7 @@ def test_other_formats_say_what_they_lose(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda e: e.pop("class"), 'has no "class"'),
         (lambda e: e.update({"class": "y0"}), "'y0' is not a hidden variable without parents"),
@@ -284,11 +289,11 @@ def test_other_formats_say_what_they_lose(path, tmp_path):
         (lambda e: e["covariates"][1].update(name="age"), "'age' occurs twice"),
     ],
 )
-def test_mistakes_in_a_file(path, tmp_path, change, told):
+def test_mistakes_in_a_file(path, tmp_path, change, message):
     document = json.loads(path.read_text())
     change(document["class_predictors"])
     (tmp_path / "m.json").write_text(json.dumps(document))
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         lacunet.read_model(tmp_path / "m.json")
 
 

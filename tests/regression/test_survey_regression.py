@@ -13,11 +13,11 @@ ITEMS = list("ABCDE")
 
 @pytest.fixture(scope="module")
 def frame():
-    found = clustered(11, holes=0.08)
+    result = clustered(11, missing=0.08)
     rng = np.random.default_rng(1)
-    level = found[ITEMS].mean(axis=1)
-    found["age"] = (40 + 8 * level + rng.normal(0, 6, len(found))).round()
-    return found
+    level = result[ITEMS].mean(axis=1)
+    result["age"] = (40 + 8 * level + rng.normal(0, 6, len(result))).round()
+    return result
 
 
 def log_p(phi, x, answers):
@@ -44,10 +44,10 @@ def sandwich(phi, x, answers, w, stratum, unit):
 
 @pytest.mark.parametrize("clusters", [True, False])
 def test_standard_errors_are_a_sandwich_by_independent_code(frame, clusters):
-    how = (
+    options = (
         {"strata": "stratum", "clusters": "unit"} if clusters else {"exclude": ["stratum", "unit"]}
     )
-    found = lacunet.fit(
+    fitted = lacunet.fit(
         frame,
         2,
         covariates=["age"],
@@ -55,47 +55,49 @@ def test_standard_errors_are_a_sandwich_by_independent_code(frame, clusters):
         estimate="ml",
         starts=4,
         kinds="age=gaussian",
-        **how,
+        **options,
     )
-    beta = found.coefficients.estimate[1]
-    p = np.array([found.model.table(name)[:, 1] for name in ITEMS])
+    beta = fitted.coefficients.estimate[1]
+    p = np.array([fitted.model.table(name)[:, 1] for name in ITEMS])
     x, w = frame["age"].to_numpy() - 45.0, frame["w"].to_numpy()  # centred: numbers of one size
     start = np.concatenate([[beta[0] + 45.0 * beta[1], beta[1]], *np.log(p / (1 - p)).T])
     stratum = frame["stratum"].to_numpy() if clusters else np.zeros(len(frame))
     unit = frame["unit"].to_numpy() if clusters else np.arange(len(frame))
     V = sandwich(start, x, frame[ITEMS].to_numpy(), w, stratum, unit)
-    slope = found.coefficients.stderr[1, 1]
+    slope = fitted.coefficients.stderr[1, 1]
     assert slope == pytest.approx(np.sqrt(V[1, 1]), rel=1e-4)
     q = p[:, 0]
     wanted = q * (1 - q) * np.sqrt(np.diag(V)[2:7])
-    own = [found.intervals.table(name).stderr[0, 1] for name in ITEMS]
-    np.testing.assert_allclose(own, wanted, rtol=1e-4)
+    stderr = [fitted.intervals.table(name).stderr[0, 1] for name in ITEMS]
+    np.testing.assert_allclose(stderr, wanted, rtol=1e-4)
     degrees = 20 if clusters else len(frame) - 1
-    assert found.coefficients.degrees == degrees
+    assert fitted.coefficients.degrees == degrees
     z = abs(beta[1]) / slope
-    assert found.coefficients.p_values[1, 1] == pytest.approx(2 * stats.t.sf(z, degrees))
-    assert found.coefficients.test("age").p_value == pytest.approx(stats.f.sf(z**2, 1, degrees))
-    assert found.coefficients.method.startswith("Linearised (sandwich) standard errors")
+    assert fitted.coefficients.p_values[1, 1] == pytest.approx(2 * stats.t.sf(z, degrees))
+    assert fitted.coefficients.test("age").p_value == pytest.approx(stats.f.sf(z**2, 1, degrees))
+    assert fitted.coefficients.method.startswith("Linearised (sandwich) standard errors")
 
 
 def test_rows_without_a_covariate_leave_and_their_units_stay(frame):
     some = frame.copy()
     some.loc[some["unit"] == 103, "age"] = np.nan
     design = {"weights": "w", "strata": "stratum", "clusters": "unit"}
-    found = lacunet.class_regression(
+    regression = lacunet.class_regression(
         some, 2, ["age"], missing_covariates="drop", starts=2, **design
     )
-    assert found.coefficients.degrees == 20
+    assert regression.coefficients.degrees == 20
 
 
-def test_holes_as_answers_stay_beside_their_covariates(frame):
+def test_missing_values_as_answers_stay_beside_their_covariates(frame):
     """The same as a table in which somebody has written the answer."""
     written = frame.fillna(dict.fromkeys(ITEMS, 2.0))
-    how = {"weights": "w", "strata": "stratum", "clusters": "unit", "starts": 2, "seed": 1}
-    found = lacunet.class_regression(frame, 2, ["age"], missing_as_state=True, **how)
-    same = lacunet.class_regression(written, 2, ["age"], **how)
-    assert found.log_lik == pytest.approx(same.log_lik, abs=1e-6)
-    np.testing.assert_allclose(found.coefficients.stderr[1], same.coefficients.stderr[1], rtol=1e-4)
+    options = {"weights": "w", "strata": "stratum", "clusters": "unit", "starts": 2, "seed": 1}
+    regression = lacunet.class_regression(frame, 2, ["age"], missing_as_state=True, **options)
+    same = lacunet.class_regression(written, 2, ["age"], **options)
+    assert regression.log_lik == pytest.approx(same.log_lik, abs=1e-6)
+    np.testing.assert_allclose(
+        regression.coefficients.stderr[1], same.coefficients.stderr[1], rtol=1e-4
+    )
 
 
 def test_few_units_make_a_test_of_several_numbers_weak():
@@ -121,24 +123,24 @@ def test_three_steps_agree_with_a_jackknife_of_units():
     """Delete a unit, fit classes again, and take the other steps again; 28 units tell about so."""
     frame = clustered(5, strata=2, units=14, people=15, income=True)
     design = {"weights": "w", "strata": "stratum", "clusters": "unit"}
-    how = {"columns": ITEMS, "estimate": "ml", "starts": 2}
+    options = {"columns": ITEMS, "estimate": "ml", "starts": 2}
     steps = {"outcomes": "income", "covariates": "~ income", "assignment": "proportional"}
-    fit = lacunet.fit(frame, 2, **how, **design)
-    found = lacunet.three_step(frame, fit, **steps, **design)
-    outcome, slope = found.outcomes["income"], found.coefficients
+    fit = lacunet.fit(frame, 2, **options, **design)
+    result = lacunet.three_step(frame, fit, **steps, **design)
+    outcome, slope = result.outcomes["income"], result.coefficients
     assert outcome.degrees == slope.degrees == 26
-    assert "Linearised (sandwich)" in str(found)
+    assert "Linearised (sandwich)" in str(result)
     variance = np.zeros(3)
     for h, here in frame.groupby("stratum"):
         units = here["unit"].unique()
         for u in units:
             w = frame["w"].where(frame["stratum"] != h, frame["w"] * len(units) / (len(units) - 1))
             left = frame.assign(w=w.where(frame["unit"] != u, 0.0))
-            again = lacunet.match_classes(lacunet.fit(left, 2, **how, weights="w"), like=fit)
+            again = lacunet.match_classes(lacunet.fit(left, 2, **options, weights="w"), like=fit)
             other = lacunet.three_step(left, again, **steps, weights="w")
             means = other.outcomes["income"].estimate - outcome.estimate
             logit = other.coefficients.estimate[1, 1] - slope.estimate[1, 1]
             moved = np.append(means.ravel(), logit)
             variance += (len(units) - 1) / len(units) * moved**2
-    own = np.append(outcome.stderr.ravel(), slope.stderr[1, 1])
-    np.testing.assert_allclose(np.sqrt(variance), own, rtol=0.15)
+    stderr = np.append(outcome.stderr.ravel(), slope.stderr[1, 1])
+    np.testing.assert_allclose(np.sqrt(variance), stderr, rtol=0.15)

@@ -14,11 +14,11 @@ ITEMS = [f"y{j}" for j in range(6)]
 
 @pytest.fixture(scope="module")
 def frame():
-    found, z = people(400, seed=5)
+    result, z = people(400, seed=5)
     rng = np.random.default_rng(1)
     income = rng.normal(np.array([0.0, 2.0, 1.0])[z], 1.0).round(4)
     party = rng.integers(0, 3, 400) * (rng.random(400) < np.array([0.9, 0.5, 0.3])[z])
-    return found.astype(dict.fromkeys(ITEMS, int)).assign(
+    return result.astype(dict.fromkeys(ITEMS, int)).assign(
         income=income, party=np.array(["a", "b", "c"])[party]
     )
 
@@ -38,7 +38,7 @@ def in_order(theirs):
 )
 def test_stepmix_has_the_same_numbers(frame, fit, correction, assignment):
     stepmix = Peer("stepmix.stepmix")
-    found = lacunet.three_step(
+    result = lacunet.three_step(
         frame,
         fit,
         outcomes=["income", "party"],
@@ -46,7 +46,7 @@ def test_stepmix_has_the_same_numbers(frame, fit, correction, assignment):
         correction=correction,
         assignment=assignment,
     )
-    how = {
+    options = {
         "measurement": "binary",
         "n_steps": 3,
         "correction": None if correction == "none" else correction.upper(),
@@ -62,19 +62,21 @@ def test_stepmix_has_the_same_numbers(frame, fit, correction, assignment):
     scaled = (age - age.mean()) / age.std()
     Z = np.column_stack([scaled, frame["region"] == "S", frame["region"] == "W"]).astype(float)
     newton = {"method": "newton-raphson", "max_iter": 200}  # one step alone is its usual
-    theirs = stepmix.StepMix(3, structural="covariate", structural_params=newton, **how).fit(X, Z)
+    theirs = stepmix.StepMix(3, structural="covariate", structural_params=newton, **options).fit(
+        X, Z
+    )
     beta = theirs.get_parameters()["structural"]["beta"][in_order(theirs)]
     units = np.array([1.0, age.std(), 1.0, 1.0])
-    own = found.coefficients.estimate * units
-    own[:, 0] += found.coefficients.estimate[:, 1] * age.mean()
-    np.testing.assert_allclose(own, beta - beta[0], atol=1e-4)
-    theirs = stepmix.StepMix(3, structural="gaussian_diag", **how).fit(X, frame[["income"]])
+    estimate = result.coefficients.estimate * units
+    estimate[:, 0] += result.coefficients.estimate[:, 1] * age.mean()
+    np.testing.assert_allclose(estimate, beta - beta[0], atol=1e-4)
+    theirs = stepmix.StepMix(3, structural="gaussian_diag", **options).fit(X, frame[["income"]])
     means = theirs.get_parameters()["structural"]["means"][in_order(theirs)]
-    np.testing.assert_allclose(found.outcomes["income"].estimate, means, atol=1e-4)
+    np.testing.assert_allclose(result.outcomes["income"].estimate, means, atol=1e-4)
     codes = frame[["party"]].replace({"a": 0, "b": 1, "c": 2}).astype(int)
-    theirs = stepmix.StepMix(3, structural="categorical", **how).fit(X, codes)
+    theirs = stepmix.StepMix(3, structural="categorical", **options).fit(X, codes)
     shares = theirs.get_parameters()["structural"]["pis"][in_order(theirs)].reshape(3, 3)
-    np.testing.assert_allclose(found.outcomes["party"].estimate, shares, atol=1e-4)
+    np.testing.assert_allclose(result.outcomes["party"].estimate, shares, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["number", "category"])
@@ -87,7 +89,7 @@ def test_scores_and_curvature_are_those_of_the_likelihood(frame, fit, kind):
         if kind == "number"
         else CategoryOutcome(rng.integers(0, 3, m), ("a", "b", "c"))
     )
-    own = rng.normal(0, 0.5, (3, 2))
+    coefficients = rng.normal(0, 0.5, (3, 2))
 
     def log_lik(x):
         joint = rows.sizes * np.exp(outcome.log_density(x.reshape(3, 2)))
@@ -97,11 +99,13 @@ def test_scores_and_curvature_are_those_of_the_likelihood(frame, fit, kind):
         solved = LikelyStep(outcome, x.reshape(3, 2))(rows)
         return solved.counts @ solved.scores
 
-    x, steps = own.reshape(-1), 1e-5 * np.eye(6)
+    x, steps = coefficients.reshape(-1), 1e-5 * np.eye(6)
     by_differences = [(log_lik(x + e) - log_lik(x - e)) / 2e-5 for e in steps]
     np.testing.assert_allclose(slope(x), by_differences, rtol=1e-5, atol=1e-5)
     curved = np.array([(slope(x - e) - slope(x + e)) / 2e-5 for e in steps])
-    np.testing.assert_allclose(LikelyStep(outcome, own)(rows).A, curved, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(
+        LikelyStep(outcome, coefficients)(rows).A, curved, rtol=1e-5, atol=1e-4
+    )
 
 
 def test_sure_classes_give_plain_means_with_their_plain_errors():
@@ -111,16 +115,18 @@ def test_sure_classes_give_plain_means_with_their_plain_errors():
     sure = {f"i{j}": z for j in range(12)}
     y = rng.normal(z, 1.0)
     data = {**sure, "y": y}
-    found = lacunet.fit(data, 2, columns=list(sure), starts=4, threads=1)
+    fitted = lacunet.fit(data, 2, columns=list(sure), starts=4, threads=1)
     for correction in Correction:
-        told = lacunet.three_step(data, found, outcomes="y", correction=correction).outcomes["y"]
+        outcome = lacunet.three_step(data, fitted, outcomes="y", correction=correction).outcomes[
+            "y"
+        ]
         np.testing.assert_allclose(
-            told.estimate.ravel(), [y[z == 0].mean(), y[z == 1].mean()], atol=1e-6
+            outcome.estimate.ravel(), [y[z == 0].mean(), y[z == 1].mean()], atol=1e-6
         )
         plain = [y[z == c].std() / np.sqrt((z == c).sum()) for c in (0, 1)]
-        np.testing.assert_allclose(told.stderr.ravel(), plain, rtol=1e-4)
-    apart = told.estimate[0, 0] - told.estimate[1, 0]
-    assert told.equality.statistic == pytest.approx(
+        np.testing.assert_allclose(outcome.stderr.ravel(), plain, rtol=1e-4)
+    apart = outcome.estimate[0, 0] - outcome.estimate[1, 0]
+    assert outcome.equality.statistic == pytest.approx(
         apart**2 / (plain[0] ** 2 + plain[1] ** 2), rel=1e-3
     )
 
@@ -134,10 +140,10 @@ def test_mistakes_and_missing_outcomes(frame, fit):
         lacunet.three_step(frame, fit)
     with pytest.raises(lacunet.OptionError, match="correction 'bhc' is not known"):
         lacunet.three_step(frame, fit, outcomes="income", correction="bhc")
-    holes = frame.copy()
-    holes.loc[:9, "income"] = np.nan
-    told = lacunet.three_step(holes, fit, outcomes="income").outcomes["income"]
-    assert (told.cases, told.missing) == (390, 10)
+    missing = frame.copy()
+    missing.loc[:9, "income"] = np.nan
+    outcome = lacunet.three_step(missing, fit, outcomes="income").outcomes["income"]
+    assert (outcome.cases, outcome.missing) == (390, 10)
     few = lacunet.three_step(frame[:200], fit, outcomes="income")
     assert any("not at its maximum for these rows" in note for note in few.notes)
 

@@ -55,18 +55,18 @@ class Page(QWebEnginePage):
 
 def wait(begin):
     """Run the event loop until a callback is called; give what it got."""
-    loop, found = QEventLoop(), []
+    loop, result = QEventLoop(), []
 
     def done(*values):
-        found.extend(values)
+        result.extend(values)
         loop.quit()
 
     QTimer.singleShot(PATIENCE, loop.quit)
     begin(done)
     loop.exec()
-    if not found:
+    if not result:
         raise TimeoutError
-    return found[0]
+    return result[0]
 
 
 def visit(profile, requests, path, width, picture):
@@ -81,28 +81,28 @@ def visit(profile, requests, path, width, picture):
         page.loadFinished.connect(done)
         page.load(QUrl.fromLocalFile(str(path)))
 
-    found = {"loaded": wait(load)}
-    found["probe"] = json.loads(wait(lambda done: page.runJavaScript(PROBE, done)))
-    found["console"], found["requests"] = page.said, list(requests.urls)
+    result = {"loaded": wait(load)}
+    result["probe"] = json.loads(wait(lambda done: page.runJavaScript(PROBE, done)))
+    result["console"], result["requests"] = page.said, list(requests.urls)
     if width == DESK and sys.argv[1] == "light":
         pdf = bytes(wait(page.printToPdf))
-        found["pdf"] = {"start": pdf[:5].decode(), "pages": pdf.count(b"/Type /Page\n")}
+        result["pdf"] = {"start": pdf[:5].decode(), "pages": pdf.count(b"/Type /Page\n")}
         picture.with_suffix(".pdf").write_bytes(pdf)
     view.grab().save(str(picture))
     view.close()
-    return found
+    return result
 
 
 def main(scheme, out, pages):
     app = QApplication(sys.argv[:1])
     profile, requests = QWebEngineProfile(), Requests()
     profile.setUrlRequestInterceptor(requests)
-    found = {}
+    results = {}
     for path in pages:
         for width in (PHONE, DESK):
             picture = out.parent / f"{path.stem}-{scheme}-{width}.png"
-            found[f"{path.stem} {width}"] = visit(profile, requests, path, width, picture)
-    out.write_text(json.dumps(found), encoding="utf-8")
+            results[f"{path.stem} {width}"] = visit(profile, requests, path, width, picture)
+    out.write_text(json.dumps(results), encoding="utf-8")
     return app
 
 

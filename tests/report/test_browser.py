@@ -53,30 +53,30 @@ def seen(request, visits):
     return request.param, visits(request.param)
 
 
-def each(found):
-    return [(key, *key.split(), visit) for key, visit in found.items()]
+def each(visits_by_page):
+    return [(key, *key.split(), visit) for key, visit in visits_by_page.items()]
 
 
 def test_nothing_is_said_or_fetched(seen, pages):
-    _, found = seen
-    assert len(found) == 2 * len(SHOWN)
-    for key, name, _, visit in each(found):
+    _, result = seen
+    assert len(result) == 2 * len(SHOWN)
+    for key, name, _, visit in each(result):
         assert visit["loaded"], key
         assert visit["console"] == [], key
         assert visit["requests"] == [pages[name].path.as_uri()], key
 
 
 def test_page_never_scrolls_sideways(seen):
-    _, found = seen
-    for key, _, width, visit in each(found):
+    _, result = seen
+    for key, _, width, visit in each(result):
         assert visit["probe"]["innerWidth"] == int(width), key
         assert visit["probe"]["scrollWidth"] <= int(width), key
 
 
 def test_what_is_wider_than_its_room_says_so(seen):
-    _, found = seen
+    _, result = seen
     some = 0
-    for key, _, _, visit in each(found):
+    for key, _, _, visit in each(result):
         for wider, fades, said in visit["probe"]["cues"]:
             assert wider == fades == said, key
             some += wider
@@ -85,8 +85,8 @@ def test_what_is_wider_than_its_room_says_so(seen):
 
 
 def test_light_and_dark(seen):
-    scheme, found = seen
-    for key, _, _, visit in each(found):
+    scheme, result = seen
+    for key, _, _, visit in each(result):
         probe = visit["probe"]
         assert probe["dark"] == (scheme == "dark"), key
         assert (probe["paper"] < 0.1) == (scheme == "dark"), key
@@ -94,36 +94,36 @@ def test_light_and_dark(seen):
 
 def test_text_can_be_read(seen):
     """Contrast of every visible text with what is behind it, and its size on the screen."""
-    _, found = seen
-    for key, _, _, visit in each(found):
+    _, result = seen
+    for key, _, _, visit in each(result):
         contrast = visit["probe"]["contrast"]
         assert contrast["ratio"] >= READABLE, (key, contrast)
         assert visit["probe"]["smallest"] >= 10, key
 
 
 def test_one_chart_for_each_width(seen):
-    _, found = seen
-    for key, name, _, visit in each(found):
+    _, result = seen
+    for key, name, _, visit in each(result):
         assert visit["probe"]["charts"] == (name in CHARTS), key
 
 
 def test_pointing_tells_the_values(seen, selections):
-    _, found = seen
-    for key, name, _, visit in each(found):
-        told = visit["probe"]["told"]
+    _, result = seen
+    for key, name, _, visit in each(result):
+        texts = visit["probe"]["told"]
         if name not in CHARTS:
-            assert told == ""
+            assert texts == ""
             continue
         first = selections[name].candidates[0]
         value = first.scores["cs"].value
-        assert first.title in told, key
-        assert f"{value:.2f}".replace("-", "−") in told, key
+        assert first.title in texts, key
+        assert f"{value:.2f}".replace("-", "−") in texts, key
         assert visit["probe"]["hidden"], key
 
 
 def test_the_network_tells_its_tables_to_the_keyboard(seen, selections):
-    _, found = seen
-    for key, name, _, visit in each(found):
+    _, result = seen
+    for key, name, _, visit in each(result):
         probe = visit["probe"]
         if name == "nothing":
             assert probe["nodes"] == []
@@ -137,8 +137,8 @@ def test_the_network_tells_its_tables_to_the_keyboard(seen, selections):
 
 
 def test_switches(seen):
-    _, found = seen
-    for key, name, _, visit in each(found):
+    _, result = seen
+    for key, name, _, visit in each(result):
         probe = visit["probe"]
         if name in CHARTS:
             assert (probe["off"], probe["on"]) == ("none", "inline"), key
@@ -155,9 +155,9 @@ def test_print(visits):
 
 def test_markup_in_data_is_text(seen):
     """Column and state names show as they are, and none of them runs."""
-    _, found = seen
+    _, result = seen
     for width in (PHONE, DESK):
-        probe = found[f"evil {width}"]["probe"]
+        probe = result[f"evil {width}"]["probe"]
         assert probe["alerts"] == 0
         assert probe["scripts"] == 1  # ours
         for text in (EVIL, *EVIL_STATES[:2], "</title><script>alert(2)</script>.csv"):

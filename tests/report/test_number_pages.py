@@ -26,19 +26,19 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def found(table):
+def selection(table):
     return lacunet.select(table, [1, 2], quick=True, **FAST)
 
 
-def test_means_densities_and_information_are_those_of_the_classes(found):
-    model = found.best.fit.model
-    told = {n.name: n for n in profile(model, 0).numbers}
-    assert [n.information for n in told.values()] == sorted(
-        (n.information for n in told.values()), reverse=True
+def test_means_densities_and_information_are_those_of_the_classes(selection):
+    model = selection.best.fit.model
+    by_name = {n.name: n for n in profile(model, 0).numbers}
+    assert [n.information for n in by_name.values()] == sorted(
+        (n.information for n in by_name.values()), reverse=True
     )
     sizes = model.table("class")
     numbers = {name: v.summary(model.table(name)) for name, v in _variables(model).items()}
-    height = told["height"]
+    height = by_name["height"]
     mean, sd = numbers["height"]["mean"], numbers["height"]["sd"]
     np.testing.assert_allclose(height.mean[:2], mean, rtol=1e-12)
     np.testing.assert_allclose(height.spread[:2], sd, rtol=1e-12)
@@ -54,12 +54,12 @@ def test_means_densities_and_information_are_those_of_the_classes(found):
     f = stats.norm.pdf(x[:, None], mean, sd)
     gains = sizes @ (f * (np.log(f) - np.log(f @ sizes)[:, None])).T
     assert height.information == pytest.approx(np.trapezoid(gains, x), rel=2e-3)
-    visits = told["visits"]
+    visits = by_name["visits"]
     rate = numbers["visits"]["rate"]
     np.testing.assert_allclose(visits.density[:2], stats.poisson.pmf(visits.values, rate[:, None]))
-    assert told["income"].titles == ("geometric mean", "factor")
-    np.testing.assert_allclose(told["income"].mean[:2], numbers["income"]["median"], rtol=1e-12)
-    assert np.sign(told["income"].standing[:2]).tolist() == [-1, 1]
+    assert by_name["income"].titles == ("geometric mean", "factor")
+    np.testing.assert_allclose(by_name["income"].mean[:2], numbers["income"]["median"], rtol=1e-12)
+    assert np.sign(by_name["income"].standing[:2]).tolist() == [-1, 1]
 
 
 def _variables(model):
@@ -71,22 +71,22 @@ def test_a_number_with_several_parents_is_a_mixture_in_each_state(table):
     parents = [(), (5, 0), (5,), (0,), (0,), (0,)]
     network = Network.build([root, *leaves_of(table, NumberPrior())], parents)
     model = lacunet.fit(table, network=network, **FAST).model
-    told = {n.name: n for n in profile(model, 0).numbers}
+    numbers = {n.name: n for n in profile(model, 0).numbers}
     sex = model.table("sex")  # given the class
     mean = _variables(model)["height"].summary(model.table("height").reshape(4, -1))["mean"]
     np.testing.assert_allclose(
-        told["height"].mean[:2], (sex * mean.reshape(2, 2).T).sum(axis=1), rtol=1e-9
+        numbers["height"].mean[:2], (sex * mean.reshape(2, 2).T).sum(axis=1), rtol=1e-9
     )
     income = _variables(model)["income"].summary(model.table("income"))["median"]
-    np.testing.assert_allclose(np.log(told["income"].mean[:2]), sex @ np.log(income), rtol=1e-9)
+    np.testing.assert_allclose(np.log(numbers["income"].mean[:2]), sex @ np.log(income), rtol=1e-9)
 
 
-def test_pages_show_numbers(found, table, tmp_path):
-    page = lacunet.write_report(found, tmp_path / "page.html").read_text("utf-8")
+def test_pages_show_numbers(selection, table, tmp_path):
+    page = lacunet.write_report(selection, tmp_path / "page.html").read_text("utf-8")
     assert len(re.findall(r'aria-label="\w+ in each state of class"', page)) == 4
     assert "geometric mean" in page
     assert "columns of numbers have no table" in page
-    fit = found.best.fit
+    fit = selection.best.fit
     answer = fitted_answer(fit, table, lacunet.Settings(), {})
     other = write_network_report(answer, tmp_path / "fit.html").read_text("utf-8")
     assert "Numbers by class" in other
@@ -95,8 +95,8 @@ def test_pages_show_numbers(found, table, tmp_path):
     assert other.count('class="curve"') == 8 + 2 + 4  # densities, the legend, two rings each
 
 
-def test_figures(found):
-    fit = found.best.fit
+def test_figures(selection):
+    fit = selection.best.fit
     ax = plots.plot_densities(fit, "height")
     assert [line.get_label() for line in ax.lines] == ["class 1", "class 2"]
     for line in ax.lines:
@@ -117,11 +117,11 @@ def test_figures(found):
     observed = [fit.problem.network.variables[i].name for i in fit.problem.network.observed]
     both = fit.problem.codes[:, [observed.index("height"), observed.index("income")]]
     assert drawn == (both >= 0).all(axis=1).sum()
-    told = _variables(fit.model)["height"].summary(fit.model.table("height"))
+    summary = _variables(fit.model)["height"].summary(fit.model.table("height"))
     for k in range(2):
         ring = ax.lines[2 * k].get_xdata()
-        np.testing.assert_allclose((ring.max() + ring.min()) / 2, told["mean"][k], rtol=1e-6)
-        np.testing.assert_allclose((ring.max() - ring.min()) / 2, told["sd"][k], rtol=1e-3)
+        np.testing.assert_allclose((ring.max() + ring.min()) / 2, summary["mean"][k], rtol=1e-6)
+        np.testing.assert_allclose((ring.max() - ring.min()) / 2, summary["sd"][k], rtol=1e-3)
     with pytest.raises(OptionError, match="'sex' is not a column of numbers"):
         plots.plot_densities(fit, "sex")
     plt.close("all")

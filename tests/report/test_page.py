@@ -225,8 +225,8 @@ def test_python_call_is_given_where_no_command_was(read):
 def test_huge_tables_make_small_pages(tmp_path):
     model = api.random_model(9, 220, leaf_states=6, seed=1)
     table = api.simulate(model, 60, seed=1, missing_rate=0.1)
-    found = api.select(table, [9], starts=1, scores="cs,bic", threads=1)
-    path = write_report(found, tmp_path / "huge.html")
+    selection = api.select(table, [9], starts=1, scores="cs,bic", threads=1)
+    path = write_report(selection, tmp_path / "huge.html")
     assert path.stat().st_size < 2_000_000
     assert "that separate less are not shown" in Reader(path.read_text("utf-8")).text
 

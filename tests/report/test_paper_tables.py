@@ -38,13 +38,13 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def found(rows):
+def selection(rows):
     return lacunet.select(rows, [1, 2, 3], scores="cs,bic", quick=True, **QUICK)
 
 
 @pytest.fixture(scope="module")
-def tables(found):
-    return lacunet.paper_tables(found)
+def tables(selection):
+    return lacunet.paper_tables(selection)
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def blocks(path: Path) -> list[pl.DataFrame]:
     return [pl.read_csv(io.StringIO(text.partition("\n")[2])) for text in texts]
 
 
-def test_fits_have_the_numbers_of_criteria_profiles_and_the_answer(found, tables):
-    told = tables.to_frame()
-    others = lacunet.information_criteria(found)
-    assert told["states"].to_list() == [1, 2, 3]
-    for row, one in zip(told.iter_rows(named=True), others.candidates, strict=True):
+def test_fits_have_the_numbers_of_criteria_profiles_and_the_answer(selection, tables):
+    frame = tables.to_frame()
+    others = lacunet.information_criteria(selection)
+    assert frame["states"].to_list() == [1, 2, 3]
+    for row, one in zip(frame.iter_rows(named=True), others.candidates, strict=True):
         label, fit = one.candidate.label, one.candidate.fit
         assert row["log_likelihood"] == fit.log_lik
         assert row["dimension"] == fit.model.network.dimension
@@ -78,25 +78,25 @@ def test_fits_have_the_numbers_of_criteria_profiles_and_the_answer(found, tables
         ]
         np.testing.assert_equal(row["entropy_r2"], one.classification[0].entropy_r2)
         assert row["smallest_class"] == profiles(fit.model)[0].sizes.min()
-        assert row["log_evidence"] == found.certainty.values[label]
-        assert row["probability"] == found.posterior()[label]
+        assert row["log_evidence"] == selection.certainty.values[label]
+        assert row["probability"] == selection.posterior()[label]
 
 
-def test_items_have_the_numbers_of_intervals(rows, found, tables):
-    precise = lacunet.intervals(lacunet.read_table(rows), found)
-    told = tables.items.to_frame()
-    assert told.columns[:4] == ["item", "answer", "class 1", "class 1 s.e."]
-    assert told["item"].to_list() == ["class size", ODD, "<b>", *["many"] * 4, "four"]
-    assert told["answer"].to_list() == ["", "yes", "u|v", *"pqrs", "yes"]
-    model = found.model
-    for item, answer, *numbers in told.rows():
+def test_items_have_the_numbers_of_intervals(rows, selection, tables):
+    precise = lacunet.intervals(lacunet.read_table(rows), selection)
+    frame = tables.items.to_frame()
+    assert frame.columns[:4] == ["item", "answer", "class 1", "class 1 s.e."]
+    assert frame["item"].to_list() == ["class size", ODD, "<b>", *["many"] * 4, "four"]
+    assert frame["answer"].to_list() == ["", "yes", "u|v", *"pqrs", "yes"]
+    model = selection.model
+    for item, answer, *numbers in frame.rows():
         name = "class" if item == "class size" else item
         variable = model.network.variables[model.network.index(name)]
         table = precise.table(name)
         at = ... if not answer else (slice(None), variable.labels.index(answer))
         np.testing.assert_array_equal(numbers[::2], table.estimate[at])
         np.testing.assert_array_equal(numbers[1::2], table.stderr[at])
-    assert np.isnan(told["class 1 s.e."].to_list()).any()  # the test of dashes needs one
+    assert np.isnan(frame["class 1 s.e."].to_list()).any()  # the test of dashes needs one
 
 
 def test_errors_stand_in_parentheses_and_a_dash_where_there_is_none(tables):
@@ -115,11 +115,11 @@ def test_numbers_have_means_and_deviations():
     table = lacunet.read_table(pd.DataFrame(data), kinds={"x": "gaussian"})
     fit = lacunet.fit(table, 2, **QUICK)
     lines = lacunet.paper_tables(fit).items.lines
-    told = lacunet.intervals(table, fit).summaries("x")
-    assert [line.answer for line in lines if line.item == "x"] == list(told)
+    intervals = lacunet.intervals(table, fit).summaries("x")
+    assert [line.answer for line in lines if line.item == "x"] == list(intervals)
     for line in (line for line in lines if line.item == "x"):
-        np.testing.assert_allclose(line.estimate, told[line.answer].estimate, rtol=1e-12)
-        np.testing.assert_allclose(line.stderr, told[line.answer].stderr, rtol=1e-9)
+        np.testing.assert_allclose(line.estimate, intervals[line.answer].estimate, rtol=1e-12)
+        np.testing.assert_allclose(line.stderr, intervals[line.answer].stderr, rtol=1e-9)
 
 
 def test_csv_has_all_digits(written, tables):
@@ -179,8 +179,8 @@ def test_word_has_tables_captions_and_notes(written, tables):
     assert page.page_width > page.page_height
 
 
-def test_any_result_may_be_written(found, tmp_path):
-    assert lacunet.write_tables(found, tmp_path / "all.docx").stat().st_size > 0
+def test_any_result_may_be_written(selection, tmp_path):
+    assert lacunet.write_tables(selection, tmp_path / "all.docx").stat().st_size > 0
     with pytest.raises(OptionError, match=r"str is not a result with tables\. Give paper_tables"):
         lacunet.write_tables("found", tmp_path / "x.csv")  # type: ignore[arg-type]
 
@@ -199,20 +199,20 @@ def test_a_word_file_says_what_installs_its_writer(tables, tmp_path, monkeypatch
         lacunet.write_tables(tables, tmp_path / "paper.docx")
 
 
-def test_standard_errors_of_the_bootstrap_are_taken(rows, found):
-    fit = found.best.fit
+def test_standard_errors_of_the_bootstrap_are_taken(rows, selection):
+    fit = selection.best.fit
     drawn = lacunet.intervals(rows, fit, bootstrap=3, threads=1)
     items = lacunet.paper_tables(fit, drawn).items
     np.testing.assert_array_equal(items.lines[0].stderr, drawn.table("class").stderr)
     with pytest.raises(OptionError, match="these intervals are of other parameters"):
-        lacunet.paper_tables(found.candidates[0].fit, drawn)
+        lacunet.paper_tables(selection.candidates[0].fit, drawn)
 
 
-def test_estimators_have_them_and_models_do_not(rows, found):
+def test_estimators_have_them_and_models_do_not(rows, selection):
     estimator = LatentClassModel(2, n_init=2, n_jobs=1, random_state=0).fit(rows)
     assert lacunet.paper_tables(estimator).fits is None
     with pytest.raises(OptionError, match=r"Give what select\(\), compare\(\) or fit\(\) returned"):
-        lacunet.paper_tables(found.model)
+        lacunet.paper_tables(selection.model)
 
 
 def test_answers_that_listen_to_each_other_have_no_table_of_items(rows):
@@ -236,8 +236,8 @@ def test_networks_by_name_have_a_fit_table(rows):
     assert grid.header[-2:] == ("log p(D|S)", "p(S)")
 
 
-def test_what_is_no_maximum_has_estimates_without_errors(found):
-    fit = found.candidates[1].fit
+def test_what_is_no_maximum_has_estimates_without_errors(selection):
+    fit = selection.candidates[1].fit
     between = (fit.model.theta + fit.model.permuted(0, [1, 0]).theta) / 2
     fit = replace(fit, model=replace(fit.model, theta=between))
     (grid,) = lacunet.paper_tables(fit).grids()
@@ -251,6 +251,6 @@ def test_a_protected_place_is_said(tables, tmp_path):
         lacunet.write_tables(tables, tmp_path / "file" / "paper.csv")
 
 
-def test_csv_of_one_table_is_plain(found):
-    text = lacunet.paper_tables(found.best.fit).to_csv()
+def test_csv_of_one_table_is_plain(selection):
+    text = lacunet.paper_tables(selection.best.fit).to_csv()
     assert next(csv.reader(io.StringIO(text)))[:2] == ["item", "answer"]

@@ -99,14 +99,14 @@ def test_posterior_of_networks_has_their_names(selections):
 def test_profiles(selections):
     fit = selections["carcinoma"].best.fit
     ax = plots.plot_profiles(fit)
-    found = profile(fit.model, 0)
+    result = profile(fit.model, 0)
     rows = [text.get_text() for text in ax.get_yticklabels()]
-    assert rows == [f"{a.name} = 1" for a in found.answers]
+    assert rows == [f"{a.name} = 1" for a in result.answers]
     cells = ax.collections[0].get_array().reshape(len(rows), -1)
-    np.testing.assert_allclose(cells, [a.given[:, 1] for a in found.answers])
+    np.testing.assert_allclose(cells, [a.given[:, 1] for a in result.answers])
     text = svg(ax)
     assert len(re.findall(r">[01]\.\d\d<", text)) == cells.size
-    assert f"{found.sizes[0]:.0%}" in text
+    assert f"{result.sizes[0]:.0%}" in text
     assert "<image" not in text
 
 
@@ -180,11 +180,11 @@ def test_names_of_a_network_are_no_formulas():
 
 
 def test_a_learned_graph_shows_which_edges_may_be_turned_round():
-    found = api.learn_structure(load_dataset("carcinoma"))
-    heads = [p for p in plots.network(found).patches if type(p).__name__ == "Polygon"]
+    learned = api.learn_structure(load_dataset("carcinoma"))
+    heads = [p for p in plots.network(learned).patches if type(p).__name__ == "Polygon"]
     colours = {p.get_facecolor() for p in heads}
-    compelled = len(found.equivalence_class.compelled)
-    assert len(heads) == compelled + len(found.equivalence_class.reversible)
+    compelled = len(learned.equivalence_class.compelled)
+    assert len(heads) == compelled + len(learned.equivalence_class.reversible)
     assert len(colours) == 1 + (0 < compelled < len(heads))
 
 

@@ -36,10 +36,10 @@ def test_against_enumeration(model):
     p = joint(model)
     axes = set(range(p.ndim))
     names = [v.name for v in model.network.variables]
-    for h, found in zip(model.network.hidden, profiles(model), strict=True):
-        np.testing.assert_allclose(found.sizes, p.sum(axis=tuple(axes - {h})), atol=1e-12)
-        assert {a.name for a in found.answers} == {names[i] for i in model.network.observed}
-        for a in found.answers:
+    for h, result in zip(model.network.hidden, profiles(model), strict=True):
+        np.testing.assert_allclose(result.sizes, p.sum(axis=tuple(axes - {h})), atol=1e-12)
+        assert {a.name for a in result.answers} == {names[i] for i in model.network.observed}
+        for a in result.answers:
             i = names.index(a.name)
             pair = p.sum(axis=tuple(axes - {h, i}))
             pair = pair if h < i else pair.T

@@ -50,13 +50,13 @@ def test_learn_writes_a_report(monkeypatch, tmp_path):
     assert done.exit_code == 0
     assert "written: net.dot" in done.stderr
     assert "out.html" in done.stderr
-    found = json.loads(done.stdout)
+    document = json.loads(done.stdout)
     page = (tmp_path / "out.html").read_text("utf-8")
-    for child, parents in found["parents"].items():
+    for child, parents in document["parents"].items():
         for parent in parents:
             assert f'data-tip="{parent} → {child}"' in page
         assert f"p({child}" in page
-    assert f"{found['log_evidence']:.2f}".replace("-", "−") in page
+    assert f"{document['log_evidence']:.2f}".replace("-", "−") in page
     assert "lacunet learn" in page
     assert (tmp_path / "net.dot").read_text().count(" -> ") == page.count('class="edge"')
 

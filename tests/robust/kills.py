@@ -61,17 +61,17 @@ def start(command: str, folder: Path) -> "subprocess.Popen[bytes]":
 
 def left(folder: Path) -> dict[str, object]:
     """Everything in a folder, but for what says how long it took."""
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "data.csv"):
         name = str(path.relative_to(folder))
         if path.suffix == ".json":
-            found[name] = _timeless(json.loads(path.read_text(encoding="utf-8")))
+            results[name] = _timeless(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix == ".jsonl":
             *lines, _cut_off = path.read_text(encoding="utf-8").split("\n")
-            found[name] = sorted(json.dumps(_timeless(json.loads(x))) for x in lines)
+            results[name] = sorted(json.dumps(_timeless(json.loads(x))) for x in lines)
         else:
-            found[name] = path.stat().st_size > 0
-    return found
+            results[name] = path.stat().st_size > 0
+    return results
 
 
 def _timeless(document: object) -> object:

@@ -131,11 +131,11 @@ def main() -> None:
     )
     lost = 0
     for case in CASES:
-        found = run(case)
-        lost += not found.kept
-        what = found.said if found.kept else f"**exit code {found.code}**: {found.said}"
+        ran = run(case)
+        lost += not ran.kept
+        what = ran.said if ran.kept else f"**exit code {ran.code}**: {ran.said}"
         sys.stdout.write(
-            f"| {case.title} | {case.seconds:.0f} s | {found.seconds:.0f} s | {what} |\n"
+            f"| {case.title} | {case.seconds:.0f} s | {ran.seconds:.0f} s | {what} |\n"
         )
         sys.stdout.flush()
     sys.exit(lost > 0)

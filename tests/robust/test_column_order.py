@@ -19,20 +19,20 @@ KINDS = "x10=gaussian,a=poisson"
 SEEDS, SHUFFLES = st.integers(0, 2**16), st.permutations(NAMES)
 
 
-def categories(seed, rows=40, holes=0.1):
+def categories(seed, rows=40, missing=0.1):
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 2, rows)
-    told = {
+    columns = {
         name: np.where(rng.random(rows) < 0.3, rng.integers(0, 3, rows), group + (j % 2))
         for j, name in enumerate(NAMES)
     }
     return pl.DataFrame(
         {
             name: [
-                None if hole else "rst"[v]
-                for v, hole in zip(values, rng.random(rows) < holes, strict=True)
+                None if left_out else "rst"[v]
+                for v, left_out in zip(values, rng.random(rows) < missing, strict=True)
             ]
-            for name, values in told.items()
+            for name, values in columns.items()
         }
     )
 
@@ -56,10 +56,10 @@ def fitted(table, **options):
 
 
 def selected(table, **options):
-    found = api.select(
+    selection = api.select(
         table, range(1, 4), starts=3, quick=True, scores="csl,cs,laplace,bic,vb", **options
     )
-    return {name: found.values(name) for name in (s.name for s in found.scores)}
+    return {name: selection.values(name) for name in (s.name for s in selection.scores)}
 
 
 def measured(table, **options):
@@ -67,8 +67,8 @@ def measured(table, **options):
 
 
 def learned(table, **options):
-    found = api.learn_structure(table, **options)
-    return found.log_evidence, tables_of(found.model), sorted(found.equivalence_class.compelled)
+    result = api.learn_structure(table, **options)
+    return result.log_evidence, tables_of(result.model), sorted(result.equivalence_class.compelled)
 
 
 def edges(table):
@@ -76,8 +76,8 @@ def edges(table):
 
 
 def stacked(table, **options):
-    found = api.stack(table, folds=2, threads=1, **options).ensemble
-    return [(m.name, m.weight, tables_of(m.model)) for m in found.members]
+    ensemble = api.stack(table, folds=2, threads=1, **options).ensemble
+    return [(m.name, m.weight, tables_of(m.model)) for m in ensemble.members]
 
 
 def same(work, table, order, **options):
@@ -117,7 +117,7 @@ def test_measured_evidence_of_numbers(seed, order):
 @examples(3)
 @given(seed=SEEDS, order=SHUFFLES)
 def test_how_sure_edges_are(seed, order):
-    assert same(edges, categories(seed, holes=0.0), order)
+    assert same(edges, categories(seed, missing=0.0), order)
 
 
 @examples(2)
@@ -133,16 +133,16 @@ def test_rows_that_are_asked(table_of, seed, order):
     table, options = table_of(seed), {"kinds": KINDS} if table_of is mixed else {}
     model = api.fit(table, 2, starts=2, **options).model
 
-    def told(rows):
-        found = api.assign(rows, model, impute=True)
-        posteriors = {v.name: v.probabilities.tolist() for v in found.variables}
+    def described(rows):
+        assignment = api.assign(rows, model, impute=True)
+        posteriors = {v.name: v.probabilities.tolist() for v in assignment.variables}
         return (
             sorted(posteriors.items()),
-            sorted((n.name, n.mean.tolist()) for n in found.numbers),
+            sorted((n.name, n.mean.tolist()) for n in assignment.numbers),
             api.log_likelihoods(rows, model).tolist(),
         )
 
-    assert repr(told(table)) == repr(told(table.select(order)))
+    assert repr(described(table)) == repr(described(table.select(order)))
 
 
 @examples(6)
@@ -170,9 +170,9 @@ def model_in(model, shuffle):
     """The same model, read from a file with its variables in another order."""
     document = json_model.document_of(model)
     document["variables"] = [document["variables"][i] for i in shuffle]
-    found = json_model.read(json.dumps(document))
-    assert isinstance(found, Model)
-    return found
+    table = json_model.read(json.dumps(document))
+    assert isinstance(table, Model)
+    return table
 
 
 def test_what_people_see_is_in_the_order_of_their_data():

@@ -115,13 +115,13 @@ def test_spreadsheets_compute_nothing_with_safe_csv(tmp_path, monkeypatch):
     [("=x", "'=x"), ("@x", "'@x"), ("+y", "'+y"), ("-1", "-1"), ("- 1", "'- 1"), ("a", "a")],
 )
 def test_every_table_of_text_is_written_safely(tmp_path, cell, written):
-    asked = SAFE_CSV.set(True)
+    token = SAFE_CSV.set(True)
     try:
         append_columns(pl.DataFrame({"a": [cell, None]}), {"n": [1, 2]}, tmp_path / "t.csv")
         assert (tmp_path / "t.csv").read_text() == f"a,n\n{written},1\n,2\n"
         assert csv_table((cell,), [[cell]]) == f"{written}\n{written}\n"
     finally:
-        SAFE_CSV.reset(asked)
+        SAFE_CSV.reset(token)
     append_columns(pl.DataFrame({"a": [cell]}), {"n": [1]}, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == f"a,n\n{cell},1\n"
 

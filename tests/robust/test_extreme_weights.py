@@ -27,14 +27,14 @@ def evidence(rows, **options):
 @given(exponent=st.floats(-300, 307), survey=st.booleans())
 def test_equal_weights_of_any_size_are_four_rows_or_refused(exponent, survey):
     weight = 10.0**exponent
-    how = "survey" if survey else "frequency"
+    weights_as = "survey" if survey else "frequency"
     rows = weighted(*[weight] * 4)
     if survey or 0.25 <= weight <= 2.5e11:
-        table = read_table(rows, weights="w", weights_as=how)
+        table = read_table(rows, weights="w", weights_as=weights_as)
         assert table.weight == pytest.approx(4.0 if survey else 4 * weight)
         return
     with pytest.raises(DataError, match=r"cases, and (one is the least|1e.12 are the most)"):
-        read_table(rows, weights="w", weights_as=how)
+        read_table(rows, weights="w", weights_as=weights_as)
 
 
 @pytest.mark.parametrize("weight", [1e-300, 5e-324, 1e-12])

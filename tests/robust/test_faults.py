@@ -48,13 +48,15 @@ class Fails:
         self.function, self.place, self.calls = function, place, 0
 
     def __get__(self, instance, owner=None):  # as a method too
-        return self if instance is None else lambda *args, **how: self(instance, *args, **how)
+        return (
+            self if instance is None else lambda *args, **options: self(instance, *args, **options)
+        )
 
-    def __call__(self, *args, **how):
+    def __call__(self, *args, **options):
         self.calls += 1
         if self.calls == self.place:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return self.function(*args, **how)
+        return self.function(*args, **options)
 
 
 def run(command, folder, monkeypatch, fault, place):
@@ -86,7 +88,7 @@ def test_a_full_disk_ends_in_a_sentence_and_leaves_nothing(folder, monkeypatch, 
 def test_memory_that_does_not_suffice_ends_in_a_sentence(folder, monkeypatch, command):
     monkeypatch.chdir(folder)
 
-    def too_large(*args, **how):
+    def too_large(*args, **options):
         raise MemoryError("Unable to allocate 298. GiB for an array")
 
     monkeypatch.setattr(np, "concatenate", too_large)

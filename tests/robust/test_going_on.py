@@ -17,9 +17,9 @@ STOP = 3  # results after which a run is stopped
 def table(rows=30):
     rng = np.random.default_rng(5)
     group = rng.integers(0, 2, rows)
-    told = np.where(rng.random((rows, 3)) < 0.3, rng.integers(0, 2, (rows, 3)), group[:, None])
+    answers = np.where(rng.random((rows, 3)) < 0.3, rng.integers(0, 2, (rows, 3)), group[:, None])
     numbers = rng.normal(size=rows).round(2) + 3 * group
-    return pl.DataFrame([[*("xy"[v] for v in row)] for row in told], orient="row").with_columns(
+    return pl.DataFrame([[*("xy"[v] for v in row)] for row in answers], orient="row").with_columns(
         n=pl.Series(numbers)
     )
 
@@ -66,7 +66,7 @@ def test_a_stack_goes_on(tmp_path):
     assert weights(stacked(file)) == expected
 
 
-def told(selection):
+def contents(selection):
     """Everything that a selection says, but for times."""
     return (
         selection.certainty.values,
@@ -95,7 +95,7 @@ def test_a_selection_goes_on_from_wherever_it_was_stopped(tmp_path, way):
     data = table(60) if "kinds" in options else table(60).drop("n")
 
     def chosen(resume=None):
-        return told(api.select(data, range(1, 4), resume=resume, **options))
+        return contents(api.select(data, range(1, 4), resume=resume, **options))
 
     expected = chosen()
     assert chosen(file) == expected
@@ -112,7 +112,7 @@ def test_structures_are_compared_from_where_it_was_stopped(tmp_path):
     apart = api.learn_structure(data, threads=1, max_parents=0).network
 
     def compared(resume=None):
-        return told(api.compare(data, {"one": whole, "two": apart}, resume=resume, threads=1))
+        return contents(api.compare(data, {"one": whole, "two": apart}, resume=resume, threads=1))
 
     expected = compared()
     assert compared(file) == expected
@@ -145,14 +145,14 @@ def test_two_at_once_on_one_file(tmp_path, work):
                 run(None)
 
     def run(listener):
-        told = {} if listener is None else {"listener": listener}
+        options = {} if listener is None else {"listener": listener}
         if work == "evidence":
-            return measured(file, method="smc", **told)
+            return measured(file, method="smc", **options)
         if work == "stack":
-            return stacked(file, **told)
+            return stacked(file, **options)
         if work == "select":
-            return api.select(table().drop("n"), [1, 2], resume=file, threads=1, **told)
-        return api.learn_structure(table().drop("n"), resume=file, threads=1, **told)
+            return api.select(table().drop("n"), [1, 2], resume=file, threads=1, **options)
+        return api.learn_structure(table().drop("n"), resume=file, threads=1, **options)
 
     run(meanwhile)
     assert said

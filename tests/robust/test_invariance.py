@@ -63,10 +63,10 @@ def test_evidence_of_one_class_is_continuous_in_the_weights(rows, weight):
 def test_one_two_and_seven_threads(method, short_steps_on_threads):
     rng = np.random.default_rng(3)
     table = frame(rng.integers(0, 3, (40, 3)))
-    found = {
+    result = {
         evidence(table, method=method, target=0.5, threads=threads, seed=2) for threads in (1, 2, 7)
     }
-    assert len(found) == 1
+    assert len(result) == 1
 
 
 def test_fits_of_one_two_and_seven_threads(short_steps_on_threads):

@@ -89,16 +89,16 @@ def test_gamma_densities_far_from_their_mean_are_still_right():
 
 @pytest.mark.parametrize("alpha", [1e6, 1e12, 1e14, 1e15, 1e17, 1e100])
 def test_evidence_with_large_exponents_is_that_of_known_probabilities(alpha):
-    found = api.log_evidence(FORTY_ROWS, states=2, alpha=alpha)
-    assert found.method is Method.EXACT
-    assert found.value == pytest.approx(LIMIT, abs=100 / alpha + 1e-10)
+    estimate = api.log_evidence(FORTY_ROWS, states=2, alpha=alpha)
+    assert estimate.method is Method.EXACT
+    assert estimate.value == pytest.approx(LIMIT, abs=100 / alpha + 1e-10)
 
 
 @pytest.mark.parametrize("method", ["ais", "smc", "walk"])
 def test_sampled_evidence_with_large_exponents_agrees(method):
     """A walk, particles and annealing take the same differences, in kernels of their own."""
-    found = api.log_evidence(FORTY_ROWS, states=2, alpha=1e12, method=method, target=0.3)
-    assert abs(found.value - LIMIT) < 4 * (found.stderr or 0.3) + 1e-6
+    estimate = api.log_evidence(FORTY_ROWS, states=2, alpha=1e12, method=method, target=0.3)
+    assert abs(estimate.value - LIMIT) < 4 * (estimate.stderr or 0.3) + 1e-6
     with pytest.raises(OptionError, match=r"add up to 1.8e\+18.*a case is lost.*smaller alpha"):
         api.log_evidence(FORTY_ROWS, states=2, alpha=1e17, method=method)
 
@@ -152,9 +152,9 @@ def test_measured_evidence_is_looked_at_before_it_leaves(monkeypatch):
 
 def test_an_approximation_above_zero_says_so():
     problem = problem_for(ONE_ROW, 2, alpha=1.01).problem
-    found = DRAPER(ScoreInput(problem, learn(problem, Options(starts=1)).model.theta))
-    assert found.value > 0
-    assert Kind.ABOVE_ZERO in {flag.kind for flag in found.flags}
+    result = DRAPER(ScoreInput(problem, learn(problem, Options(starts=1)).model.theta))
+    assert result.value > 0
+    assert Kind.ABOVE_ZERO in {flag.kind for flag in result.flags}
 
 
 @pytest.mark.parametrize("name", ["weight", "degrees", "shape"])

@@ -23,15 +23,15 @@ SCORES = "laplace,csl,vb,cs,mled,bic,draper"
 KINDS = [(kind, cov) for kind in ("gaussian", "lognormal") for cov in ("diagonal", "full")]
 
 
-def told(c, kind, covariance):
+def invariants(c, kind, covariance):
     """All log probabilities with the Jacobian taken back, and the classes."""
     x = (np.exp(BASE) if kind == "lognormal" else BASE) * c
-    how = {"kinds": kind, "covariance": covariance, "threads": 1}
-    fit = lacunet.fit(x, 2, starts=2, **how)
+    options = {"kinds": kind, "covariance": covariance, "threads": 1}
+    fit = lacunet.fit(x, 2, starts=2, **options)
     scores = api.score(x, fit.model, scores=SCORES, threads=1)
     values = [fit.log_lik, *(e.value for e in scores.evidence.values())]
     if covariance == "diagonal":
-        values.append(api.log_evidence(x, 1, **how).value)
+        values.append(api.log_evidence(x, 1, **options).value)
     rows = api.assign(x, fit.model)
     back = np.isfinite(BASE).sum() * math.log(c)
     return np.array(values) + back, np.asarray(rows.probabilities)
@@ -39,14 +39,14 @@ def told(c, kind, covariance):
 
 @pytest.fixture(scope="module")
 def at_one():
-    return {which: told(1.0, *which) for which in KINDS}
+    return {which: invariants(1.0, *which) for which in KINDS}
 
 
 @pytest.mark.slow
 @settings(max_examples=12)
 @given(exponent=st.floats(-300.0, 300.0), which=st.sampled_from(KINDS))
 def test_times_c_moves_the_evidence_by_the_jacobian_alone(at_one, exponent, which):
-    values, rows = told(10.0**exponent, *which)
+    values, rows = invariants(10.0**exponent, *which)
     wanted, wanted_rows = at_one[which]
     np.testing.assert_allclose(values, wanted, rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(rows, wanted_rows, atol=1e-6)
@@ -55,18 +55,18 @@ def test_times_c_moves_the_evidence_by_the_jacobian_alone(at_one, exponent, whic
 @pytest.mark.parametrize("c", [1e-300, 1e-160, 1e-154, 1.0, 3.0, 1e154, 1e300])
 def test_exact_evidence_of_numbers_at_any_scale(c):
     x = BASE[:, 2] * c
-    found = api.log_evidence(x[:, None], 1, kinds="gaussian", threads=1)
-    assert found.verdict == "exact"
-    assert found.value == pytest.approx(float(precise.log_gaussian(x)), rel=1e-11)
+    estimate = api.log_evidence(x[:, None], 1, kinds="gaussian", threads=1)
+    assert estimate.verdict == "exact"
+    assert estimate.value == pytest.approx(float(precise.log_gaussian(x)), rel=1e-11)
 
 
 @pytest.mark.parametrize("mean", [0, 1, -300, 1e5])
 @pytest.mark.parametrize(("weight", "scale"), [(0.01, 1), (1e-300, 1), (0.01, 100), (0.001, 10)])
 def test_exact_evidence_with_any_prior_that_is_allowed(mean, weight, scale):
     x, prior = BASE[:, 2], {"mean": mean, "weight": weight, "scale": scale}
-    found = api.log_evidence(x[:, None], 1, kinds="gaussian", number_prior=prior, threads=1)
+    estimate = api.log_evidence(x[:, None], 1, kinds="gaussian", number_prior=prior, threads=1)
     wanted = precise.log_gaussian(x, str(mean), str(weight), "3", str(scale))
-    assert found.value == pytest.approx(float(wanted), rel=1e-9)
+    assert estimate.value == pytest.approx(float(wanted), rel=1e-9)
 
 
 @pytest.mark.parametrize("mean", [1e6, -1e160, 1e300])
@@ -96,8 +96,8 @@ def test_a_prior_that_says_nothing_of_variances_is_refused():
 def test_exact_evidence_of_counts(top):
     x = np.floor(np.random.default_rng(3).random(20) * top)
     for kind, oracle in (("poisson", precise.log_poisson), ("ordinal", precise.log_binomial)):
-        found = api.log_evidence(x[:, None], 1, kinds=kind, alpha=1.0, threads=1)
-        assert found.value == pytest.approx(float(oracle(x)), rel=1e-12)
+        estimate = api.log_evidence(x[:, None], 1, kinds=kind, alpha=1.0, threads=1)
+        assert estimate.value == pytest.approx(float(oracle(x)), rel=1e-12)
 
 
 @pytest.mark.parametrize("top", [1e12, 1e15, 1e18, 1e300])
@@ -141,13 +141,13 @@ def test_outcomes_are_the_same_in_any_unit(correction):
     z = rng.integers(0, 2, 80)
     items = (rng.random((80, 5)) < np.where(z, 0.85, 0.2)[:, None]).astype(int)
     y = rng.normal(3.0 * z)
-    found = []
+    results = []
     for c in (1.0, 1e-100, 1e100):
         table = pl.DataFrame({f"q{j}": items[:, j] for j in range(5)} | {"y": y * c})
         model = lacunet.fit(table, 2, exclude=["y"], starts=4, threads=1).model
         of = api.three_step(table, model, outcomes="y", correction=correction).outcomes["y"]
-        found.append([*of.estimate.ravel() / c, *of.stderr.ravel() / c, of.equality.statistic])
-    np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-6)
+        results.append([*of.estimate.ravel() / c, *of.stderr.ravel() / c, of.equality.statistic])
+    np.testing.assert_allclose(results[1:], [results[0]] * 2, rtol=1e-6)
 
 
 @pytest.mark.parametrize("far", [1e200, -1e300])

@@ -17,21 +17,21 @@ from lacunet.tabular import to_json
 KINDS = ("categories", "numbers", "counts", "mixed")
 
 
-def drawn(rows, columns, kind, holes, seed):
+def drawn(rows, columns, kind, missing, seed):
     """A table with this many rows and columns."""
     rng = np.random.default_rng([seed, rows, columns])
     z = rng.integers(0, 2, rows)
-    found = {}
+    results = {}
     for j in range(columns):
-        own = ("categories", "numbers", "counts")[j % 3] if kind == "mixed" else kind
-        if own == "categories":
+        column_kind = ("categories", "numbers", "counts")[j % 3] if kind == "mixed" else kind
+        if column_kind == "categories":
             cells = np.where(rng.random(rows) < np.where(z, 0.8, 0.3), "yes", "no").tolist()
-        elif own == "numbers":
+        elif column_kind == "numbers":
             cells = rng.normal(2.0 * z).tolist()
         else:
             cells = rng.poisson(2.0 + 5.0 * z).tolist()
-        found[f"{own}{j}"] = [None if rng.random() < holes else x for x in cells]
-    return pl.DataFrame(found, strict=False)
+        results[f"{column_kind}{j}"] = [None if rng.random() < missing else x for x in cells]
+    return pl.DataFrame(results, strict=False)
 
 
 def declared(table):
@@ -49,16 +49,16 @@ def usable(table):
     )
 
 
-def check(found):
+def check(selection):
     """Every number is finite, or a dash with its reason; JSON and text hold no NaN and no ∞."""
-    for candidate in found.candidates:
+    for candidate in selection.candidates:
         assert math.isfinite(candidate.fit.log_lik)
         for evidence in candidate.scores.values():
             assert math.isfinite(evidence.value) or evidence.flags, evidence.name
-    assert not found.failed
-    text = to_json(found.to_dict())
+    assert not selection.failed
+    text = to_json(selection.to_dict())
     json.loads(text, parse_constant=pytest.fail)
-    assert not {"nan", "inf", "-inf"} & set(str(found).split())
+    assert not {"nan", "inf", "-inf"} & set(str(selection).split())
 
 
 @pytest.mark.slow
@@ -68,17 +68,17 @@ def check(found):
     columns=st.sampled_from([1, 2, 6, 40, 150]),
     classes=st.sampled_from([1, 2, 3, 9]),
     kind=st.sampled_from(KINDS),
-    holes=st.sampled_from([0.0, 0.3]),
+    missing=st.sampled_from([0.0, 0.3]),
     seed=st.integers(0, 9),
 )
-def test_any_number_of_rows_columns_and_classes(rows, columns, classes, kind, holes, seed):
-    table = usable(drawn(rows, columns, kind, holes, seed))
+def test_any_number_of_rows_columns_and_classes(rows, columns, classes, kind, missing, seed):
+    table = usable(drawn(rows, columns, kind, missing, seed))
     if not table.width:
         return
-    found = lacunet.select(
+    selection = lacunet.select(
         table, [1, classes], kinds=declared(table), starts=2, threads=1, quick=True
     )
-    check(found)
+    check(selection)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
@@ -104,9 +104,9 @@ def test_hundreds_of_columns():
 def test_a_constant_column_changes_nothing(seed, kind):
     table = drawn(12, 3, kind, 0.1, seed)
     more = table.with_columns(pl.lit("same").alias("constant"))
-    how = {"kinds": declared(table), "threads": 1}
+    options = {"kinds": declared(table), "threads": 1}
     for classes in (1, 2) if kind == "categories" else (1,):
-        one, other = (api.log_evidence(t, classes, **how) for t in (table, more))
+        one, other = (api.log_evidence(t, classes, **options) for t in (table, more))
         assert one.verdict is other.verdict is Verdict.EXACT
         assert one.value == pytest.approx(other.value, rel=1e-12)
 

@@ -40,8 +40,8 @@ def unwanted(tree):
 def test_no_source_loads_or_runs_what_it_should_not():
     assert len(SOURCES) > 100
     trees = {p.name: ast.parse(p.read_text(encoding="utf-8")) for p in SOURCES}
-    found = {(name, what) for name, tree in trees.items() for what in unwanted(tree)}
-    assert found == {
+    result = {(name, what) for name, tree in trees.items() for what in unwanted(tree)}
+    assert result == {
         ("cluster.py", "pickle"),  # tasks of a cluster that a person named: Dask's own way
         ("connecting.py", ("socket", "create_connection")),  # to that address alone
         ("rows.py", "pickle"),  # a file without a name, which only its writer can read
@@ -50,8 +50,8 @@ def test_no_source_loads_or_runs_what_it_should_not():
 
 def test_what_is_unwanted_is_found():
     lines = ["import pickle", "eval('1')", "os.system('x')", "run('x', shell=True)"]
-    found = set(unwanted(ast.parse("\n".join([*lines, "from urllib.request import y"]))))
-    assert found == {"pickle", "eval", ("os", "system"), "shell", "urllib"}
+    result = set(unwanted(ast.parse("\n".join([*lines, "from urllib.request import y"]))))
+    assert result == {"pickle", "eval", ("os", "system"), "shell", "urllib"}
 
 
 BLOCKED = """

@@ -60,21 +60,21 @@ def required(extras):
     """Every distribution that the package and some extras need, as far as it is installed."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
-    asked = [r for extra in extras for r in project["optional-dependencies"][extra]]
-    wanted = [Requirement(text) for text in (*project["dependencies"], *asked)]
-    found, waiting = set(), [(r.name, extra) for r in wanted for extra in {"", *r.extras}]
+    requirements = [r for extra in extras for r in project["optional-dependencies"][extra]]
+    wanted = [Requirement(text) for text in (*project["dependencies"], *requirements)]
+    result, waiting = set(), [(r.name, extra) for r in wanted for extra in {"", *r.extras}]
     while waiting:
         name, extra = waiting.pop()
-        if (name, extra) not in found:
+        if (name, extra) not in result:
             try:
                 texts = metadata.distribution(name).requires or ()
             except metadata.PackageNotFoundError:
                 continue
-            found.add((name, extra))
+            result.add((name, extra))
             for wanted in map(Requirement, texts):
                 if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
                     waiting += [(wanted.name, e) for e in {"", *wanted.extras}]
-    return sorted({name for name, _ in found})
+    return sorted({name for name, _ in result})
 
 
 def shared_objects(name):
@@ -84,9 +84,9 @@ def shared_objects(name):
 
 def outside(name):
     """Shared objects of a distribution, and what they need from elsewhere that may be absent."""
-    own = shared_objects(name)
-    brought = {path.name for path in own}
-    for path in own:
+    libraries = shared_objects(name)
+    brought = {path.name for path in libraries}
+    for path in libraries:
         if path.is_file() and not UNUSED.search(path.as_posix()):
             yield from ((path.name, lacking) for lacking in needed(path) - brought - ALLOWED)
 

@@ -10,8 +10,8 @@ from lacunet.scores import BIC, ICL, ScoreInput
 from problems import build, cases, make
 
 
-def at(case, **how):
-    return ScoreInput(case.problem, case.theta, **how)
+def at(case, **options):
+    return ScoreInput(case.problem, case.theta, **options)
 
 
 # ICL.
@@ -29,9 +29,9 @@ def test_icl_takes_the_entropy_of_the_classes_from_bic(case):
             p = weights * np.prod(seen, axis=0)
             p = p / p.sum()
             entropy -= n * float(np.sum(p * np.log(p)))
-    found = ICL(at(case))
-    assert found.value == pytest.approx(BIC(at(case)).value - entropy, abs=1e-8)
-    assert found.terms["−H(hidden|D,θ)"] == pytest.approx(-entropy, abs=1e-8)
+    score = ICL(at(case))
+    assert score.value == pytest.approx(BIC(at(case)).value - entropy, abs=1e-8)
+    assert score.terms["−H(hidden|D,θ)"] == pytest.approx(-entropy, abs=1e-8)
 
 
 def test_icl_of_a_network_takes_the_entropy_of_all_hidden_values():

@@ -38,8 +38,8 @@ def at(case, theta=None):
     return ScoreInput(case.problem, case.theta if theta is None else theta)
 
 
-def tiny(**how):
-    return network_cases(max_variables=4, max_rows=3, whole=True, **how)
+def tiny(**options):
+    return network_cases(max_variables=4, max_rows=3, whole=True, **options)
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
@@ -51,14 +51,14 @@ def test_contract(score, case):
     if not score.applies(case.problem):
         assert case.problem.components.hidden
         return
-    found = score(at(case))
-    assert found.name == score.name
-    if found.terms:
-        assert all(math.isfinite(x) for x in found.terms.values())
-        assert found.value == pytest.approx(sum(found.terms.values()), rel=1e-12)
+    scores = score(at(case))
+    assert scores.name == score.name
+    if scores.terms:
+        assert all(math.isfinite(x) for x in scores.terms.values())
+        assert scores.value == pytest.approx(sum(scores.terms.values()), rel=1e-12)
     else:
-        assert math.isnan(found.value)
-        assert found.flags
+        assert math.isnan(scores.value)
+        assert scores.flags
 
 
 @given(tiny())
@@ -132,8 +132,8 @@ def test_nothing_missing_makes_cs_mled_and_bd_one_number(case):
 
 
 def values(case):
-    found = {s.name: s(at(case)).value for s in AT_THETA if s.applies(case.problem)}
-    return {name: x for name, x in found.items() if not math.isnan(x)}
+    result = {s.name: s(at(case)).value for s in AT_THETA if s.applies(case.problem)}
+    return {name: x for name, x in result.items() if not math.isnan(x)}
 
 
 @examples(40)
@@ -236,13 +236,13 @@ def learner(case, prior):
     template = gum.BayesNet()
     for v in case.network.variables:
         template.add(gum.LabelizedVariable(v.name, v.name, list(v.labels)))
-    found = gum.BNLearner(frame(case).astype(str), template)
+    result = gum.BNLearner(frame(case).astype(str), template)
     if prior == "k2":
-        found.useScoreK2()
+        result.useScoreK2()
     else:
-        found.useScoreBDeu()
-        found.useBDeuPrior(23)  # beside a size of 1 that its BDeu always has: 24 in all
-    return found
+        result.useScoreBDeu()
+        result.useBDeuPrior(23)  # beside a size of 1 that its BDeu always has: 24 in all
+    return result
 
 
 def six_digits(case):
@@ -289,7 +289,7 @@ def alarm():
 
 
 @needs("pyagrum")
-def test_alarm_with_holes_has_the_log_likelihood_of_pyagrum(alarm):
+def test_alarm_with_missing_values_has_the_log_likelihood_of_pyagrum(alarm):
     rows = sample_codes(alarm, 500, np.random.default_rng(0), 0.1)
     theirs = gum.LazyPropagation(to_pyagrum(alarm))
     names = [v.name for v in alarm.network.variables]
@@ -328,10 +328,10 @@ def test_parameters_are_recovered_as_the_data_grow():
     for rows in (200, 4_000, 80_000):
         codes = sample_codes(truth, rows, np.random.default_rng(rows), 0.1)
         data = Case(network, theta, case.alpha, codes, np.ones(rows)).table
-        found = model_as_shown(api.fit(data, network=network, starts=8, threads=1).model)
+        result = model_as_shown(api.fit(data, network=network, starts=8, threads=1).model)
         h = network.hidden[0]
         errors.append(
-            min(np.abs(found.permuted(h, p).theta - theta).max() for p in ([0, 1], [1, 0]))
+            min(np.abs(result.permuted(h, p).theta - theta).max() for p in ([0, 1], [1, 0]))
         )
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.02

@@ -101,8 +101,8 @@ NEAR = {"carcinoma": 0.7, "myocardial": 0.7, "values": 1.2}
 def test_csl_with_occupancy_is_near_the_sampled_evidence(name):
     """Every number of classes, those too many as well; and never above it by more than noise."""
     for k, truth in enumerate(EVIDENCE[name], start=1):
-        found = CSL(fitted(problem_for(load_dataset(name), k, alpha=1.0)))
-        assert truth - NEAR[name] < found.value < truth + 0.2
+        score = CSL(fitted(problem_for(load_dataset(name), k, alpha=1.0)))
+        assert truth - NEAR[name] < score.value < truth + 0.2
 
 
 @pytest.mark.slow
@@ -134,10 +134,10 @@ def test_rows_that_show_nothing_change_nothing(score):
 
 def test_a_term_without_a_value_leaves_the_score_without_one():
     """Laplace with a = 1 is on the boundary; what is not known may be nearly all of the sum."""
-    found = LAPLACE_OCCUPIED(fitted(problem_for(load_dataset("carcinoma"), 3, alpha=1.0)))
-    assert math.isnan(found.value)
-    assert found.flags
-    assert all(set(flag.fits.numbers) <= {2, 3} for flag in found.flags)
+    score = LAPLACE_OCCUPIED(fitted(problem_for(load_dataset("carcinoma"), 3, alpha=1.0)))
+    assert math.isnan(score.value)
+    assert score.flags
+    assert all(set(flag.fits.numbers) <= {2, 3} for flag in score.flags)
 
 
 # Fits with fewer classes.
@@ -158,16 +158,16 @@ def counting():
     """Count the fits that are made, by their number of classes."""
     made = []
 
-    def watched(problem, *args, **how):
+    def watched(problem, *args, **options):
         made.append(problem.layout.cards[0])
-        return learn(problem, *args, **how)
+        return learn(problem, *args, **options)
 
     return made, patch.object(score, "learn", watched)
 
 
-def selected(scores, states=(1, 2, 3, 4), **how):
-    how = {"starts": 4, "threads": 1, "alpha": 1.0, "quick": True, **how}
-    return api.select(load_dataset("carcinoma"), states, scores=scores, **how)
+def selected(scores, states=(1, 2, 3, 4), **options):
+    options = {"starts": 4, "threads": 1, "alpha": 1.0, "quick": True, **options}
+    return api.select(load_dataset("carcinoma"), states, scores=scores, **options)
 
 
 def test_candidates_share_their_fits():
@@ -188,9 +188,9 @@ def test_a_prior_that_depends_on_the_classes_shares_nothing():
     """With BDeu, E_2 in p(D|3) has the prior that 3 classes give each class."""
     made, watching = counting()
     with watching:
-        found = selected("vb-occupied", states=(2, 3), alpha="bdeu:24")
+        selection = selected("vb-occupied", states=(2, 3), alpha="bdeu:24")
     assert sorted(made) == [2, 2, 3]
-    three = found.candidates[1]
+    three = selection.candidates[1]
     table = load_dataset("carcinoma")
     problem = problem_for(table, 3, alpha=24 / (3 * 2)).problem
     problem.alpha[:3] = 24 / 3
@@ -222,9 +222,11 @@ def test_alone_a_score_fits_by_itself():
 
 @pytest.mark.slow
 def test_labellings_are_not_added_twice():
-    found = selected("csl-occupied,csl")
-    assert found.posterior("csl-occupied", Labellings.ALL) == found.posterior("csl-occupied")
-    assert found.posterior("csl", Labellings.ALL) != found.posterior("csl")
+    selection = selected("csl-occupied,csl")
+    assert selection.posterior("csl-occupied", Labellings.ALL) == selection.posterior(
+        "csl-occupied"
+    )
+    assert selection.posterior("csl", Labellings.ALL) != selection.posterior("csl")
     only = selected("csl-occupied")
     assert only.headline == "csl-occupied"
     assert "k!" not in str(only).split("What to know", maxsplit=1)[0]

@@ -48,15 +48,15 @@ def test_contract(score, case):
         assert score is BD
         assert case.classes > 1
         return
-    found = score(at(case))
-    assert found.name == score.name
-    assert found.seconds > 0
-    if found.terms:
-        assert all(math.isfinite(x) for x in found.terms.values())
-        assert found.value == pytest.approx(sum(found.terms.values()), rel=1e-12)
+    scores = score(at(case))
+    assert scores.name == score.name
+    assert scores.seconds > 0
+    if scores.terms:
+        assert all(math.isfinite(x) for x in scores.terms.values())
+        assert scores.value == pytest.approx(sum(scores.terms.values()), rel=1e-12)
     else:
-        assert math.isnan(found.value)
-        assert found.flags
+        assert math.isnan(scores.value)
+        assert scores.flags
 
 
 def tiny():
@@ -108,7 +108,7 @@ def test_nothing_hidden_makes_cs_mled_and_bd_one_number(case):
 
 @examples(25)
 @given(cases(max_classes=1, max_rows=4, max_leaves=2))
-def test_bd_is_exact_with_holes_too(case):
+def test_bd_is_exact_with_missing_values_too(case):
     assert BD(at(case)).value == pytest.approx(case.log_evidence(), abs=1e-10)
 
 
@@ -133,8 +133,8 @@ ONE_CLASS = {"carcinoma": -540.068, "values": -553.796, "myocardial": -261.580}
 
 @pytest.mark.parametrize(("name", "value"), ONE_CLASS.items())
 def test_exact_evidence_of_one_class(name, value):
-    found = BD(at(problem_for(load_dataset(name), 1, alpha=1.0))).value
-    assert found == pytest.approx(value, abs=6e-4)
+    result = BD(at(problem_for(load_dataset(name), 1, alpha=1.0))).value
+    assert result == pytest.approx(value, abs=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_cheeseman_stutz_of_the_carcinoma_data(classes, value):
     table = load_dataset("carcinoma")
     fit = learn(problem_for(table, classes, alpha=2.0).problem)
     case = problem_for(table, classes, alpha=1.0)
-    found = CS(at(case, fit.model.theta)).value + math.lgamma(classes + 1)
-    assert found == pytest.approx(value, abs=0.02)
+    result = CS(at(case, fit.model.theta)).value + math.lgamma(classes + 1)
+    assert result == pytest.approx(value, abs=0.02)
 
 
 # Evidence by long sampling runs, a = 1, all labellings; exact for the last.
@@ -225,9 +225,9 @@ def laplace_by_hand(case, theta):
 def test_laplace_is_its_formula(cards, classes, missing):
     case = make_case(cards, classes, 120, missing=missing, seed=9, alpha=1.5)
     theta = learn(case.problem).model.theta
-    found = LAPLACE(at(case, theta))
-    assert not {Kind.NOT_POSITIVE_DEFINITE, Kind.NOT_AT_MAXIMUM} & {f.kind for f in found.flags}
-    assert found.value == pytest.approx(laplace_by_hand(case, theta), abs=0.02)
+    result = LAPLACE(at(case, theta))
+    assert not {Kind.NOT_POSITIVE_DEFINITE, Kind.NOT_AT_MAXIMUM} & {f.kind for f in result.flags}
+    assert result.value == pytest.approx(laplace_by_hand(case, theta), abs=0.02)
 
 
 def test_laplace_approaches_the_exact_value_as_data_grow():

@@ -42,9 +42,9 @@ CSL_CARCINOMA = {2: -357.20, 3: -351.35, 4: -353.39, 5: -354.94}
 
 @pytest.mark.parametrize(("classes", "value"), CSL_CARCINOMA.items())
 def test_csl_of_the_carcinoma_data(classes, value):
-    found = CSL(fitted(problem_for(load_dataset("carcinoma"), classes, alpha=1.0)))
-    assert not found.flags
-    assert found.value + math.lgamma(classes + 1) == pytest.approx(value, abs=0.006)
+    score = CSL(fitted(problem_for(load_dataset("carcinoma"), classes, alpha=1.0)))
+    assert not score.flags
+    assert score.value + math.lgamma(classes + 1) == pytest.approx(value, abs=0.006)
 
 
 def test_csl_comes_near_to_an_exact_evidence():
@@ -111,7 +111,7 @@ def test_nothing_hidden_makes_csl_exact(case):
 
 
 @given(cases(max_classes=1, max_rows=20))
-def test_one_class_with_holes_makes_csl_exact(case):
+def test_one_class_with_missing_values_makes_csl_exact(case):
     assert CSL(at(case)).value == pytest.approx(BD(at(case)).value, abs=1e-9)
 
 
@@ -151,8 +151,8 @@ def test_every_prior_has_a_mode(alpha):
     """The posterior of θ has none below 1; its parameters may even be on the boundary."""
     case = make_case([2, 3, 2], 2, 80, seed=3, missing=0.1, alpha=alpha)
     theta = learn(case.problem, Options(estimate=Estimate.ML, starts=8)).model.theta
-    found = CSL(at(case, theta))
-    assert math.isfinite(found.value)
+    score = CSL(at(case, theta))
+    assert math.isfinite(score.value)
     edge = case.theta.copy()
     edge[case.layout.block(0)] = [1.0, 0.0]
     assert math.isfinite(CSL(at(case, edge)).value)

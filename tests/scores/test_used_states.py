@@ -86,8 +86,8 @@ def test_all_states_used_against_all_completions():
     ]
     unused = np.prod(in_second), np.prod([1 - x for x in in_second])
     wanted = math.log1p(-unused[0]) + math.log1p(-unused[1])
-    found = log_all_used(case.problem, natural(case.theta, case.layout))
-    assert found == pytest.approx(wanted, abs=1e-12)
+    result = log_all_used(case.problem, natural(case.theta, case.layout))
+    assert result == pytest.approx(wanted, abs=1e-12)
 
 
 def test_variables_that_change_places_share_their_terms():
@@ -102,15 +102,15 @@ def test_too_many_combinations_are_taken_one_variable_at_a_time():
     """Independent parts: then the product over variables is the sum over combinations."""
     network = build("G>a G>b H>c H>d", {**dict.fromkeys("abcd", 2), "G": 3, "H": 3}, "GH")
     problem = make(network, 30, alpha=1.0, seed=3).problem
-    asked = [ScoreRequest(Fitting(problem, Options(starts=8)), (CSL,))]
-    (jointly,) = score_fits(asked)
+    requests = [ScoreRequest(Fitting(problem, Options(starts=8)), (CSL,))]
+    (jointly,) = score_fits(requests)
     with patch.object(occupancy, "MOST_FITS", 3):
         assert not UsedStates(problem).jointly
         assert len(UsedStates(problem).fewer) == 4
-        (one_by_one,) = score_fits(asked)
-    found = one_by_one.evidence["csl-occupied"]
-    assert found.value == pytest.approx(jointly.evidence["csl-occupied"].value, abs=0.05)
-    assert Kind.ONE_VARIABLE_AT_A_TIME in {flag.kind for flag in found.flags}
+        (one_by_one,) = score_fits(requests)
+    result = one_by_one.evidence["csl-occupied"]
+    assert result.value == pytest.approx(jointly.evidence["csl-occupied"].value, abs=0.05)
+    assert Kind.ONE_VARIABLE_AT_A_TIME in {flag.kind for flag in result.flags}
     assert not jointly.evidence["csl-occupied"].flags
 
 
@@ -129,17 +129,17 @@ def test_candidates_share_fits_of_networks_too():
 def test_expected_cases_against_the_joint(name):
     """Around hidden variables without seen parents they are exact; and they carry labels along."""
     case = make(NETWORKS[name], 50, alpha=1.0, seed=5)
-    found = ExpectedCases(case.problem, case.problem.alpha)(case.theta[None, :])[0]
+    result = ExpectedCases(case.problem, case.problem.alpha)(case.theta[None, :])[0]
     if name != "seen parent":
         p = oracle.joint(case.oracle())
         for i, family in enumerate(case.layout.families):
             if set(family) & set(case.network.hidden):
                 wanted = 50 * oracle.marginal(p, family)
-                assert case.layout.table(found, i) == pytest.approx(wanted)
+                assert case.layout.table(result, i) == pytest.approx(wanted)
     for h in case.network.hidden:
         turned = Relabelling(case.layout, orders={h: list(range(case.layout.cards[h]))[::-1]})
         again = ExpectedCases(case.problem, case.problem.alpha)(turned.apply(case.theta)[None, :])
-        assert again[0] == pytest.approx(turned.apply(found))
+        assert again[0] == pytest.approx(turned.apply(result))
 
 
 def test_the_prior_holds_a_width():

@@ -47,9 +47,9 @@ def test_a_bound_where_probabilities_are_zero():
     case = make_case([2, 3, 2], 2, 30, seed=1)
     edge = case.theta.copy()
     edge[case.layout.block(0)] = [1.0, 0.0]
-    found = VB(at(case, edge))
-    assert math.isfinite(found.value)
-    assert found.terms["raised by"] >= 0
+    score = VB(at(case, edge))
+    assert math.isfinite(score.value)
+    assert score.terms["raised by"] >= 0
 
 
 def test_names_and_orders_do_not_matter():

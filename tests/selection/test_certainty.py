@@ -40,9 +40,9 @@ def drawn(prior, scale):
 def test_errors_travel_to_probabilities(prior):
     weights = np.ones(4) if prior is None else np.array(list(prior.values()))
     _, p = drawn(weights, SMALL)
-    found = certainty(prior, SMALL * ERRORS)
-    np.testing.assert_allclose(list(found.probabilities.values()), p.mean(axis=0), rtol=1e-3)
-    stderr = list(found.stderr.values())
+    result = certainty(prior, SMALL * ERRORS)
+    np.testing.assert_allclose(list(result.probabilities.values()), p.mean(axis=0), rtol=1e-3)
+    stderr = list(result.stderr.values())
     np.testing.assert_allclose(stderr[:3], p.std(axis=0)[:3], rtol=0.01)
     assert stderr[3] < 1e-12
 

@@ -15,19 +15,19 @@ CASE = make_case([3, 2, 2], 2, 40, missing=0.1, seed=3)
 
 
 def test_rows_components_and_memory_are_those_of_the_problem():
-    found = lacunet.forecast(CASE.table, [1, 2], starts=4, threads=1, quick=True)
+    forecast = lacunet.forecast(CASE.table, [1, 2], starts=4, threads=1, quick=True)
     (plan,) = CASE.problem.components.plans
-    assert (found.rows, found.distinct_rows) == (len(CASE.codes), len(CASE.table.codes))
-    assert [fit.components for fit in found.fits] == [0, len(plan.counts)]
-    assert [fit.parameters for fit in found.fits] == [4, 9]
+    assert (forecast.rows, forecast.distinct_rows) == (len(CASE.codes), len(CASE.table.codes))
+    assert [fit.components for fit in forecast.fits] == [0, len(plan.counts)]
+    assert [fit.parameters for fit in forecast.fits] == [4, 9]
     starts = 4 * 2 * 8 * CASE.layout.size
-    assert found.fits[1].memory == starts + size_of(plan)
+    assert forecast.fits[1].memory == starts + size_of(plan)
     assert size_of(plan) >= plan.index.nbytes + plan.counts.nbytes
-    assert found.table_bytes == CASE.table.codes.nbytes + CASE.table.counts.nbytes
-    assert found.sampling is None
-    assert found.seconds == pytest.approx(sum(fit.step * fit.steps for fit in found.fits))
-    assert found.engine == "one thread"
-    assert "Nothing was fitted" in str(found)
+    assert forecast.table_bytes == CASE.table.codes.nbytes + CASE.table.counts.nbytes
+    assert forecast.sampling is None
+    assert forecast.seconds == pytest.approx(sum(fit.step * fit.steps for fit in forecast.fits))
+    assert forecast.engine == "one thread"
+    assert "Nothing was fitted" in str(forecast)
 
 
 @pytest.mark.parametrize("starts", [1, 3, 8, 64])
@@ -48,15 +48,15 @@ def test_reading_scores_and_measuring_are_told_apart(tmp_path):
     path = tmp_path / "table.csv"
     rows = np.random.default_rng(0).integers(0, 2, (200, 4))
     np.savetxt(path, rows, "%d", ",", header="a,b,c,d", comments="")
-    found = lacunet.forecast(path, [1, 2, 3], starts=4, threads=1)
-    assert found.reading > 0
-    assert [fit.scores > 0 for fit in found.fits] == [False, True, True]  # one class is exact
-    assert found.scoring == pytest.approx(sum(fit.scores for fit in found.fits))
-    assert found.measuring.what.startswith("a walk over partitions")
-    whole = found.reading + found.seconds + found.scoring + found.sampling
-    assert found.total == pytest.approx(whole)
-    assert "reading" in str(found)
-    assert "(measured)" in str(found)
+    forecast = lacunet.forecast(path, [1, 2, 3], starts=4, threads=1)
+    assert forecast.reading > 0
+    assert [fit.scores > 0 for fit in forecast.fits] == [False, True, True]  # one class is exact
+    assert forecast.scoring == pytest.approx(sum(fit.scores for fit in forecast.fits))
+    assert forecast.measuring.what.startswith("a walk over partitions")
+    whole = forecast.reading + forecast.seconds + forecast.scoring + forecast.sampling
+    assert forecast.total == pytest.approx(whole)
+    assert "reading" in str(forecast)
+    assert "(measured)" in str(forecast)
     quick = lacunet.forecast(path, [1, 2], starts=4, threads=1, quick=True)
     assert quick.measuring is None
     each = lacunet.forecast(path, [1, 2, 3], starts=4, evidence=True, budget="30s", threads=1)
@@ -83,14 +83,17 @@ def test_of_very_many_rows_a_part_counts_as_a_part(monkeypatch):
     assert steps_of(problem, Options(starts=8)) == round(em_steps(Options(starts=8)) * share) + 60
 
 
-def test_networks_holes_as_answers_and_clusters_are_forecast_too():
+def test_networks_missing_values_as_answers_and_clusters_are_forecast_too():
     names = [v.name for v in CASE.network.variables]
-    found = lacunet.forecast(CASE.table, networks={"one": CASE.network}, starts=2, workers=3)
-    assert [fit.label for fit in found.fits] == ["one"]
-    assert (found.workers, found.engine) == (3, "Dask, 3 workers of this machine: fits are tasks")
+    forecast = lacunet.forecast(CASE.table, networks={"one": CASE.network}, starts=2, workers=3)
+    assert [fit.label for fit in forecast.fits] == ["one"]
+    assert (forecast.workers, forecast.engine) == (
+        3,
+        "Dask, 3 workers of this machine: fits are tasks",
+    )
     answered = lacunet.forecast(CASE.table, 2, missing_as_state=True, starts=2)
-    assert answered.fits[0].parameters > found.fits[0].parameters
+    assert answered.fits[0].parameters > forecast.fits[0].parameters
     with pytest.raises(lacunet.LacunetError, match="network"):
         lacunet.forecast(CASE.table, networks={"one": CASE.network}, edges=[tuple(names[1:3])])
-    assert np.isfinite(found.seconds)
+    assert np.isfinite(forecast.seconds)
     assert in_bytes(2.5e9) == "2.5 GB"

@@ -64,20 +64,20 @@ def test_an_unstable_search_is_not_certain(carcinoma):
         )
         for c in carcinoma.candidates
     )
-    found = replace(carcinoma.overall, notes=flags)
-    said = answer(replace(carcinoma, candidates=shaky, overall=found))
+    result = replace(carcinoma.overall, notes=flags)
+    said = answer(replace(carcinoma, candidates=shaky, overall=result))
     assert said == "3 classes (how probable that is unknown: the search is unstable)."
 
 
 def test_why_bic_says_something_else(carcinoma):
     """What BIC and the evidence charge, worked out by hand."""
     two, three = carcinoma.candidates[1], carcinoma.candidates[2]
-    found = replace(carcinoma.overall, values={1: -400.0, 2: -330.0, 3: -320.0, 4: -325.0})
-    assert why_not_bic(replace(carcinoma, overall=found)) is None  # both say 3
+    result = replace(carcinoma.overall, values={1: -400.0, 2: -330.0, 3: -320.0, 4: -325.0})
+    assert why_not_bic(replace(carcinoma, overall=result)) is None  # both say 3
     gain = three.fit.log_lik - two.fit.log_lik
     bic = {c.label: c.fit.log_lik - c.dimension / 2 * math.log(118) for c in carcinoma.candidates}
     assert max(bic, key=bic.get) == 3
-    other = replace(carcinoma, overall=replace(found, values={**found.values, 2: -310.0}))
+    other = replace(carcinoma, overall=replace(result, values={**result.values, 2: -310.0}))
     why = why_not_bic(other)
     assert why.title.startswith("Why BIC says 3, and the ")
     assert why.gain == pytest.approx(gain)

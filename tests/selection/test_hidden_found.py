@@ -49,19 +49,19 @@ def tasked(table, **known):
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_a_hidden_parent_of_all_columns_is_found(missing):
-    found = find_hidden(leaves(6, 500, missing, 1), threads=1, most=1)
-    assert found.hidden == {"H1": 2}
-    (h,) = found.network.hidden
-    assert sum(h in parents for parents in found.network.parents) >= 5
-    assert found.factor.log > 5.0
-    assert found.log_evidence - found.factor.log == found.selection.certainty.values[WITHOUT]
+    search = find_hidden(leaves(6, 500, missing, 1), threads=1, most=1)
+    assert search.hidden == {"H1": 2}
+    (h,) = search.network.hidden
+    assert sum(h in parents for parents in search.network.parents) >= 5
+    assert search.factor.log > 5.0
+    assert search.log_evidence - search.factor.log == search.selection.certainty.values[WITHOUT]
 
 
 @pytest.mark.slow
 def test_two_hidden_variables_in_a_row_are_found():
-    found = find_hidden(leaves(4, 900, 0.0, 3, parents=2), threads=1, most=2, budget=5)
-    assert found.hidden == {"H1": 2, "H2": 2}
-    network = found.network
+    search = find_hidden(leaves(4, 900, 0.0, 3, parents=2), threads=1, most=2, budget=5)
+    assert search.hidden == {"H1": 2, "H2": 2}
+    network = search.network
     homes = [{*network.parents[v]} & {*network.hidden} for v in network.observed]
     assert homes[0] == homes[1] == homes[3]
     assert homes[4] == homes[5] == homes[7]
@@ -74,15 +74,15 @@ def test_a_chain_of_columns_has_none_and_the_factor_is_that_of_measured_evidence
     columns = [rng.integers(0, 2, 120)]
     for _ in range(4):
         columns.append(copied(rng, columns[-1], 0.8))
-    found = find_hidden(Table.from_codes(np.column_stack(columns)), threads=1, most=2)
-    assert found.hidden == {}
-    assert found.factor.log < 0
-    assert not found.network.hidden
-    assert found.log_evidence == pytest.approx(found.without.log_evidence)
-    assert edge_matrix(found.network).tolist() == edge_matrix(found.without.network).tolist()
-    other = next(c for c in found.selection.candidates if c.label != WITHOUT)
+    search = find_hidden(Table.from_codes(np.column_stack(columns)), threads=1, most=2)
+    assert search.hidden == {}
+    assert search.factor.log < 0
+    assert not search.network.hidden
+    assert search.log_evidence == pytest.approx(search.without.log_evidence)
+    assert edge_matrix(search.network).tolist() == edge_matrix(search.without.network).tolist()
+    other = next(c for c in search.selection.candidates if c.label != WITHOUT)
     again = measure(other.problem, seed=9)
-    assert found.factor.log == pytest.approx(again.value - found.log_evidence, abs=1.0)
+    assert search.factor.log == pytest.approx(again.value - search.log_evidence, abs=1.0)
 
 
 def large_table(seed, rows=400):
@@ -98,28 +98,28 @@ def large_table(seed, rows=400):
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_a_prior_that_does_not_fit_large_tables_makes_no_hidden_variable(seed):
     """Under BDeu alone the factor speaks for one: it has smaller tables than the true graph."""
-    found = find_hidden(large_table(seed), alpha="bdeu:10", threads=1, most=1)
-    assert found.factor.log > 2.0
-    assert len(found.averaged.pairs) == 2
-    assert found.averaged.factor.log < -2.0
-    assert found.hidden == {}
-    assert found.probability < 0.1
-    assert "averaged over both" in str(found)
+    search = find_hidden(large_table(seed), alpha="bdeu:10", threads=1, most=1)
+    assert search.factor.log > 2.0
+    assert len(search.averaged.pairs) == 2
+    assert search.averaged.factor.log < -2.0
+    assert search.hidden == {}
+    assert search.probability < 0.1
+    assert "averaged over both" in str(search)
 
 
 def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing has to be measured
-    found = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
-    averaged = found.averaged
+    search = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
+    averaged = search.averaged
     (states,) = averaged.pairs[0].candidates[-1].problem.network.hidden_sizes.values()
     assert averaged.prior_odds == pytest.approx(1 / 2 / 2 ** (states - 2))  # two places
     scaled = np.exp(averaged.log_evidence - averaged.log_evidence.max())
     odds = np.exp(averaged.log_prior_odds) @ scaled[:, 1] / scaled[:, 0].sum()
     assert averaged.probability == pytest.approx(odds / (1 + odds))
     assert averaged.factor.log == pytest.approx(np.log(scaled[:, 1].sum() / scaled[:, 0].sum()))
-    document = found.to_dict()
+    document = search.to_dict()
     assert [one["alpha"] for one in document["by_prior"]] == ["bdeu:10", 2.0]
-    assert document["probability"] == found.probability
+    assert document["probability"] == search.probability
     assert document["averaged_log_bayes_factor"]["value"] == averaged.factor.log
 
 
@@ -141,10 +141,10 @@ def test_near_cliques_are_what_their_definition_says():
         touching[u, v] = touching[v, u] = True
     assert groups.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
     assert not groups.is_near_clique(touching, {0, 1, 2, 3, 5})
-    found = groups.groups_of(touching)
-    assert (0, 1, 2, 3) in found
-    assert (0, 1, 2, 3, 4, 5) in found  # they hang together
-    assert all(len(group) >= groups.FEWEST_IN_CLIQUE for group in found)
+    result = groups.groups_of(touching)
+    assert (0, 1, 2, 3) in result
+    assert (0, 1, 2, 3, 4, 5) in result  # they hang together
+    assert all(len(group) >= groups.FEWEST_IN_CLIQUE for group in result)
 
 
 @given(st.integers(0, 1000))
@@ -208,21 +208,21 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
     task = tasked(table, forbid=[("x1", "x2"), ("x2", "x1")], max_parents=2)
     growing = Growing(task, np.random.default_rng(seed))
     learned = learn_structure(table, knowledge=task.known, threads=1)
-    for found in growing.one_more(growing.first(learned)):
-        limits = growing.limits(found.graph)
-        assert not (found.graph.parents & ~limits.allowed).any()
-        assert (found.graph.parents.sum(axis=1) <= 2).all()
-        assert has_sense(found.graph)
+    for result in growing.one_more(growing.first(learned)):
+        limits = growing.limits(result.graph)
+        assert not (result.graph.parents & ~limits.allowed).any()
+        assert (result.graph.parents.sum(axis=1) <= 2).all()
+        assert has_sense(result.graph)
 
 
 @pytest.mark.slow
 def test_nothing_is_kept_that_approximations_alone_say_is_a_little_better(monkeypatch):
     monkeypatch.setattr(hidden_search, "CLOSE", 1e3)
     monkeypatch.setattr(measuring, "MOST_MEASURED", 0.0)
-    found = find_hidden(leaves(6, 300, 0.05, 1), threads=1, most=1)
-    assert found.factor.log > 3.0
-    assert found.hidden == {}
-    assert "the approximation cannot separate them" in str(found)
+    search = find_hidden(leaves(6, 300, 0.05, 1), threads=1, most=1)
+    assert search.factor.log > 3.0
+    assert search.hidden == {}
+    assert "the approximation cannot separate them" in str(search)
 
 
 def with_known_tables(rows=300):
@@ -254,14 +254,14 @@ TABLES = {
 @pytest.mark.parametrize("known", TABLES.values(), ids=TABLES)
 def test_tables_that_are_known_are_kept(known, monkeypatch):
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing has to be measured
-    found = find_hidden(with_known_tables(), threads=1, most=1, knowledge=known)
-    assert any(other.problem.network.hidden for other in found.selection.candidates)
-    for other in found.selection.candidates:
+    search = find_hidden(with_known_tables(), threads=1, most=1, knowledge=known)
+    assert any(other.problem.network.hidden for other in search.selection.candidates)
+    for other in search.selection.candidates:
         model = other.fit.model
         names = [v.name for v in model.network.variables]
-        for child, own in known.ordered_parents.items():
+        for child, table in known.ordered_parents.items():
             i = names.index(child)
-            assert [names[p] for p in model.network.parents[i]] == own
+            assert [names[p] for p in model.network.parents[i]] == table
         for entry in known.fixed:
             assert np.array_equal(model.table(entry["child"]), entry["table"])
         for first, *others in known.tied:
@@ -284,10 +284,10 @@ def test_no_hidden_variable_is_proposed_as_a_parent_of_a_known_table():
 def test_nothing_is_kept_that_is_no_better():
     """One row says nothing of anything: every graph has the same evidence."""
     table = Table.from_codes([[1, 1, 1, 1]])
-    found = find_hidden(table, threads=1, most=1)
-    assert found.hidden == {}
-    assert found.factor.log == pytest.approx(0.0)
-    calls = [hidden_answer(found, table, Settings(), most).call for most in (1, 3)]
+    search = find_hidden(table, threads=1, most=1)
+    assert search.hidden == {}
+    assert search.factor.log == pytest.approx(0.0)
+    calls = [hidden_answer(search, table, Settings(), most).call for most in (1, 3)]
     assert ["most=1, " in call for call in calls] == [True, False]  # 3 is the default
 
 

@@ -31,21 +31,23 @@ def two_classes(monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
 
 def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.DataFrame) -> None:
     numbers = range(1, 15)
-    found = lacunet.select(two_classes, numbers, **QUICK)
-    assert found.reach is not None
-    assert found.reach.asked == 14
-    assert [c.label for c in found.candidates] == list(range(1, found.reach.last + 1))
+    selection = lacunet.select(two_classes, numbers, **QUICK)
+    assert selection.reach is not None
+    assert selection.reach.asked == 14
+    assert [c.label for c in selection.candidates] == list(range(1, selection.reach.last + 1))
     whole = lacunet.select(two_classes, numbers, whole_range=True, **QUICK)
     assert whole.reach is None
     assert [c.label for c in whole.candidates] == list(numbers)
-    assert whole.label == found.label
+    assert whole.label == selection.label
     values = whole.values("csl-occupied")
-    assert found.reach.best == whole.label
-    assert all(values[k] < values[whole.label] - 8.0 for k in range(found.reach.last, 15))
-    assert found.reach.fall == pytest.approx(values[whole.label] - values[found.reach.last], abs=2)
-    assert f"{found.reach.last + 1} to 14 were left out" in str(found)
-    assert "whole_range=True" in str(found)
-    assert found.to_dict()["reach"] == vars(found.reach)
+    assert selection.reach.best == whole.label
+    assert all(values[k] < values[whole.label] - 8.0 for k in range(selection.reach.last, 15))
+    assert selection.reach.fall == pytest.approx(
+        values[whole.label] - values[selection.reach.last], abs=2
+    )
+    assert f"{selection.reach.last + 1} to 14 were left out" in str(selection)
+    assert "whole_range=True" in str(selection)
+    assert selection.to_dict()["reach"] == vars(selection.reach)
 
 
 def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.DataFrame) -> None:
@@ -53,16 +55,16 @@ def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.Dat
     assert short.reach is None
     assert [c.label for c in short.candidates] == list(range(1, 7))
     numbers = range(1, 11)
-    told = lacunet.select(two_classes, numbers, prior=dict.fromkeys(numbers, 1.0), **QUICK)
-    assert [c.label for c in told.candidates] == list(numbers)
+    weighted = lacunet.select(two_classes, numbers, prior=dict.fromkeys(numbers, 1.0), **QUICK)
+    assert [c.label for c in weighted.candidates] == list(numbers)
 
 
 @pytest.mark.usefixtures("two_classes")
 def test_many_classes_are_found_before_a_range_ends() -> None:
-    found = lacunet.select(drawn(1, 300, 10, 9), range(1, 25), **QUICK)
-    assert found.reach is not None
-    assert 9 <= found.label <= 10
-    assert found.reach.last > found.label
+    selection = lacunet.select(drawn(1, 300, 10, 9), range(1, 25), **QUICK)
+    assert selection.reach is not None
+    assert 9 <= selection.label <= 10
+    assert selection.reach.last > selection.label
 
 
 def test_places_get_further_apart() -> None:
@@ -77,13 +79,13 @@ def test_more_classes_than_rows_can_tell_of() -> None:
     """Scores of many classes are far too high where rows are few; what is measured is not."""
     rng = np.random.default_rng(1)
     data = pl.DataFrame({f"x{j}": rng.integers(0, 2, 20) for j in range(6)})
-    found = lacunet.select(data, range(1, 21), threads=1)
-    assert found.certainty.covariance is not None
-    errors, values = np.sqrt(np.diag(found.certainty.covariance)), found.certainty.values
+    selection = lacunet.select(data, range(1, 21), threads=1)
+    assert selection.certainty.covariance is not None
+    errors, values = np.sqrt(np.diag(selection.certainty.covariance)), selection.certainty.values
     alike = {"alpha": 1.01, "threads": 1, "target": 0.05}
     few = lacunet.log_evidence(data, 2, **alike)
-    assert found.certainty.by == "evidence"
-    assert {2, 8, 20} <= found.certainty.measured
+    assert selection.certainty.by == "evidence"
+    assert {2, 8, 20} <= selection.certainty.measured
     for k in (8, 20):
         many = lacunet.log_evidence(data, k, method="smc", **alike)
         apart = (values[k] - values[2]) - (many.value - few.value)

@@ -93,11 +93,11 @@ def test_threads_change_nothing(small, measured):
 
 
 def test_quick_says_so(small):
-    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    assert found.certainty.basis is CertaintyBasis.QUICK
-    assert found.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
-    assert found.headline == "csl-occupied"
-    first, *others = str(found).split("\n\n")[0].splitlines()
+    selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    assert selection.certainty.basis is CertaintyBasis.QUICK
+    assert selection.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
+    assert selection.headline == "csl-occupied"
+    first, *others = str(selection).split("\n\n")[0].splitlines()
     assert first.endswith("), approximated, not calibrated.")
     assert "±" not in first
     assert "This certainty is not calibrated" in "".join(others)
@@ -107,63 +107,63 @@ def test_quick_says_so(small):
 
 def test_a_walk_that_measures_differences_only(small):
     """Values then stand beside the score that is surest, and errors in common are nobody's."""
-    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
     rng = np.random.default_rng(1)
-    common, own = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
+    common, noise = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
     values = np.array([-7.0, -8.5])
-    both, replicates = frozenset({2, 3}), values + (common + own) / 15
+    both, replicates = frozenset({2, 3}), values + (common + noise) / 15
     walk = Walk(
         (2, 3), values, replicates, both, bridge_anchored=False, verdict=Verdict.RELIABLE, used={}
     )
-    told = joint_evidence.record_walk(walk, found)
-    scores = joint_evidence.guesses(found)
-    assert told.values("evidence")[2] == pytest.approx(scores[2])
-    assert told.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
-    assert math.isnan(told.values("evidence")[1])
-    assert told.certainty.values[1] == scores[1]
-    factor = told.bayes_factor(2, 3)
+    recorded = joint_evidence.record_walk(walk, selection)
+    scores = joint_evidence.guesses(selection)
+    assert recorded.values("evidence")[2] == pytest.approx(scores[2])
+    assert recorded.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
+    assert math.isnan(recorded.values("evidence")[1])
+    assert recorded.certainty.values[1] == scores[1]
+    factor = recorded.bayes_factor(2, 3)
     assert factor.log == pytest.approx(1.5)
-    apart = own[:, 0] - own[:, 1]
+    apart = noise[:, 0] - noise[:, 1]
     assert factor.stderr == pytest.approx(apart.std(ddof=1) / math.sqrt(16), rel=1e-9)
-    (level,) = told.candidates[1].scores["evidence"].flags
+    (level,) = recorded.candidates[1].scores["evidence"].flags
     assert level.kind is Kind.LEVEL_NOT_MEASURED
-    assert told.candidates[2].scores["evidence"].flags == ()
+    assert recorded.candidates[2].scores["evidence"].flags == ()
 
 
 def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
-    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    values = np.array([joint_evidence.guesses(found)[1], -40.0, -8.5])
+    selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    values = np.array([joint_evidence.guesses(selection)[1], -40.0, -8.5])
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
     some = frozenset({1, 3})
     walk = Walk(
         (1, 2, 3), values, replicates, some, bridge_anchored=True, verdict=Verdict.RELIABLE, used={}
     )
-    told = joint_evidence.record_walk(walk, found)
-    assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
-    assert told.certainty.measured == some
-    assert told.bayes_factor(1, 3).stderr > 0
-    far = abs(-40.0 - joint_evidence.guesses(found)[2])
-    assert told.bayes_factor(1, 2).stderr == pytest.approx(
+    recorded = joint_evidence.record_walk(walk, selection)
+    assert recorded.certainty.values == dict(zip((1, 2, 3), values, strict=True))
+    assert recorded.certainty.measured == some
+    assert recorded.bayes_factor(1, 3).stderr > 0
+    far = abs(-40.0 - joint_evidence.guesses(selection)[2])
+    assert recorded.bayes_factor(1, 2).stderr == pytest.approx(
         max(joint_evidence.SURVEYED, far), rel=0.01
     )
-    assert math.isnan(told.values("evidence")[2])
+    assert math.isnan(recorded.values("evidence")[2])
 
 
 def test_large_data_are_not_sampled(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
-    found = lacunet.select(small, [1, 2, 3], **FEW)
-    assert found.certainty.basis is CertaintyBasis.APPROXIMATED
-    assert found.certainty.notes[0].kind is Kind.TOO_LARGE
-    assert "approximated, not measured" in str(found).splitlines()[0]
+    selection = lacunet.select(small, [1, 2, 3], **FEW)
+    assert selection.certainty.basis is CertaintyBasis.APPROXIMATED
+    assert selection.certainty.notes[0].kind is Kind.TOO_LARGE
+    assert "approximated, not measured" in str(selection).splitlines()[0]
 
 
 def test_weights_that_are_no_numbers_of_cases(small):
     weights = np.full(len(small.codes), 1.5)
     table = Table.from_codes(small.codes, small.columns, counts=weights)
-    found = lacunet.select(table, [1, 2], **FEW)
-    assert found.certainty.basis is CertaintyBasis.MEASURED
-    assert found.certainty.reliable
-    note = found.certainty.notes[0]
+    selection = lacunet.select(table, [1, 2], **FEW)
+    assert selection.certainty.basis is CertaintyBasis.MEASURED
+    assert selection.certainty.reliable
+    note = selection.certainty.notes[0]
     assert note.kind is Kind.WEIGHTS_ROUNDED
     assert note.detail == {"roundings": 6, "cases": weights.sum()}
 
@@ -174,51 +174,51 @@ def test_complete_data_are_not_sampled():
     edge = lacunet.Network.build([lacunet.Variable(c.name, c.states) for c in (a, b)], [(), (0,)])
     none = lacunet.Network.build(edge.variables, [(), ()])
     for scores in ("usual", "bic"):
-        found = api.compare(table, {"edge": edge, "none": none}, scores=scores, **FEW)
-        assert found.certainty.basis is CertaintyBasis.EXACT
-        factor = found.bayes_factor("edge", "none")
-        exact = truth(found)
+        comparison = api.compare(table, {"edge": edge, "none": none}, scores=scores, **FEW)
+        assert comparison.certainty.basis is CertaintyBasis.EXACT
+        factor = comparison.bayes_factor("edge", "none")
+        exact = truth(comparison)
         assert factor.log == pytest.approx(exact["edge"] - exact["none"])
         assert factor.stderr == 0.0
-        assert str(found).splitlines()[0].endswith("), exact.")
+        assert str(comparison).splitlines()[0].endswith("), exact.")
 
 
 def test_other_networks_are_measured_one_by_one(small):
     """A prior that depends on the number of classes: no walk, the same truth."""
-    found = lacunet.select(small, [1, 2], alpha="bdeu:24", **FEW)
-    assert found.certainty.basis is CertaintyBasis.EXACT  # the sums are short
-    assert found.posterior() == pytest.approx(posterior(truth(found)))
-    assert all(c.measured is not None for c in found.candidates)
+    selection = lacunet.select(small, [1, 2], alpha="bdeu:24", **FEW)
+    assert selection.certainty.basis is CertaintyBasis.EXACT  # the sums are short
+    assert selection.posterior() == pytest.approx(posterior(truth(selection)))
+    assert all(c.measured is not None for c in selection.candidates)
 
 
 def test_a_bound_is_no_measurement(small, monkeypatch):
     whole = measuring.measure
 
     def poor(problem, **basis):
-        found = whole(problem, **basis)
-        return replace(found, verdict=Verdict.LOWER_BOUND, stderr=0.4)
+        selection = whole(problem, **basis)
+        return replace(selection, verdict=Verdict.LOWER_BOUND, stderr=0.4)
 
     monkeypatch.setattr(measuring, "measure", poor)
-    found = lacunet.select(small, [1, 2], evidence=True, **FEW)
-    assert not found.certainty.reliable
-    assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
-    first = str(found).splitlines()[0]
+    selection = lacunet.select(small, [1, 2], evidence=True, **FEW)
+    assert not selection.certainty.reliable
+    assert [note.kind for note in selection.certainty.notes] == [Kind.BOUNDS_ONLY]
+    first = str(selection).splitlines()[0]
     assert first.endswith(f"), {CertaintyBasis.UNRELIABLE}.")
     assert "±" not in first
-    assert max(found.posterior().values()) <= 0.9
-    assert "1, 2 classes is a lower bound only" in str(found).split("\n\n")[0]
+    assert max(selection.posterior().values()) <= 0.9
+    assert "1, 2 classes is a lower bound only" in str(selection).split("\n\n")[0]
 
 
 def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     """However sure chains are that do not agree: the answer is not."""
-    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
-    scores = joint_evidence.guesses(found)
+    selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    scores = joint_evidence.guesses(selection)
     values = np.array([scores[2] - 40.0, scores[3] + 12.0])  # the score says otherwise
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 2))
     notes = (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 2.0}),)
     bound = Verdict.LOWER_BOUND
     walk = Walk((2, 3), values, replicates, frozenset({2, 3}), True, bound, {}, notes=notes)
-    certainty = joint_evidence.record_walk(walk, found).certainty
+    certainty = joint_evidence.record_walk(walk, selection).certainty
     assert certainty.basis is CertaintyBasis.UNRELIABLE
     assert not certainty.reliable
     assert certainty.probabilities[certainty.choice] == max(certainty.probabilities.values()) <= 0.9
@@ -227,7 +227,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert scores[3] < certainty.values[3] < values[1]
     assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
     assert certainty.notes == notes
-    text = str(joint_evidence.record_walk(walk, found))
+    text = str(joint_evidence.record_walk(walk, selection))
     assert str(CertaintyBasis.UNRELIABLE) in text.splitlines()[0]
     assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 
@@ -250,28 +250,30 @@ def test_doubts_widen_and_know_the_prior():
 
 def test_unstable_searches_are_named(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
-    found = lacunet.select(small, [2, 3], **FEW)
+    selection = lacunet.select(small, [2, 3], **FEW)
     two, three = (
         replace(c, fit=replace(c.fit, largest_mass=replace(c.fit.for_scores, reached=n)))
-        for c, n in zip(found.candidates, (2, 1), strict=True)
+        for c, n in zip(selection.candidates, (2, 1), strict=True)
     )
-    found = replace(found, candidates=(two, three))
-    noted = measuring.quick(found).certainty.notes
+    selection = replace(selection, candidates=(two, three))
+    noted = measuring.quick(selection).certainty.notes
     assert noted[-1].kind is Kind.UNSTABLE_SEARCHES
     assert noted[-1].detail["candidates"] == "3 classes"
 
 
 def test_one_candidate_needs_no_measuring(small):
-    found = lacunet.select(small, 2, **FEW)
-    assert str(found).startswith("2 classes (the only candidate).")
-    assert found.candidates[0].measured is None
+    selection = lacunet.select(small, 2, **FEW)
+    assert str(selection).startswith("2 classes (the only candidate).")
+    assert selection.candidates[0].measured is None
 
 
 def test_whoever_is_far_behind_is_left_at_its_score():
     survey = lacunet.load_dataset("survey")
-    found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
-    assert joint_evidence.may_matter(found) == [3]
-    assert measuring.measure_posterior(found, goal=Goal()).certainty.basis is CertaintyBasis.CLEAR
+    selection = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
+    assert joint_evidence.may_matter(selection) == [3]
+    assert (
+        measuring.measure_posterior(selection, goal=Goal()).certainty.basis is CertaintyBasis.CLEAR
+    )
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
     assert joint_evidence.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
@@ -289,9 +291,9 @@ def test_the_default_is_calibrated_on_data_from_the_prior():
         codes = sample_codes(model, 60, np.random.default_rng(n))
         table = Table.from_codes(codes, [Column(f"x{i}", (0, 1)) for i in range(6)])
         basis = {"alpha": 1.0, "seed": n, **FEW}
-        found = lacunet.select(table, numbers, **basis)
-        by_default.append(math.log(found.posterior()[k]))
-        by_scores.append(math.log(measuring.quick(found).posterior()[k]))
+        selection = lacunet.select(table, numbers, **basis)
+        by_default.append(math.log(selection.posterior()[k]))
+        by_scores.append(math.log(measuring.quick(selection).posterior()[k]))
         each = {j: lacunet.log_evidence(table, j, alpha=1.0, target=0.3, seed=n) for j in numbers}
         by_evidence.append(math.log(posterior({j: m.value for j, m in each.items()})[k]))
     assert np.mean(by_default) == pytest.approx(np.mean(by_evidence), abs=0.05)

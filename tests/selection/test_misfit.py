@@ -74,7 +74,7 @@ def test_the_evidence_of_a_trait_is_that_of_integration(rng):
     codes = tiny(rng)
     counts = rng.integers(1, 3, len(codes)).astype(float)
     table = Table.from_codes(codes, counts=counts)
-    found, total = trait_of(problem_of(table)), []
+    result, total = trait_of(problem_of(table)), []
     for factor, chance in SCALES.items():
         spread = math.sqrt(2.0) * SLOPE * factor  # contrasts of two levels are log odds over √2
 
@@ -87,8 +87,8 @@ def test_the_evidence_of_a_trait_is_that_of_integration(rng):
         # The other half of the slopes are those of the trait turned round.
         total.append(math.log(chance) + logsumexp(weights) - math.log(len(draws)))
     mirrored = logsumexp(total) + math.log(2.0)
-    assert mirrored - math.log(2.0) < found.log_evidence + 0.5  # some draws lie in both halves
-    assert found.log_evidence == pytest.approx(mirrored, abs=0.6)
+    assert mirrored - math.log(2.0) < result.log_evidence + 0.5  # some draws lie in both halves
+    assert result.log_evidence == pytest.approx(mirrored, abs=0.6)
 
 
 def test_a_trait_of_numbers_is_one_linear_factor(rng):
@@ -140,8 +140,8 @@ def test_without_slopes_and_shapes_the_evidence_is_that_of_one_class(rng, monkey
     exact = problem.log_seen
     for name in ("SLOPE", "OF_NUMBERS"):
         monkeypatch.setattr(trait, name, 1e-3)
-    found = trait.trait_of(problem)
-    assert found.log_evidence - math.log(2.0) == pytest.approx(exact, abs=0.03)
+    result = trait.trait_of(problem)
+    assert result.log_evidence - math.log(2.0) == pytest.approx(exact, abs=0.03)
     for name in ("SKEWNESS", "TAILS"):
         monkeypatch.setattr(shaped_classes, name, 1e-3)
     shaped = shaped_problem(problem).fitted([np.ones((len(problem.codes), 1))])
@@ -195,40 +195,40 @@ def frame(x):
 
 
 def test_classes_that_stand_for_pairs_are_called_so(rng):
-    found = lacunet.select(frame(pairs(rng, 500)), range(1, 6), **QUICK)
-    assert found.states > 2
-    best = found.misfit.clear[0]
+    selection = lacunet.select(frame(pairs(rng, 500)), range(1, 6), **QUICK)
+    assert selection.states > 2
+    best = selection.misfit.clear[0]
     assert best.departure is Departure.EDGES
     assert len({"a0:a1", "a2:a3", "a4:a5"} & set(best.edges)) >= 2
-    assert best.classes < found.states
-    second = limits(found)[0]
-    assert second.startswith(f"Warning: {found.states} classes may stand for direct dependence")
+    assert best.classes < selection.states
+    second = limits(selection)[0]
+    assert second.startswith(f"Warning: {selection.states} classes may stand for direct dependence")
     assert "add_direct_effects()" in second
-    assert "In place of classes" in str(found)
-    told = json.loads(json.dumps(found.to_dict()["misfit"]))
-    assert told["warning"] == found.misfit.warning(found.best.title)
-    assert {c["name"] for c in told["checks"]} == {"pairs of answers", "repeated rows"}
-    assert told["models"][0]["edges"] == list(best.edges)
+    assert "In place of classes" in str(selection)
+    document = json.loads(json.dumps(selection.to_dict()["misfit"]))
+    assert document["warning"] == selection.misfit.warning(selection.best.title)
+    assert {c["name"] for c in document["checks"]} == {"pairs of answers", "repeated rows"}
+    assert document["models"][0]["edges"] == list(best.edges)
 
 
 def test_a_trait_is_told_from_classes(rng):
-    found = lacunet.select(frame(by_trait(rng, 400, 8)), range(1, 5), **QUICK)
-    assert found.misfit.clear[0].departure is Departure.TRAIT
-    assert "slices of a continuum" in limits(found)[0]
+    selection = lacunet.select(frame(by_trait(rng, 400, 8)), range(1, 5), **QUICK)
+    assert selection.misfit.clear[0].departure is Departure.TRAIT
+    assert "slices of a continuum" in limits(selection)[0]
 
 
 def test_numbers_with_tails_and_covariances_are_told_from_classes(rng):
     z = rng.integers(0, 2, 300)
     noise = rng.standard_t(3, (300, 4))
     x = 5.0 * z[:, None] + noise
-    found = lacunet.select({f"x{j}": c for j, c in enumerate(x.T)}, range(1, 4), **QUICK)
-    (best, *_) = found.misfit.clear
+    selection = lacunet.select({f"x{j}": c for j, c in enumerate(x.T)}, range(1, 4), **QUICK)
+    (best, *_) = selection.misfit.clear
     assert (best.departure, best.classes) == (Departure.SHAPE, 2)
     assert len(best.heavy) >= 3
     noise = rng.multivariate_normal(np.zeros(3), 0.7 + 0.3 * np.eye(3), 300)
     x = 5.0 * z[:, None] + noise
-    found = lacunet.select({f"x{j}": c for j, c in enumerate(x.T)}, range(1, 4), **QUICK)
-    (best, *_) = found.misfit.clear
+    selection = lacunet.select({f"x{j}": c for j, c in enumerate(x.T)}, range(1, 4), **QUICK)
+    (best, *_) = selection.misfit.clear
     assert best.departure is Departure.COVARIANCE
     assert best.classes in (1, 2)
 
@@ -242,13 +242,13 @@ def test_classes_that_are_classes_get_no_warning(rng):
         f"a{j}": [None if g else str(v) for v, g in zip(x[:, j], gone[:, j], strict=True)]
         for j in range(8)
     }
-    found = lacunet.select(rows, range(1, 6), **QUICK)
-    assert found.misfit is not None
-    assert found.misfit.alternatives
-    assert not found.misfit.clear
-    assert not found.misfit.failed
-    assert "may stand for" not in str(found)
-    assert "do not explain all" not in str(found)
+    selection = lacunet.select(rows, range(1, 6), **QUICK)
+    assert selection.misfit is not None
+    assert selection.misfit.alternatives
+    assert not selection.misfit.clear
+    assert not selection.misfit.failed
+    assert "may stand for" not in str(selection)
+    assert "do not explain all" not in str(selection)
 
 
 def test_a_fit_says_which_pair_its_classes_do_not_explain(rng):
@@ -300,14 +300,14 @@ def test_checks_with_weights_and_missing_cells_pass_where_the_model_is_right(rng
 def test_nothing_is_said_of_networks():
     model = lacunet.random_model(2, 3, seed=1)
     table = lacunet.simulate(model, 50, seed=2)
-    found = lacunet.compare(table, {"one": model.network}, quick=True)
-    assert found.misfit is None
+    comparison = lacunet.compare(table, {"one": model.network}, quick=True)
+    assert comparison.misfit is None
 
 
 def test_columns_of_one_level_have_no_curve():
     columns = (Column("a", ("u", "v")), Column("b", ("x", "y")), Column("c", ("only",)))
     rng = np.random.default_rng(3)
     codes = np.column_stack([by_trait(rng, 50, 2), np.zeros(50, dtype=int)])
-    found = trait_of(problem_of(Table.from_codes(codes, columns)))
-    assert set(found.slopes) == {"a", "b"}
-    assert math.isfinite(found.log_evidence)
+    trait = trait_of(problem_of(Table.from_codes(codes, columns)))
+    assert set(trait.slopes) == {"a", "b"}
+    assert math.isfinite(trait.log_evidence)

@@ -72,13 +72,13 @@ def test_at_random_is_the_usual_reading_and_a_closed_form():
     network = structure(TINY, 2)
     masked, masks = with_masks(TINY)
     free = with_mask_variables(network, 0, masks, [])
-    found = evidence(masked, free, tables(free, mask_prior(network, free, masks, alpha)))
+    result = evidence(masked, free, tables(free, mask_prior(network, free, masks, alpha)))
     usual = evidence(TINY, network, tables(network, alpha))
     for r, missing in ((2, 2), (3, 2)):
         a, b, n = alpha, r * alpha, 5
         usual += lgamma(a + b) - lgamma(a + b + n)
         usual += lgamma(a + missing) - lgamma(a) + lgamma(b + n - missing) - lgamma(b)
-    assert found == pytest.approx(usual, abs=1e-9)
+    assert result == pytest.approx(usual, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -91,10 +91,10 @@ def test_scores_of_the_readings_are_close_to_the_exact_bayes_factor():
         exact[tuple(dependent)] = evidence(
             masked, net, tables(net, mask_prior(network, net, masks, 1.01))
         )
-    found = compare_readings(TINY, network, options=Options(starts=8), both_ways=True)
+    comparison = compare_readings(TINY, network, options=Options(starts=8), both_ways=True)
     # Five rows, and a bound with an error of its own on each side.
-    assert found.log_bayes_factor == pytest.approx(exact["a", "b"] - exact[()], abs=0.7)
-    for column in found.columns:
+    assert comparison.log_bayes_factor == pytest.approx(exact["a", "b"] - exact[()], abs=0.7)
+    for column in comparison.columns:
         others = tuple(n for n in ("a", "b") if n != column.name)
         assert column.alone[HEADLINE.name] == pytest.approx(
             exact[column.name,] - exact[()], abs=0.5
@@ -108,7 +108,7 @@ def test_the_score_at_random_is_that_of_the_table_alone():
     """CS of the values, plus the closed form: the masks change nothing in the fit."""
     case = make_case([2, 3, 2], 2, 150, missing=0.2, seed=3)
     network = case.problem.network
-    found = compare_readings(case.table, network, options=Options(starts=8))
+    comparison = compare_readings(case.table, network, options=Options(starts=8))
     problem = build_problem(case.table, network, dirichlet(network, 1.01))
     fit = learn(problem, Options(starts=8))
     usual = HEADLINE(ScoreInput(problem, fit.model.theta)).value
@@ -117,35 +117,37 @@ def test_the_score_at_random_is_that_of_the_table_alone():
         a, b = 1.01, 1.01 * len(column.states)
         usual += lgamma(a + b) - lgamma(a + b + n)
         usual += lgamma(a + missing) - lgamma(a) + lgamma(b + n - missing) - lgamma(b)
-    assert found.selection.candidates[0].scores[HEADLINE.name].value == pytest.approx(
+    assert comparison.selection.candidates[0].scores[HEADLINE.name].value == pytest.approx(
         usual, abs=1e-5
     )
 
 
-def holes_in(codes, which, rate, rng):
+def missing_in(codes, which, rate, rng):
     codes = codes.copy()
     codes[which & (rng.random(len(codes)) < rate), 0] = -1
     return codes
 
 
-def test_it_finds_the_column_whose_holes_go_with_the_classes():
+def test_it_finds_the_column_whose_missing_values_go_with_the_classes():
     rng = np.random.default_rng(5)
     classes = rng.random(600) < 0.5
     codes = np.where(rng.random((600, 5)) < np.where(classes, 0.85, 0.15)[:, None], 1, 0)
     codes[classes & (rng.random(600) < 0.5), 0] = -1  # only in one class
     codes[rng.random(600) < 0.25, 1] = -1  # anywhere
     table = Table.from_codes(codes)
-    found = compare_readings(table, structure(table, 2), options=Options(starts=8), both_ways=True)
-    one, two = found.columns
+    comparison = compare_readings(
+        table, structure(table, 2), options=Options(starts=8), both_ways=True
+    )
+    one, two = comparison.columns
     assert (one.name, two.name) == ("x1", "x2")
     assert one.alone[HEADLINE.name] > 30
     assert one.given_others[HEADLINE.name] > 30
     assert -8 < two.alone[HEADLINE.name] < -1
-    assert found.log_bayes_factor > 30
-    assert found.log_bayes_factor == pytest.approx(
+    assert comparison.log_bayes_factor > 30
+    assert comparison.log_bayes_factor == pytest.approx(
         one.alone[HEADLINE.name] + two.given_others[HEADLINE.name], abs=1e-9
     )
-    text = str(found)
+    text = str(comparison)
     assert text.startswith(
         "All missing values together: go with the classes (very strong); log Bayes factor +"
     )
@@ -174,9 +176,9 @@ def test_a_network_with_one_hidden_variable():
     codes = rng.integers(0, 2, (80, 3))
     codes[rng.random((80, 3)) < 0.2] = -1
     table = Table.from_codes(codes, [Column(n, (0, 1)) for n in "abc"])
-    found = compare_readings(table, network, options=Options(starts=4), alpha="bdeu:20")
-    assert found.hidden == "H"
-    random, answer = found.selection.candidates
+    comparison = compare_readings(table, network, options=Options(starts=4), alpha="bdeu:20")
+    assert comparison.hidden == "H"
+    random, answer = comparison.selection.candidates
     assert (random.label, answer.label) == (AT_RANDOM, AN_ANSWER)
     assert random.fit.model.network.parents[4:] == ((), (), ())
     assert answer.fit.model.network.parents[4:] == ((1,), (1,), (1,))
@@ -200,14 +202,16 @@ def test_what_cannot_be_compared():
         compare_readings(TINY, structure(TINY, 2), alpha={"a": 1.0})
 
 
-def test_one_column_with_holes_is_all_of_them():
+def test_one_column_with_missing_values_is_all_of_them():
     table = dataclasses.replace(TINY, codes=np.abs(TINY.codes).astype(np.int8))
     codes = table.codes.copy()
     codes[0, 0] = -1
     table = Table.from_codes(codes, TINY.columns)
-    found = compare_readings(table, structure(table, 2), options=Options(starts=2), both_ways=True)
-    (column,) = found.columns
-    assert column.alone == column.given_others == found.log_bayes_factors
+    comparison = compare_readings(
+        table, structure(table, 2), options=Options(starts=2), both_ways=True
+    )
+    (column,) = comparison.columns
+    assert column.alone == column.given_others == comparison.log_bayes_factors
 
 
 def test_words_follow_the_size():

@@ -29,11 +29,11 @@ def test_densities_and_classes_are_weighted_means(models, table):
     mixture = mix(models, [0.2, 0.3, 0.5], models[1], joined(models[1], table))
     each = np.exp([row_log_lik(model, table.codes) for model in models])
     np.testing.assert_allclose(np.exp(mixture.log_lik(table.codes)), [0.2, 0.3, 0.5] @ each)
-    found = mixture.classes(table.codes)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    result = mixture.classes(table.codes)
+    np.testing.assert_allclose(result.sum(axis=1), 1)
     # Over the rows that the classes were matched by, every model gives each class its due.
     share = table.counts @ class_posterior(models[1], table.codes)
-    np.testing.assert_allclose(table.counts @ found, share)
+    np.testing.assert_allclose(table.counts @ result, share)
 
 
 def test_a_model_of_weight_0_is_left_out(models, table):
@@ -64,6 +64,6 @@ def test_a_model_that_finds_a_row_impossible_has_no_say_in_it(models, table):
     mixture = mix([chosen, strict], [0.25, 0.75], chosen, joined(chosen, table))
     codes = np.array([[1, 0, 0, 0], [0, 0, 0, 0]])
     assert row_log_lik(strict, codes)[0] == -np.inf
-    found = mixture.classes(codes)
-    np.testing.assert_allclose(found[0], class_posterior(chosen, codes)[0])
+    result = mixture.classes(codes)
+    np.testing.assert_allclose(result[0], class_posterior(chosen, codes)[0])
     assert mixture.log_lik(codes)[0] == pytest.approx(np.log(0.25) + row_log_lik(chosen, codes)[0])

@@ -86,12 +86,12 @@ def test_the_size_of_one_hidden_variable(one):
 
 @pytest.mark.slow
 def test_documents_of_numbers_of_states(one, tmp_path):
-    found = one.to_dict()
-    assert found["states"] == 2
-    assert [c["label"] for c in found["candidates"]] == [1, 2, 3]
-    assert [c["states"] for c in found["candidates"]] == [1, 2, 3]
-    assert [c["hidden"] for c in found["candidates"]] == [{"H": k, "G": 2} for k in (1, 2, 3)]
-    to_json(found)
+    result = one.to_dict()
+    assert result["states"] == 2
+    assert [c["label"] for c in result["candidates"]] == [1, 2, 3]
+    assert [c["states"] for c in result["candidates"]] == [1, 2, 3]
+    assert [c["hidden"] for c in result["candidates"]] == [{"H": k, "G": 2} for k in (1, 2, 3)]
+    to_json(result)
     save_selection(one, tmp_path / "out")
     models = {f"model-{k}.json" for k in (1, 2, 3)}
     assert models <= {p.name for p in (tmp_path / "out").iterdir()}
@@ -110,16 +110,16 @@ def test_labellings_count_every_hidden_variable(one):
 
 
 def test_a_grid_of_two(truth, table, tmp_path):
-    found = api.select(table, [1, 2], network=truth, scores="cs,bic", **SCORED)
+    selection = api.select(table, [1, 2], network=truth, scores="cs,bic", **SCORED)
     labels = ["H=1, G=1", "H=1, G=2", "H=2, G=1", "H=2, G=2"]
-    assert [c.label for c in found.candidates] == labels
-    assert found.states == "H=2, G=2"
-    assert str(found).startswith("At least H=2, G=2 (H and G are at the largest number")
-    document = found.to_dict()
+    assert [c.label for c in selection.candidates] == labels
+    assert selection.states == "H=2, G=2"
+    assert str(selection).startswith("At least H=2, G=2 (H and G are at the largest number")
+    document = selection.to_dict()
     assert document["states"] == "H=2, G=2"
     assert document["candidates"][1]["states"] == {"H": 1, "G": 2}
     assert list(document["posterior"]["cs"]) == labels
-    save_selection(found, tmp_path / "out")
+    save_selection(selection, tmp_path / "out")
     assert (tmp_path / "out" / "model-H=2_G=1.json").exists()
     first = (tmp_path / "out" / "candidates.csv").read_text().splitlines()[1]
     assert first.startswith('"H=1, G=1",')
@@ -135,13 +135,13 @@ def test_a_latent_class_model_is_one_case_of_it():
     """The same graph, said as a network: the same numbers."""
     data = lacunet.load_dataset("carcinoma")
     here = api.select(data, [2, 3], starts=16, threads=1)
-    there = api.select(data, [2, 3], network=here.candidates[0].fit.model, starts=16, threads=1)
-    for a, b in zip(here.candidates, there.candidates, strict=True):
+    nested = api.select(data, [2, 3], network=here.candidates[0].fit.model, starts=16, threads=1)
+    for a, b in zip(here.candidates, nested.candidates, strict=True):
         np.testing.assert_array_equal(a.fit.model.theta, b.fit.model.theta)
         assert {n: e.value for n, e in a.scores.items()} == {
             n: e.value for n, e in b.scores.items()
         }
-    assert str(there).startswith("At least 3 classes (3 is the most that was tried")
+    assert str(nested).startswith("At least 3 classes (3 is the most that was tried")
 
 
 def test_compare_finds_the_true_structure(truth, table):
@@ -150,13 +150,13 @@ def test_compare_finds_the_true_structure(truth, table):
     names = [v.name for v in network.variables]
 
     def changed(**parents):
-        own = [
+        networks = [
             [names.index(p) for p in parents[name]] if name in parents else network.parents[i]
             for i, name in enumerate(names)
         ]
-        return Network.build(network.variables, own)
+        return Network.build(network.variables, networks)
 
-    found = api.compare(
+    comparison = api.compare(
         table,
         {
             "no edge from a": changed(H=""),
@@ -166,10 +166,10 @@ def test_compare_finds_the_true_structure(truth, table):
         },
         **SCORED,
     )
-    assert found.states == "true"
-    assert {found.chosen[name] for name in ("cs", "bic", "draper", "laplace")} == {"true"}
-    assert sum(found.posterior("cs").values()) == pytest.approx(1)
-    text = str(found)
+    assert comparison.states == "true"
+    assert {comparison.chosen[name] for name in ("cs", "bic", "draper", "laplace")} == {"true"}
+    assert sum(comparison.posterior("cs").values()) == pytest.approx(1)
+    text = str(comparison)
     assert text.startswith("true (probability ")
     assert "k!" not in text  # all have the same labellings, so these say nothing
     assert "p(S): posterior by CSL, occupancy." in text
@@ -178,7 +178,7 @@ def test_compare_finds_the_true_structure(truth, table):
 def test_compare_of_complete_data_goes_by_the_exact_score():
     truth = model_of(build("a>b b>c", dict.fromkeys("abc", 2)), [[0.5, 0.5], NOISY, NOISY])
     table = rows_of(truth, 300)
-    found = api.compare(
+    comparison = api.compare(
         table,
         {
             "chain": truth,
@@ -188,17 +188,17 @@ def test_compare_of_complete_data_goes_by_the_exact_score():
         alpha="bdeu:8",
         estimate="ml",
     )
-    assert found.headline == "bd"
-    values = found.values("bd")
+    assert comparison.headline == "bd"
+    values = comparison.values("bd")
     assert values["chain"] > values["empty"] + 50
     assert values["fork"] == pytest.approx(values["chain"])  # BDeu: equivalent structures are equal
 
 
 def test_structures_that_differ_in_labellings(truth, table):
     with_three = with_hidden(truth.network, {"H": 3})
-    found = api.compare(table, {"two": truth, "three": with_three}, scores="bic", **SCORED)
-    assert "p(S), k!" in str(found)
-    plain, labelled = found.posterior("bic"), found.posterior("bic", Labellings.ALL)
+    comparison = api.compare(table, {"two": truth, "three": with_three}, scores="bic", **SCORED)
+    assert "p(S), k!" in str(comparison)
+    plain, labelled = comparison.posterior("bic"), comparison.posterior("bic", Labellings.ALL)
     assert labelled["three"] / labelled["two"] == pytest.approx(
         3 * plain["three"] / plain["two"], rel=1e-9
     )
@@ -251,8 +251,8 @@ def test_a_hidden_variable_that_nothing_shows_is_named():
     network = build("H>x H>y H>z H>G", {"H": 2, "x": 2, "y": 2, "z": 2, "G": 3}, "HG")
     truth = model_of(network, [[0.5, 0.5], NOISY, NOISY, NOISY, [[0.2, 0.3, 0.5]] * 2])
     table = rows_of(truth, 200)
-    found = api.fit(table, network=network, **QUICK)
-    assert Flag(Kind.UNKNOWABLE, ("G",)) in found.flags
+    fitted = api.fit(table, network=network, **QUICK)
+    assert Flag(Kind.UNKNOWABLE, ("G",)) in fitted.flags
 
 
 def test_empty_states_of_a_hidden_variable_are_named():
@@ -265,9 +265,9 @@ def test_empty_states_of_a_hidden_variable_are_named():
 
 def test_states_are_numbered_by_size_whatever_the_prior(truth, table):
     for alpha in (1.01, "bdeu:40"):
-        found = api.fit(table, network=truth, alpha=alpha, **QUICK)
-        for h in found.problem.network.hidden:
-            N = found.problem.layout.table(found.point.N, h)
+        fitted = api.fit(table, network=truth, alpha=alpha, **QUICK)
+        for h in fitted.problem.network.hidden:
+            N = fitted.problem.layout.table(fitted.point.N, h)
             sizes = N.reshape(-1, 2).sum(axis=0)
             assert sizes[0] >= sizes[1]
 

@@ -28,11 +28,13 @@ def table_of(codes, counts=None):
 
 
 def copies(rows=120, wrong=0.1, missing=0.1):
-    """Five columns that copy the first, more or less, with holes."""
-    own = rng()
-    first = own.integers(0, 3, (rows, 1))
-    codes = np.where(own.random((rows, 5)) < wrong, own.integers(0, 3, (rows, 5)), first)
-    return np.where(own.random(codes.shape) < missing, -1, codes).astype(np.int32)
+    """Five columns that copy the first, more or less, with missing values."""
+    rng_state = rng()
+    first = rng_state.integers(0, 3, (rows, 1))
+    codes = np.where(
+        rng_state.random((rows, 5)) < wrong, rng_state.integers(0, 3, (rows, 5)), first
+    )
+    return np.where(rng_state.random(codes.shape) < missing, -1, codes).astype(np.int32)
 
 
 # What is hidden
@@ -114,12 +116,12 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
     assert len(unsure.ensemble.members) == 7 * len(weights)
     assert len(unsure.grids()[1].rows) == 2 * len(weights)  # those of a model in one line
     for name, weight in weights.items():
-        own = [m for m in unsure.ensemble.members if m.name.split("; rows")[0] == name]
-        assert own[0].weight == pytest.approx((1 - WEIGHING.resampled) * weight)
-        assert sum(m.weight for m in own) == pytest.approx(weight)
-        assert len({m.model.network.parents for m in own}) > 1
-        first = own[0].model
-        same = [m for m in own if m.model.network.parents == first.network.parents]
+        members = [m for m in unsure.ensemble.members if m.name.split("; rows")[0] == name]
+        assert members[0].weight == pytest.approx((1 - WEIGHING.resampled) * weight)
+        assert sum(m.weight for m in members) == pytest.approx(weight)
+        assert len({m.model.network.parents for m in members}) > 1
+        first = members[0].model
+        same = [m for m in members if m.model.network.parents == first.network.parents]
         for one in same:  # tables are those of the rows as they are
             np.testing.assert_allclose(one.model.theta, first.theta, rtol=1e-9)
 
@@ -130,8 +132,8 @@ def test_graphs_of_rows_weighed_anew_measure_numbers_as_the_others_do(kind):
     numbers = rng().integers(1, 30, len(codes)) + 3 * np.maximum(codes[:, 0], 0)
     states, places = np.unique(numbers, return_inverse=True)
     number = Column("number", tuple(states.tolist()), ColumnKind(kind))
-    own = [Column(f"x{j}", (0, 1, 2)) for j in range(3)]
-    table = Table.from_codes(np.column_stack([codes[:, :3], places]), [*own, number])
+    columns = [Column(f"x{j}", (0, 1, 2)) for j in range(3)]
+    table = Table.from_codes(np.column_stack([codes[:, :3], places]), [*columns, number])
     recipe = GraphRecipe(10, bootstraps=3)
     cell_stack = learn_cell_stack(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
     members = cell_stack.ensemble.members
@@ -161,8 +163,8 @@ def test_fixed_shares_are_the_same_for_every_row(tmp_path):
     np.testing.assert_allclose(shares(fixed, codes), [[0.3] * 9, [0.7] * 9])
     assert np.ptp(shares(Ensemble(members), codes), axis=1).max() > 0.1
     each = [posterior(m.model, codes, [(m.model.network.observed[1],)])[0] for m in members]
-    (found,) = ensemble_posterior(fixed, codes, [(1,)])
-    np.testing.assert_allclose(found, 0.3 * each[0] + 0.7 * each[1])
+    (result,) = ensemble_posterior(fixed, codes, [(1,)])
+    np.testing.assert_allclose(result, 0.3 * each[0] + 0.7 * each[1])
     write_stack(fixed, tmp_path / "pool.json")
     assert read_model_or_stack(tmp_path / "pool.json").fixed
     write_stack(Ensemble(members), tmp_path / "stack.json")
@@ -182,13 +184,13 @@ def test_parameters_of_complete_columns_are_drawn_from_their_dirichlet():
     assert kstest(first, "beta", args=(3 + alpha, 17 + 2 * alpha)).pvalue > 0.01
 
 
-def test_holes_make_parameters_less_sure():
+def test_missing_values_make_parameters_less_sure():
     """Half of the second column is missing at random: it is as unsure as half of the rows are."""
     whole = np.tile([[0, 0], [0, 1], [1, 2]], (40, 1)).astype(np.int32)
-    holes = whole.copy()
-    holes[: len(holes) // 2, 1] = -1
+    missing = whole.copy()
+    missing[: len(missing) // 2, 1] = -1
     spread = {}
-    for name, codes in (("whole", whole), ("holes", holes), ("half", whole[60:])):
+    for name, codes in (("whole", whole), ("holes", missing), ("half", whole[60:])):
         table = table_of(codes)
         (model, *_) = GraphRecipe(1, edges=False).learn(table, 0)
         drawn = draw_parameters(Ensemble((Member("", 1.0, model),)), table, 300, rng())

@@ -20,46 +20,48 @@ def values():
 
 
 @pytest.fixture(scope="module")
-def found(values):
+def selection(values):
     return lacunet.select(values, [1, 2, 3], blrt=29, **HOW)
 
 
 @pytest.fixture(scope="module")
-def tables(found):
-    return lacunet.paper_tables(found)
+def tables(selection):
+    return lacunet.paper_tables(selection)
 
 
-def test_they_are_the_tests_of_one_number_after_the_other(values, found):
-    assert list(found.ratio_tests) == [2, 3]
-    for k, test in found.ratio_tests.items():
+def test_they_are_the_tests_of_one_number_after_the_other(values, selection):
+    assert list(selection.ratio_tests) == [2, 3]
+    for k, test in selection.ratio_tests.items():
         alone = lacunet.likelihood_ratio_test(
             values, k - 1, replicates=29, stop_after=20, starts=4, threads=1
         )
         assert test.statistic == alone.statistic
         np.testing.assert_array_equal(test.replicates, alone.replicates)
         assert (test.p_value, test.stopped) == (alone.p_value, alone.stopped)
-    assert found.ratio_tests[2].p_value == 1 / 30
-    assert found.ratio_tests[3].stopped
+    assert selection.ratio_tests[2].p_value == 1 / 30
+    assert selection.ratio_tests[3].stopped
 
 
-def test_the_error_of_p_is_that_of_a_share_of_draws(found):
-    for test in found.ratio_tests.values():
+def test_the_error_of_p_is_that_of_a_share_of_draws(selection):
+    for test in selection.ratio_tests.values():
         p, n = test.p_value, len(test.replicates)
         assert test.stderr == pytest.approx(math.sqrt(p * (1 - p) / n))
 
 
-def test_one_less_is_fitted_where_it_was_not_asked_for(values, found):
+def test_one_less_is_fitted_where_it_was_not_asked_for(values, selection):
     alone = lacunet.select(values, [3], blrt=29, **HOW)
     assert [c.label for c in alone.candidates] == [3]
-    np.testing.assert_array_equal(alone.ratio_tests[3].replicates, found.ratio_tests[3].replicates)
+    np.testing.assert_array_equal(
+        alone.ratio_tests[3].replicates, selection.ratio_tests[3].replicates
+    )
 
 
-def test_p_is_in_the_fit_table(found, tables):
-    two, three = found.ratio_tests.values()
-    told = tables.to_frame()
-    assert told["blrt_p"].to_list()[1:] == [two.p_value, three.p_value]
-    assert told["blrt_p_stderr"].to_list()[1:] == [two.stderr, three.stderr]
-    assert told["blrt_draws"].to_list() == [None, 29, len(three.replicates)]
+def test_p_is_in_the_fit_table(selection, tables):
+    two, three = selection.ratio_tests.values()
+    frame = tables.to_frame()
+    assert frame["blrt_p"].to_list()[1:] == [two.p_value, three.p_value]
+    assert frame["blrt_p_stderr"].to_list()[1:] == [two.stderr, three.stderr]
+    assert frame["blrt_draws"].to_list() == [None, 29, len(three.replicates)]
     (grid, *_) = tables.grids()
     column = [row[grid.header.index("BLRT p")] for row in grid.rows]
     assert column[:2] == ["–", "0.033"]  # the smallest that 29 draws can show
@@ -87,38 +89,38 @@ def test_p_is_in_every_format(tables, ending, tmp_path):
         assert "0.033" in text
 
 
-def test_it_is_printed_saved_and_on_the_page(found, tmp_path):
-    text = str(found)
+def test_it_is_printed_saved_and_on_the_page(selection, tmp_path):
+    text = str(selection)
     assert "3 against 2" in text
     assert "A small p is evidence against the smaller number of classes." in text
-    two, three = found.to_dict()["bootstrap_tests"]
+    two, three = selection.to_dict()["bootstrap_tests"]
     assert (two["states"], two["against"], two["draws"], two["exceeding"]) == (2, 1, 29, 0)
     assert three["stopped_early"]
-    page = write_report(found, tmp_path / "page.html").read_text(encoding="utf-8")
+    page = write_report(selection, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Bootstrap likelihood-ratio tests" in page
     assert "blrt=29" in page
 
 
 def test_ml_fits_have_the_tests_of_others_beside_it(values):
-    found = lacunet.select(values, [1, 2], blrt=19, estimate="ml", **HOW)
-    (grid, *_) = lacunet.paper_tables(found).grids()
+    selection = lacunet.select(values, [1, 2], blrt=19, estimate="ml", **HOW)
+    (grid, *_) = lacunet.paper_tables(selection).grids()
     assert [h for h in grid.header if h.endswith(" p")] == ["BLRT p", "VLMR p", "LMR p"]
     assert any("the bootstrap test (BLRT) is the one to go by" in note for note in grid.notes)
 
 
 def test_a_network_and_its_hidden_variable(values):
     graph = "H -> A B C D; A -> B"
-    found = lacunet.select(values, [2], network=graph, hidden=["H"], blrt=19, **HOW)
+    selection = lacunet.select(values, [2], network=graph, hidden=["H"], blrt=19, **HOW)
     alone = lacunet.likelihood_ratio_test(
         values, 1, network=graph, hidden=["H"], replicates=19, stop_after=20, starts=4, threads=1
     )
-    np.testing.assert_array_equal(found.ratio_tests[2].replicates, alone.replicates)
+    np.testing.assert_array_equal(selection.ratio_tests[2].replicates, alone.replicates)
 
 
 def rows(**columns):
     rng = np.random.default_rng(0)
-    told = {name: rng.choice(["u", "v"], 40) for name in "ab"}
-    return pl.DataFrame({**told, **columns})
+    answers = {name: rng.choice(["u", "v"], 40) for name in "ab"}
+    return pl.DataFrame({**answers, **columns})
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,11 @@ def test_the_largest_number_of_a_range_is_a_least_number(cut_short):
     assert "that 5 is right" not in said
     assert ">0.999" not in said
     assert [t for t in limits(cut_short) if t.endswith("Try more: states=range(1, 11).")]
-    told = cut_short.to_dict()["range"]
-    assert told["at_least"] is True
-    assert told["at_edge"] == ("class",)
-    assert told["extended"] is False
-    assert told["limit"] == ENOUGH
+    span = cut_short.to_dict()["range"]
+    assert span["at_least"] is True
+    assert span["at_edge"] == ("class",)
+    assert span["extended"] is False
+    assert span["limit"] == ENOUGH
     assert "among those that were tried" in str(cut_short)
 
 
@@ -76,30 +76,30 @@ def test_without_a_range_more_are_tried_while_they_are_probable(ten, followed):
 
 
 def test_eight_are_enough_where_more_are_not_probable():
-    found = lacunet.select(drawn(0, 200, 6, 2), **QUICK)
-    assert [c.label for c in found.candidates] == list(range(1, 9))
-    assert not found.extended
-    assert found.more < ENOUGH
+    selection = lacunet.select(drawn(0, 200, 6, 2), **QUICK)
+    assert [c.label for c in selection.candidates] == list(range(1, 9))
+    assert not selection.extended
+    assert selection.more < ENOUGH
 
 
 def test_no_range_goes_beyond_what_columns_can_tell_apart():
     """Three yes-or-no answers tell of two classes: nothing that data could show is beyond eight."""
     rng = np.random.default_rng(2)
     data = pl.DataFrame({name: rng.integers(0, 2, 40) for name in "ABC"})
-    found = lacunet.select(data, **QUICK)
-    assert [c.label for c in found.candidates] == list(range(1, 9))
-    assert found.unidentified == tuple(range(3, 9))
-    assert not found.extended
-    if found.more > ENOUGH:
-        assert "these columns cannot identify even so many" in " ".join(limits(found))
+    selection = lacunet.select(data, **QUICK)
+    assert [c.label for c in selection.candidates] == list(range(1, 9))
+    assert selection.unidentified == tuple(range(3, 9))
+    assert not selection.extended
+    if selection.more > ENOUGH:
+        assert "these columns cannot identify even so many" in " ".join(limits(selection))
 
 
 def test_there_is_an_end_by_itself_too(ten, monkeypatch):
     monkeypatch.setattr(lacunet.selection.evaluating, "MOST_WORK", 1e3)
-    found = lacunet.select(ten, **QUICK)
-    assert [c.label for c in found.candidates] == list(range(1, 9))
-    assert answer(found).startswith("At least 8 classes")
-    assert [t for t in limits(found) if t.endswith("Try more: states=range(1, 17).")]
+    selection = lacunet.select(ten, **QUICK)
+    assert [c.label for c in selection.candidates] == list(range(1, 9))
+    assert answer(selection).startswith("At least 8 classes")
+    assert [t for t in limits(selection) if t.endswith("Try more: states=range(1, 17).")]
 
 
 def test_an_open_range_resumes(ten, followed, tmp_path):
@@ -115,26 +115,26 @@ def test_an_open_range_resumes(ten, followed, tmp_path):
 
 def test_more_than_were_tried_are_named_where_the_answer_is_not_the_last():
     values = pl.DataFrame({"a": [0, 0, 1, 1] * 15, "b": [0, 0, 1, 1] * 15, "c": [0, 1, 1, 1] * 15})
-    found = lacunet.select(values, range(1, 4), **QUICK)
-    assert found.label == 2
-    p = found.certainty.probabilities
+    selection = lacunet.select(values, range(1, 4), **QUICK)
+    assert selection.label == 2
+    p = selection.certainty.probabilities
     ratio = min(p[3] / p[2], 0.9)
     beyond = p[3] * ratio / (1 - ratio)
-    assert found.more == pytest.approx(beyond / (1 + beyond))
-    named = f"more than 3, not tried: up to about {found.more:.2f}"
-    assert (named in answer(found)) == (found.more > ENOUGH)
-    assert ("Try more" in " ".join(limits(found))) == (found.more > ENOUGH)
+    assert selection.more == pytest.approx(beyond / (1 + beyond))
+    named = f"more than 3, not tried: up to about {selection.more:.2f}"
+    assert (named in answer(selection)) == (selection.more > ENOUGH)
+    assert ("Try more" in " ".join(limits(selection))) == (selection.more > ENOUGH)
 
 
 def test_of_several_hidden_variables_the_edge_is_named(ten):
     graph = "H -> x0 x1 x2 x3; G -> x4 x5 x6 x7; H -> G"
-    found = lacunet.select(ten, [1, 2, 3], network=graph, hidden=["H", "G"], **QUICK)
-    sizes = found.best.proposal.sizes
-    assert found.at_edge == tuple(name for name in sizes if sizes[name] == 3)
-    assert found.at_least
-    assert found.more is None
-    assert answer(found).startswith(f"At least {found.label} (")
-    assert "is the largest number that was tried. Try more" in " ".join(limits(found))
+    selection = lacunet.select(ten, [1, 2, 3], network=graph, hidden=["H", "G"], **QUICK)
+    sizes = selection.best.proposal.sizes
+    assert selection.at_edge == tuple(name for name in sizes if sizes[name] == 3)
+    assert selection.at_least
+    assert selection.more is None
+    assert answer(selection).startswith(f"At least {selection.label} (")
+    assert "is the largest number that was tried. Try more" in " ".join(limits(selection))
 
 
 def test_networks_have_no_edge_and_weights_no_more(ten):
@@ -148,15 +148,15 @@ def test_networks_have_no_edge_and_weights_no_more(ten):
 
 
 def test_the_estimator_goes_further_too_and_warns(ten):
-    how = {"quick": True, "n_init": 1, "n_jobs": 1, "scores": "csl-occupied"}
+    options = {"quick": True, "n_init": 1, "n_jobs": 1, "scores": "csl-occupied"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = lacunet.LatentClassSelector(**how).fit(ten)
-    assert found.n_classes_ >= 9
+        fitted = lacunet.LatentClassSelector(**options).fit(ten)
+    assert fitted.n_classes_ >= 9
     with pytest.warns(UserWarning, match=r"5 is the largest .* Try more: n_classes=range\(1, 11\)"):
-        lacunet.LatentClassSelector(range(1, 6), **how).fit(ten)
+        lacunet.LatentClassSelector(range(1, 6), **options).fit(ten)
     with pytest.warns(UserWarning, match="2 is the largest number"):
-        few = lacunet.LatentClassSelector(range(1, 3), prior="bnb", **how).fit(ten)
+        few = lacunet.LatentClassSelector(range(1, 3), prior="bnb", **options).fit(ten)
     assert str(few.selection_.named_prior) == "bnb:1,4,3"
 
 
@@ -191,25 +191,25 @@ def test_other_names_are_refused(text):
 def test_a_prior_moves_the_posterior_as_bayes_says(ten, cut_short):
     numbers = [c.label for c in cut_short.candidates]
     for text in ("bnb", "geometric:0.4"):
-        found = lacunet.select(ten, numbers, prior=text, **QUICK)
+        selection = lacunet.select(ten, numbers, prior=text, **QUICK)
         weights = dict(zip(numbers, np.exp(named_prior(text).log_weight(numbers)), strict=True))
         values = cut_short.certainty.values
         top = max(values.values())
         masses = {k: weights[k] * math.exp(values[k] - top) for k in numbers}
-        for k, p in found.certainty.probabilities.items():
+        for k, p in selection.certainty.probabilities.items():
             assert p == pytest.approx(masses[k] / sum(masses.values()))
         named = "bnb:1,4,3" if text == "bnb" else text
-        assert f", prior {named}" in str(found)
-        assert found.to_dict()["range"]["prior"] == named
+        assert f", prior {named}" in str(selection)
+        assert selection.to_dict()["range"]["prior"] == named
     same = lacunet.select(ten, numbers, prior="uniform", **QUICK)
     assert same.certainty.probabilities == cut_short.certainty.probabilities
 
 
 def test_a_prior_of_several_variables_is_a_product(ten):
-    how = {"network": "H -> x0 x1 x2; G -> x3 x4 x5; H -> G", "hidden": ["H", "G"], **QUICK}
-    found = lacunet.select(ten, [1, 2], prior="geometric:0.5", **how)
-    for c in found.candidates:
-        assert found.prior[c.label] == pytest.approx(0.5 ** sum(c.proposal.sizes.values()))
+    options = {"network": "H -> x0 x1 x2; G -> x3 x4 x5; H -> G", "hidden": ["H", "G"], **QUICK}
+    selection = lacunet.select(ten, [1, 2], prior="geometric:0.5", **options)
+    for c in selection.candidates:
+        assert selection.prior[c.label] == pytest.approx(0.5 ** sum(c.proposal.sizes.values()))
     with pytest.raises(lacunet.OptionError, match="is one of numbers of classes"):
         lacunet.compare(ten, ["A[2] -> x0 x1", "A[3] -> x0 x1"], prior="bnb", **QUICK)
 
@@ -223,12 +223,12 @@ def test_the_probability_of_more_is_the_series_that_it_says():
         prior = np.zeros(len(many)) if named is None else named.log_weight(many)
         masses = np.exp(np.array([*values.values()]) + prior)
         tried = masses[:last] / masses[:last].sum()
-        told = probability_of_more(
+        probability = probability_of_more(
             {k: values[k] for k in range(1, last + 1)},
             dict(zip(range(1, last + 1), tried.tolist(), strict=True)),
             named,
         )
-        assert told == pytest.approx(masses[last:].sum() / masses.sum())
+        assert probability == pytest.approx(masses[last:].sum() / masses.sum())
 
 
 def test_the_probability_of_more_has_no_surprises():

@@ -14,8 +14,8 @@ from lacunet.selection.average import Labellings, choose, posterior
 from lacunet.selection.evaluating import evaluate, latent_classes
 
 
-def select_states(table, states, **how):
-    return evaluate(table, latent_classes(table, list(states)), **how)
+def select_states(table, states, **options):
+    return evaluate(table, latent_classes(table, list(states)), **options)
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +50,12 @@ def test_posteriors(carcinoma):
 
 def test_a_prior_over_the_number_of_states():
     table = load_dataset("myocardial")
-    found = select_states(
+    selection = select_states(
         table, [1, 2, 3], options=Options(starts=8), prior={1: 1.0, 2: 0.0, 3: 2.0}
     )
-    p = found.posterior("cs")
+    p = selection.posterior("cs")
     assert p[2] == 0.0
-    values = found.values("cs")
+    values = selection.values("cs")
     assert math.log(p[3] / p[1]) == pytest.approx(values[3] - values[1] + math.log(2))
     for bad, text in (
         ({1: 1.0}, "says nothing of 2 states"),
@@ -97,10 +97,10 @@ def test_progress_only_grows_and_ends():
 def test_effective_dimension_on_request():
     rng = np.random.default_rng(0)
     table = Table.from_codes(rng.integers(0, 2, (60, 3)))
-    found = select_states(
+    selection = select_states(
         table, [2, 3], scores=choose_scores("bic"), options=Options(starts=4), rank=True
     )
-    assert [c.dimension for c in found.candidates] == [7, 7]
+    assert [c.dimension for c in selection.candidates] == [7, 7]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_curves_sharpen_and_bic_is_no_larger_than_laplace():
     drops = []
     for rows in (100, 800):
         codes = sample_codes(model, rows, np.random.default_rng(rows))
-        found = select_states(Table.from_codes(codes), range(2, 7), options=Options(starts=16))
-        laplace = found.values("laplace")
+        selection = select_states(Table.from_codes(codes), range(2, 7), options=Options(starts=16))
+        laplace = selection.values("laplace")
         drops.append(max(laplace.values()) - laplace[2])
-        assert found.chosen["bic"] <= found.chosen["laplace"]
+        assert selection.chosen["bic"] <= selection.chosen["laplace"]
     assert drops[1] > drops[0]

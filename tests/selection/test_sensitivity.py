@@ -43,41 +43,41 @@ def mean_of(*each):
 
 
 def test_the_default_is_an_average_over_two_strengths(small):
-    found = lacunet.select(small, NUMBERS, **HOW)
+    selection = lacunet.select(small, NUMBERS, **HOW)
     quarter, half, one, two = (
-        exact(small, found, PAPER_ALPHA * s, PAPER_ALPHA) for s in (0.25, 0.5, 1.0, 2.0)
+        exact(small, selection, PAPER_ALPHA * s, PAPER_ALPHA) for s in (0.25, 0.5, 1.0, 2.0)
     )
     wanted = mean_of(half, one)
-    assert found.certainty.values == pytest.approx(wanted, abs=0.1)
-    assert found.certainty.probabilities == pytest.approx(posterior(wanted), abs=0.03)
-    weak, strong = (s.probabilities for s in found.sensitivity)
+    assert selection.certainty.values == pytest.approx(wanted, abs=0.1)
+    assert selection.certainty.probabilities == pytest.approx(posterior(wanted), abs=0.03)
+    weak, strong = (s.probabilities for s in selection.sensitivity)
     assert weak == pytest.approx(posterior(mean_of(quarter, half)), abs=0.05)
     assert strong == pytest.approx(posterior(mean_of(one, two)), abs=0.05)
-    assert found.under_alpha == pytest.approx(one, abs=0.1)
+    assert selection.under_alpha == pytest.approx(one, abs=0.1)
 
 
 def test_one_prior_is_compared_with_half_and_twice_of_it(small):
-    found = lacunet.select(small, NUMBERS, alpha=1.0, **HOW)
-    assert found.certainty.values == pytest.approx(exact(small, found, 1.0, 1.0), abs=0.1)
-    for s in found.sensitivity:
-        wanted = posterior(exact(small, found, s.factor, s.factor))
+    selection = lacunet.select(small, NUMBERS, alpha=1.0, **HOW)
+    assert selection.certainty.values == pytest.approx(exact(small, selection, 1.0, 1.0), abs=0.1)
+    for s in selection.sensitivity:
+        wanted = posterior(exact(small, selection, s.factor, s.factor))
         assert s.probabilities == pytest.approx(wanted, abs=0.05)
 
 
 def test_where_nothing_is_hidden_the_average_is_exact(small):
-    found = lacunet.select(small, [1], quick=True, **HOW)
-    half, one = (exact(small, found, PAPER_ALPHA * s, 1.0) for s in (0.5, 1.0))
-    assert found.certainty.values[1] == pytest.approx(mean_of(half, one)[1], abs=1e-9)
+    selection = lacunet.select(small, [1], quick=True, **HOW)
+    half, one = (exact(small, selection, PAPER_ALPHA * s, 1.0) for s in (0.5, 1.0))
+    assert selection.certainty.values[1] == pytest.approx(mean_of(half, one)[1], abs=1e-9)
 
 
 def test_the_first_lines_say_that_the_prior_decides():
-    found = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 5), alpha=1.0, **HOW)
-    second = str(found).splitlines()[1]
+    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 5), alpha=1.0, **HOW)
+    second = str(selection).splitlines()[1]
     assert second.startswith(
         "Warning: the answer depends on the prior: with half and twice the prior strength: 3 (0."
     )
     assert second.split(", ")[-1].startswith("2 (0.")
-    document = json.loads(json.dumps(found.to_dict()))
+    document = json.loads(json.dumps(selection.to_dict()))
     weak, strong = document["sensitivity"]
     assert [weak["what"], weak["factor"], weak["answer"]] == ["strength", 0.5, 3]
     assert [strong["factor"], strong["answer"]] == [2.0, 2]

@@ -101,16 +101,16 @@ def test_weights_are_the_best_there_are():
         return -(counts @ each + np.log(weights).mean())
 
     best = minimize(lost, np.zeros(3), tol=1e-12)
-    found = stack_weights(log_lik, counts)
-    assert found.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(found, softmax(np.append(best.x, 0.0)), atol=2e-3)
+    result = stack_weights(log_lik, counts)
+    assert result.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(result, softmax(np.append(best.x, 0.0)), atol=2e-3)
 
 
 def test_nobody_is_silenced_and_the_impossible_is_no_obstacle():
     log_lik = np.array([[-1.0, -1.0, -1.0], [-np.inf, -50.0, -np.inf]])
-    found = stack_weights(log_lik, np.ones(3))
-    assert 0 < found[1] < 0.2
-    assert found.sum() == pytest.approx(1.0)
+    weights = stack_weights(log_lik, np.ones(3))
+    assert 0 < weights[1] < 0.2
+    assert weights.sum() == pytest.approx(1.0)
 
 
 # What is learned
@@ -152,9 +152,9 @@ def test_without_edges_columns_are_independent_with_their_shares():
 
 def test_expected_parameters_of_complete_rows_are_exact():
     codes = generator().integers(0, 3, (200, 3))
-    found = lacunet.learn_structure(table_of(codes), alpha="bdeu:10").model
-    again = expected(build_problem(table_of(codes), found.network, found.alpha))
-    np.testing.assert_allclose(again.theta, found.theta)
+    result = lacunet.learn_structure(table_of(codes), alpha="bdeu:10").model
+    again = expected(build_problem(table_of(codes), result.network, result.alpha))
+    np.testing.assert_allclose(again.theta, result.theta)
 
 
 # Together
@@ -202,14 +202,16 @@ def test_it_says_what_was_done(villages):
 
 
 def measurements(rows, seed):
-    """Two sorts of cases, a number and a category each, and some holes."""
+    """Two sorts of cases, a number and a category each, and some missing values."""
     rng = np.random.default_rng(seed)
     sort = rng.random(rows) < 0.5
     height = rng.normal(np.where(sort, 180.0, 165.0), 4.0).round(1)
     sex = np.where(rng.random(rows) < np.where(sort, 0.9, 0.1), "m", "f")
     table = pl.DataFrame({"height": height, "sex": sex})
-    holes = pl.Series(rng.random(rows) < 0.1)
-    return table.with_columns(pl.when(holes).then(None).otherwise(pl.col("height")).alias("height"))
+    missing = pl.Series(rng.random(rows) < 0.1)
+    return table.with_columns(
+        pl.when(missing).then(None).otherwise(pl.col("height")).alias("height")
+    )
 
 
 def test_numbers_and_categories_speak_together(monkeypatch):
@@ -307,15 +309,15 @@ def test_rows_of_the_table_are_judged_by_models_that_had_not_seen_them():
     """Planted rows are found among the rows learned from as well as among new ones."""
     frame, strange = planted(160, 1)
     new, other = planted(500, 2)
-    found = lacunet.stack(frame, folds=3, threads=1)
-    own, ensemble = found.held_out_rows, found.ensemble
+    stacked = lacunet.stack(frame, folds=3, threads=1)
+    held_out, ensemble = stacked.held_out_rows, stacked.ensemble
     among_new = area(other, lacunet.log_likelihoods(new, ensemble))
     remembered = area(strange, lacunet.log_likelihoods(frame, ensemble))
-    assert area(strange, own.log_likelihoods) > among_new - 0.03 > 0.9
-    assert area(strange, own.tail_probabilities()) > among_new - 0.03
+    assert area(strange, held_out.log_likelihoods) > among_new - 0.03 > 0.9
+    assert area(strange, held_out.tail_probabilities()) > among_new - 0.03
     assert remembered < among_new - 0.1
     # Their mean is what the stack says of held-out rows.
-    assert own.log_likelihoods.mean() == pytest.approx(found.together)
+    assert held_out.log_likelihoods.mean() == pytest.approx(stacked.together)
     note = lacunet.assign(frame, ensemble, anomalies=True).unusual.note
     assert "learned from these rows" in note
     assert not lacunet.assign(new, ensemble, anomalies=True).unusual.note
@@ -326,28 +328,30 @@ def test_held_out_scores_are_those_of_each_row_whatever_the_order_of_columns_and
     z = rng.integers(0, 2, 60)
     cells = np.where(rng.random((60, 3)) < 0.85, z[:, None], 1 - z[:, None])
     frame = pd.DataFrame(cells, columns=["z", "m", "a"])
-    how = {"folds": 3, "only": "classes", "threads": 1}
-    found = lacunet.stack(frame, **how)
+    options = {"folds": 3, "only": "classes", "threads": 1}
+    result = lacunet.stack(frame, **options)
     # By hand: the models of the other rows, with the weights of the stack.
     half = slice(20, 40)
     rest = pd.concat([frame[:20], frame[40:]])
-    columns = [Column(v.name, v.states) for v in found.ensemble.variables]
+    columns = [Column(v.name, v.states) for v in result.ensemble.variables]
     codes = np.array([[c.states.index(x) for x in rest[c.name]] for c in columns]).T
     table = Table.from_codes(codes, columns)
     models = [m for r in stacked(table, StackKind.CLASSES) for m in r.learn(table, 0)]
     each = [lacunet.log_likelihoods(frame[half], model, plug_in=True) for model in models]
-    weights = np.log(found.ensemble.weights)[:, None]
+    weights = np.log(result.ensemble.weights)[:, None]
     np.testing.assert_allclose(
-        found.held_out_rows.log_likelihoods[half],
+        result.held_out_rows.log_likelihoods[half],
         logsumexp(np.array(each) + weights, axis=0),
         atol=1e-6,
     )
     # With weights cases are dealt at random; every row of the data has a score, copies the same.
-    weighted = lacunet.stack(frame.assign(w=2), weights="w", **how)
+    weighted = lacunet.stack(frame.assign(w=2), weights="w", **options)
     assert weighted.held_out_rows.log_likelihoods.shape == (60,)
     scores = pd.Series(weighted.held_out_rows.log_likelihoods).groupby([frame[c] for c in frame])
     assert scores.nunique().max() == 1
     assert np.isfinite(weighted.held_out_rows.tail_probabilities(draws=20)).all()
     # A table has one score for each of its rows.
     table = lacunet.read_table(frame)
-    assert lacunet.stack(table, **how).held_out_rows.log_likelihoods.shape == (len(table.codes),)
+    assert lacunet.stack(table, **options).held_out_rows.log_likelihoods.shape == (
+        len(table.codes),
+    )

@@ -32,15 +32,15 @@ def urn(counts) -> float:
 
 def listed(data: pl.DataFrame, classes: int) -> dict[int, float]:
     """p(D, number of classes with a case | k), by listing who is in which class."""
-    x, found = data.to_numpy(), {}
+    x, result = data.to_numpy(), {}
     for members in itertools.product(range(classes), repeat=len(x)):
         z = np.array(members)
         log = urn(np.bincount(z, minlength=classes))
         for c in set(members):
             log += sum(urn(np.bincount(x[z == c, j], minlength=2)) for j in range(x.shape[1]))
         used = len(set(members))
-        found[used] = found.get(used, 0.0) + math.exp(log)
-    return found
+        result[used] = result.get(used, 0.0) + math.exp(log)
+    return result
 
 
 @pytest.mark.parametrize("prior", ["uniform", "geometric:0.7"])
@@ -52,24 +52,24 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
         for m, mass in listed(few, k).items():
             joint[m] = joint.get(m, 0.0) + weight * mass
     exact = {m: mass / sum(joint.values()) for m, mass in joint.items()}
-    found = lacunet.select(few, numbers, prior=prior, alpha=ALPHA, **HOW)
-    assert found.certainty.reliable
-    assert sum(found.used.values()) == pytest.approx(1.0)
+    selection = lacunet.select(few, numbers, prior=prior, alpha=ALPHA, **HOW)
+    assert selection.certainty.reliable
+    assert sum(selection.used.values()) == pytest.approx(1.0)
     for m in numbers:
-        assert found.used[m] == pytest.approx(exact[m], abs=0.04)
-    p = found.certainty.probabilities
-    assert found.used[3] < 0.8 * p[3]  # some of three classes stay empty
-    first = next(text for text in limits(found) if text.startswith("Classes with"))
+        assert selection.used[m] == pytest.approx(exact[m], abs=0.04)
+    p = selection.certainty.probabilities
+    assert selection.used[3] < 0.8 * p[3]  # some of three classes stay empty
+    first = next(text for text in limits(selection) if text.startswith("Classes with"))
     assert first.startswith(f"Classes with at least one case: {max(exact, key=exact.get)} (0.")
-    assert "used: posterior of the number of classes that have a case." in str(found)
-    assert found.to_dict()["used_classes"] == found.used
+    assert "used: posterior of the number of classes that have a case." in str(selection)
+    assert selection.to_dict()["used_classes"] == selection.used
 
 
 def test_where_nothing_was_measured_it_is_not_known(few):
-    found = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
-    assert found.used is None
-    assert "is not known, because that was not measured" in str(found)
-    assert found.to_dict()["used_classes"] is None
+    selection = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
+    assert selection.used is None
+    assert "is not known, because that was not measured" in str(selection)
+    assert selection.to_dict()["used_classes"] is None
     networks = lacunet.compare(few, ["x0 -> x1; x2", "x0 -> x1 -> x2"], starts=2, threads=1)
     assert networks.used is None
     assert "used_classes" not in networks.to_dict()
@@ -87,7 +87,7 @@ def test_each_measured_by_itself_says_it_too(few):
 def test_weights_that_are_no_whole_numbers_tell_it_too():
     rows = pl.read_csv(lacunet.dataset_path("values"))
     half = rows.with_columns(pl.col("count") * 0.5 + 0.25)
-    found = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **HOW)
-    assert sum(found.used.values()) == pytest.approx(1.0)
-    assert found.used[2] + found.used[3] > 0.99
-    assert found.used[3] < found.certainty.probabilities[3]
+    selection = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **HOW)
+    assert sum(selection.used.values()) == pytest.approx(1.0)
+    assert selection.used[2] + selection.used[3] > 0.99
+    assert selection.used[3] < selection.certainty.probabilities[3]

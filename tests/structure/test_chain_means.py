@@ -12,9 +12,9 @@ def test_chains_that_disagree_are_flagged():
     """Two modes that no chain of this length changes between: warm-up apart, means apart."""
     rng = np.random.default_rng(0)
     agreeing = rng.normal(size=(4, 400))
-    found = chain_mean(agreeing)
-    assert found.r_hat < 1.02
-    assert found.stderr == pytest.approx(1 / math.sqrt(1600), rel=0.2)
+    estimate = chain_mean(agreeing)
+    assert estimate.r_hat < 1.02
+    assert estimate.stderr == pytest.approx(1 / math.sqrt(1600), rel=0.2)
     apart = chain_mean(agreeing + np.array([[0.0], [0.0], [3.0], [3.0]]))
     assert apart.r_hat > 1.5
     assert apart.stderr > 0.5
@@ -29,8 +29,8 @@ def test_standard_errors_of_slow_chains():
         x[:, 0] = rng.normal(size=4)
         for t in range(1, 500):
             x[:, t] = 0.9 * x[:, t - 1] + math.sqrt(1 - 0.81) * rng.normal(size=4)
-        found = chain_mean(x)
-        errors.append(found.value)
-        said.append(found.stderr)
+        estimate = chain_mean(x)
+        errors.append(estimate.value)
+        said.append(estimate.stderr)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(math.sqrt(19 / 2000), rel=0.3)
     assert np.mean(said) == pytest.approx(math.sqrt(19 / 2000), rel=0.2)

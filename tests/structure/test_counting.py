@@ -60,9 +60,9 @@ def test_rows_gone_through_once_score_as_rows_cut_for_each_set(seed, rows):
     table = Table.from_codes(codes, columns, 1.0 + rng.random(rows))
     counts, child = CompleteCounts(table, "bdeu:3"), int(rng.integers(6))
     parents = np.flatnonzero((rng.random(6) < 0.3) & (np.arange(6) != child))
-    found = families.score_toggles(counts.columns, counts.indicators, child, parents, counts.prior)
+    result = families.score_toggles(counts.columns, counts.indicators, child, parents, counts.prior)
     one_by_one = families.score_by_cuts(counts.columns, child, parents, counts.prior)
-    np.testing.assert_allclose(found, one_by_one, rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(result, one_by_one, rtol=1e-11, atol=1e-9)
 
 
 def test_indicators_show_the_states_of_each_row_while_there_is_room(monkeypatch):
@@ -71,8 +71,8 @@ def test_indicators_show_the_states_of_each_row_while_there_is_room(monkeypatch)
     shown, first = families.indicators_of(columns)
     assert first.tolist() == [0, 2, -1, 5]  # twelve states are too many
     assert shown.shape == (3, 8)
-    for row, own in enumerate(columns.codes.T):
-        ones = [int(first[v] + own[v]) for v in (0, 1, 3)]
+    for row, states in enumerate(columns.codes.T):
+        ones = [int(first[v] + states[v]) for v in (0, 1, 3)]
         assert np.flatnonzero(shown[row]).tolist() == sorted(ones)
     monkeypatch.setattr(families, "ROOM", 3 * (2 + families.NARROW))
     assert families.indicators_of(columns).first.tolist() == [0, 2, -1, -1]
@@ -84,8 +84,8 @@ def test_sums_by_key_are_those_of_bincount(rows):
     rng = np.random.default_rng(rows)
     for size in (1, 7, 60):
         key, counts = rng.integers(0, size, rows), rng.random(rows)
-        found = counting.add_up(key, counts, size)
-        np.testing.assert_allclose(found, np.bincount(key, counts, size), rtol=1e-13)
+        result = counting.add_up(key, counts, size)
+        np.testing.assert_allclose(result, np.bincount(key, counts, size), rtol=1e-13)
         x = rng.integers(0, 3, rows)
         with_states = counting.add_up_states(key, size, x, 3, counts)
         expected = np.bincount(key * 3 + x, counts, size * 3)
@@ -105,6 +105,6 @@ def test_a_family_is_scored_once_and_never_with_a_table_too_large():
     assert scores.scored == 3
 
 
-def test_holes_are_refused():
+def test_missing_values_are_refused():
     with pytest.raises(DataError, match=r"'x2' has missing cells \(50.0%\).*assign impute=True"):
         CompleteCounts(Table.from_codes([[0, 1], [1, -1]]), "k2")

@@ -68,9 +68,9 @@ def test_candidates_are_categories_with_two_states():
         kinds="x=gaussian",
     )
     task = graph_task(data, 0.5, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
-    own = dict(zip([v.name for v in task.variables], np.exp(-task.log_prior), strict=True))
-    np.testing.assert_allclose(own["x"][:3], [1, 2, 1])  # of a and b
-    np.testing.assert_allclose(own["a"][:2], [1, 1])  # of b alone
+    priors = dict(zip([v.name for v in task.variables], np.exp(-task.log_prior), strict=True))
+    np.testing.assert_allclose(priors["x"][:3], [1, 2, 1])  # of a and b
+    np.testing.assert_allclose(priors["a"][:2], [1, 1])  # of b alone
 
 
 def averaged_evidence(table, graph, sizes):
@@ -79,10 +79,10 @@ def averaged_evidence(table, graph, sizes):
     cells = network.layout.offsets[1:] - network.layout.offsets[:-1]
     values = []
     for combination in itertools.product(sizes, repeat=len(cells)):
-        own = np.concatenate(
+        evidences = np.concatenate(
             [np.full(n, size / n) for n, size in zip(cells, combination, strict=True)]
         )
-        values.append(exact_evidence(build_problem(table, network, own)).value)
+        values.append(exact_evidence(build_problem(table, network, evidences)).value)
     return float(np.logaddexp.reduce(values) - math.log(len(values)))
 
 
@@ -104,23 +104,23 @@ def test_averaged_families_against_all_graphs_and_all_sizes(missing):
     graphs = list(all_graphs(3))
     exact = np.array([averaged_evidence(table, lists(graph), sizes) for graph in graphs])
     prior = [-sum(math.log(math.comb(2, int(row.sum()))) for row in graph) for graph in graphs]
-    found = learn_structure(table, alpha=alpha)
-    own = next(k for k, graph in enumerate(graphs) if (graph == found.parents).all())
+    learned = learn_structure(table, alpha=alpha)
+    index = next(k for k, graph in enumerate(graphs) if (graph == learned.parents).all())
     if missing:
         task = graph_task(table, alpha, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
         for graph, value, log_p in zip(graphs, exact, prior, strict=True):
             fitted = fit(task, graph)
             assert value - 4.0 < fitted.bound <= value + 1e-9
             assert fitted.value == pytest.approx(fitted.bound + log_p)
-        assert exact[own] + prior[own] > max(exact + prior) - 1.5
+        assert exact[index] + prior[index] > max(exact + prior) - 1.5
     else:
-        assert found.log_evidence == pytest.approx(exact[own], abs=1e-9)
-        assert found.log_joint == pytest.approx(max(exact + prior), abs=1e-9)
-        assert sum(found.families) == pytest.approx(found.log_evidence, abs=1e-9)
+        assert learned.log_evidence == pytest.approx(exact[index], abs=1e-9)
+        assert learned.log_joint == pytest.approx(max(exact + prior), abs=1e-9)
+        assert sum(learned.families) == pytest.approx(learned.log_evidence, abs=1e-9)
     weights = np.exp(exact + prior - max(exact + prior))
     wanted = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
-    how = EdgeSampling(target=0.02, sweeps=250, rounds=3, prior=GraphPrior.FAIR)
-    sure = find_edges(table, alpha, Knowledge(), how)
+    sampling = EdgeSampling(target=0.02, sweeps=250, rounds=3, prior=GraphPrior.FAIR)
+    sure = find_edges(table, alpha, Knowledge(), sampling)
     off = np.abs(sure.arrows - wanted)
     assert (off <= 4.5 * sure.arrows_stderr + 1e-9).all()
     assert sure.arrows_stderr.max() < (0.06 if missing else 1e-12)
@@ -133,7 +133,7 @@ def test_numbers_are_averaged_too():
     rows = [{"town": int(t), "won": int(rng.poisson(1.0 + t))} for t in town]
     table = lacunet.read_table(rows, kinds="won=poisson").in_canonical_order
     for graph in ([(), ()], [(), (0,)]):
-        parents = np.array([np.isin(np.arange(2), own) for own in graph])
+        parents = np.array([np.isin(np.arange(2), parents_of) for parents_of in graph])
         task = graph_task(table, alpha, GraphSearch(), Knowledge())
         network = task.network(parents)
         logs = [build_problem(table, network, dirichlet(network, f"bdeu:{s:g}")) for s in sizes]
@@ -141,8 +141,8 @@ def test_numbers_are_averaged_too():
         wanted = np.logaddexp.reduce(each, axis=0) - math.log(len(sizes))
         scores = complete_scores(task, table)
         base = logs[0].log_bases
-        own = [scores(v, parents[v]).score + base[v] for v in range(2)]
-        np.testing.assert_allclose(own, wanted, atol=1e-9)
+        parents_of = [scores(v, parents[v]).score + base[v] for v in range(2)]
+        np.testing.assert_allclose(parents_of, wanted, atol=1e-9)
 
 
 def test_what_averages_is_only_for_graphs_that_are_searched():
@@ -158,10 +158,10 @@ def test_fewer_spurious_edges_than_under_bdeu_10_and_a_uniform_prior():
     for seed in range(6):
         codes = chains(300, 9, seed)
         true = {frozenset(pair) for pair in itertools.pairwise(range(9))}
-        for how in ({}, {"alpha": "bdeu:10", "graph_prior": "uniform"}):
-            found = learn_structure(Table.from_codes(codes), **how)
-            joined = {frozenset((v, u)) for v, pa in enumerate(found.network.parents) for u in pa}
-            if how:
+        for options in ({}, {"alpha": "bdeu:10", "graph_prior": "uniform"}):
+            learned = learn_structure(Table.from_codes(codes), **options)
+            joined = {frozenset((v, u)) for v, pa in enumerate(learned.network.parents) for u in pa}
+            if options:
                 worse += len(joined ^ true)
             else:
                 better += len(joined ^ true)
@@ -171,18 +171,18 @@ def test_fewer_spurious_edges_than_under_bdeu_10_and_a_uniform_prior():
 
 def test_how_the_answer_depends_on_the_prior_is_said():
     table = Table.from_codes(chains(60, 6, 5, same=0.45))
-    found = learn_structure(table)
-    own = found.sensitivity
-    assert own.alphas == ("bdeu:0.25-5", "bdeu:1-20")
-    skeleton = found.parents | found.parents.T
-    names = [v.name for v in found.network.variables]
-    for alpha, differ in zip(own.alphas, own.differ, strict=True):
+    learned = learn_structure(table)
+    sensitivity = learned.sensitivity
+    assert sensitivity.alphas == ("bdeu:0.25-5", "bdeu:1-20")
+    skeleton = learned.parents | learned.parents.T
+    names = [v.name for v in learned.network.variables]
+    for alpha, differ in zip(sensitivity.alphas, sensitivity.differ, strict=True):
         other = learn_structure(table, alpha=alpha).parents
         wanted = np.argwhere(np.tril((other | other.T) ^ skeleton))
         assert {*differ} == {(names[u], names[v]) for v, u in wanted}
-    assert any(own.differ)
-    assert str(own) in str(found)
-    assert found.to_dict()["sensitivity"]["differ"] == own.differ
+    assert any(sensitivity.differ)
+    assert str(sensitivity) in str(learned)
+    assert learned.to_dict()["sensitivity"]["differ"] == sensitivity.differ
     assert learn_structure(table, sweeps=0).sensitivity is None
     assert [scale_alpha(a, 2.0) for a in ("k2", "bdeu:1", 0.25)] == [2.0, "bdeu:2", 0.5]
 
@@ -190,8 +190,8 @@ def test_how_the_answer_depends_on_the_prior_is_said():
 def test_with_missing_cells_rows_are_completed_once():
     codes = chains(400, 5, 1)
     codes[np.random.default_rng(0).random(codes.shape) < 0.2] = -1
-    found = learn_structure(Table.from_codes(codes))
-    assert "With half and twice the prior's exponents on completed rows: no edge" in str(found)
+    learned = learn_structure(Table.from_codes(codes))
+    assert "With half and twice the prior's exponents on completed rows: no edge" in str(learned)
 
 
 def test_implausibly_many_edges_are_flagged():
@@ -200,8 +200,8 @@ def test_implausibly_many_edges_are_flagged():
     many = learn_structure(table, alpha="bdeu:50", graph_prior="uniform")
     assert Kind.MANY_EDGES in [flag.kind for flag in many.flags]
     assert "most of the others are likely to be spurious" in str(many)
-    for how in ({}, {"alpha": "bdeu:1"}):
-        flags = learn_structure(table, **how).flags
+    for options in ({}, {"alpha": "bdeu:1"}):
+        flags = learn_structure(table, **options).flags
         assert Kind.MANY_EDGES not in [flag.kind for flag in flags]
 
 
@@ -216,10 +216,10 @@ def test_whether_cells_are_missing_completely_at_random():
     for seed in range(5):
         rng, codes = np.random.default_rng(seed), chains(500, 6, seed)
         lost = rng.random(codes.shape) < np.where(codes == 1, 0.4, 0.1)
-        found = learn_structure(Table.from_codes(np.where(lost, -1, codes)), restarts=0)
-        assert [flag.kind for flag in found.flags] == [Kind.NOT_COMPLETELY_AT_RANDOM]
-        assert "`lacunet compare-missing`" in str(found)
-        assert found.missingness.p_value < 0.05
+        learned = learn_structure(Table.from_codes(np.where(lost, -1, codes)), restarts=0)
+        assert [flag.kind for flag in learned.flags] == [Kind.NOT_COMPLETELY_AT_RANDOM]
+        assert "`lacunet compare-missing`" in str(learned)
+        assert learned.missingness.p_value < 0.05
 
 
 def test_a_pointer_where_cells_are_missing_and_none_where_few_are():
@@ -239,9 +239,9 @@ def test_numbers_show_where_cells_are_missing():
     rng = np.random.default_rng(0)
     x, a = rng.normal(size=400), rng.integers(0, 2, 400)
     rows = [
-        {"x": float(own), "a": None if own > 0.5 and rng.random() < 0.6 else int(k)}
-        for own, k in zip(x, a, strict=True)
+        {"x": float(value), "a": None if value > 0.5 and rng.random() < 0.6 else int(k)}
+        for value, k in zip(x, a, strict=True)
     ]
-    found = missingness(lacunet.read_table(rows, kinds="x=gaussian"))
-    assert (found.column, found.other) == ("a", "x")
-    assert found.p_value < 1e-6
+    shares = missingness(lacunet.read_table(rows, kinds="x=gaussian"))
+    assert (shares.column, shares.other) == ("a", "x")
+    assert shares.p_value < 1e-6

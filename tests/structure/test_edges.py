@@ -1,4 +1,4 @@
-"""Probabilities of edges against enumeration of all graphs, with and without holes."""
+"""Probabilities of edges against enumeration of all graphs, with and without missing values."""
 
 import math
 
@@ -39,7 +39,7 @@ NOTHING = Knowledge()
 
 
 def table_of(n, rows, seed, missing=0.0, states=2):
-    """Each column copies one before it, more or less; then holes at random."""
+    """Each column copies one before it, more or less; then missing values at random."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, states, (rows, n))
     for v in range(1, n):
@@ -75,10 +75,10 @@ def enumerated(table, alpha, allowed=lambda graph: True, prior=GraphPrior.FAIR):
 @pytest.mark.parametrize(("seed", "alpha", "states"), [(0, "bdeu:4", 2), (1, "k2", 3), (2, 0.5, 2)])
 def test_exact_sums_are_those_over_all_543_graphs(seed, alpha, states, prior):
     table = table_of(4, 40, seed, states=states)
-    found = lacunet.edge_certainty(table, alpha=alpha, graph_prior=prior)
-    assert found.by is EdgesBy.EXACT
+    certainty = lacunet.edge_certainty(table, alpha=alpha, graph_prior=prior)
+    assert certainty.by is EdgesBy.EXACT
     wanted = enumerated(table, alpha, prior=prior)
-    np.testing.assert_allclose(found.arrows, wanted, atol=1e-10)
+    np.testing.assert_allclose(certainty.arrows, wanted, atol=1e-10)
 
 
 def random_knowledge(rng, names):
@@ -116,13 +116,15 @@ def test_what_is_known_is_kept(seed):
         assert not has_cycle(graph)
 
 
-def agree(found, wanted, widths=4.5):
+def agree(estimate, wanted, widths=4.5):
     """Within the errors that are claimed; and these are not wide."""
-    assert found.arrows_stderr.max() < 0.06
-    off = np.abs(found.arrows - wanted) / np.where(wanted == found.arrows, 1, found.arrows_stderr)
+    assert estimate.arrows_stderr.max() < 0.06
+    off = np.abs(estimate.arrows - wanted) / np.where(
+        wanted == estimate.arrows, 1, estimate.arrows_stderr
+    )
     assert off.max() < widths
-    edges = np.abs(found.edges - wanted - wanted.T)
-    assert (edges <= widths * found.edges_stderr + 1e-12).all()
+    edges = np.abs(estimate.edges - wanted - wanted.T)
+    assert (edges <= widths * estimate.edges_stderr + 1e-12).all()
 
 
 SHORT = EdgeSampling(target=0.03, sweeps=250, rounds=4, prior=GraphPrior.FAIR)
@@ -134,22 +136,22 @@ def test_graphs_drawn_are_those_of_exact_sums(seed):
     wanted = lacunet.edge_certainty(table, alpha="bdeu:2").arrows
     cases = as_cases(table, "bdeu:2", prior=GraphPrior.FAIR)
     names = [c.name for c in table.columns]
-    found = sample_edges(names, cases, NOTHING.limits(names), SHORT)
-    assert found.by is EdgesBy.SAMPLED
-    assert found.flags == ()
-    agree(found, wanted)
+    edges = sample_edges(names, cases, NOTHING.limits(names), SHORT)
+    assert edges.by is EdgesBy.SAMPLED
+    assert edges.flags == ()
+    agree(edges, wanted)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_holes_graphs_drawn_are_those_of_exact_evidence(seed):
+def test_with_missing_values_graphs_drawn_are_those_of_exact_evidence(seed):
     table = table_of(3, 24, seed, missing=0.3)
-    found = find_edges(table, "bdeu:3", NOTHING, SHORT)
-    assert found.by is EdgesBy.SAMPLED
-    agree(found, enumerated(table, "bdeu:3"))
+    edges = find_edges(table, "bdeu:3", NOTHING, SHORT)
+    assert edges.by is EdgesBy.SAMPLED
+    agree(edges, enumerated(table, "bdeu:3"))
 
 
 @pytest.mark.slow
-def test_with_holes_over_all_543_graphs():
+def test_with_missing_values_over_all_543_graphs():
     table = table_of(4, 12, 5, missing=0.3)
     assert (table.codes < 0).sum() >= 5
     agree(find_edges(table, "bdeu:4", NOTHING, SHORT), enumerated(table, "bdeu:4"))
@@ -175,8 +177,8 @@ def test_scores_of_families_are_those_of_the_oracle():
             assert mcmc.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_a_hole_is_drawn_by_what_the_other_cells_predict():
-    """One hole, many draws: p(state | all other cells), θ integrated out, by the oracle's BD."""
+def test_a_missing_value_is_drawn_by_what_the_other_cells_predict():
+    """One missing value, many draws: p(state | all other cells), θ integrated out, by BD."""
     table = table_of(3, 12, 0)
     codes = np.repeat(table.codes, table.counts.astype(int), axis=0).T.astype(np.int64)
     graph = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
@@ -214,9 +216,9 @@ def test_the_same_seed_gives_the_same_whatever_the_threads():
 def test_chains_that_are_stuck_apart_are_not_believed():
     apart = np.zeros((4, 100, 2, 2), dtype=bool)
     apart[:2, :, 1, 0] = True
-    found = shares(apart)
-    assert found.r_hat[1, 0] == np.inf
-    assert found.stderr[1, 0] > 0.2
+    result = shares(apart)
+    assert result.r_hat[1, 0] == np.inf
+    assert result.stderr[1, 0] > 0.2
     once = np.zeros((2, 9, 2, 2), dtype=bool)
     once[0, 4, 1, 0] = True  # in the middle, where a chain is cut
     assert 0 < shares(once).stderr[1, 0] < 1
@@ -232,9 +234,9 @@ def test_disagreement_is_said():
     cases = as_cases(Table.from_codes(rows), "bdeu:1")
     names = [f"x{i}" for i in range(8)]
     short = EdgeSampling(chains=4, sweeps=8, rounds=1)
-    found = sample_edges(names, cases, NOTHING.limits(names), short)
-    assert [flag.kind for flag in found.flags] == [Kind.CHAINS_DISAGREE]
-    assert "the chains disagree" in str(found)
+    edges = sample_edges(names, cases, NOTHING.limits(names), short)
+    assert [flag.kind for flag in edges.flags] == [Kind.CHAINS_DISAGREE]
+    assert "the chains disagree" in str(edges)
 
 
 def test_resamples_count_edges_and_halve_what_may_turn():
@@ -243,14 +245,16 @@ def test_resamples_count_edges_and_halve_what_may_turn():
     both = np.where(rng.random(300) < 0.9, a | b, 1 - (a | b))
     lone = rng.integers(0, 2, 300)
     table = Table.from_codes(np.stack([a, b, both, lone, lone], axis=1))
-    found = lacunet.edge_certainty(table, resamples=20)
-    assert found.by is EdgesBy.BOOTSTRAP
-    assert found.draws == 20
-    assert found.edges[2, 0] == found.edges[2, 1] == 1.0
-    assert min(found.arrows[2, :2]) > 0.8  # two causes that meet: compelled, if nothing is added
-    assert found.edges[4, 3] == 1.0
-    assert found.edges[0, 3] < 0.5
-    assert "Shares of 20 resamples" in str(found)
+    certainty = lacunet.edge_certainty(table, resamples=20)
+    assert certainty.by is EdgesBy.BOOTSTRAP
+    assert certainty.draws == 20
+    assert certainty.edges[2, 0] == certainty.edges[2, 1] == 1.0
+    assert (
+        min(certainty.arrows[2, :2]) > 0.8
+    )  # two causes that meet: compelled, if nothing is added
+    assert certainty.edges[4, 3] == 1.0
+    assert certainty.edges[0, 3] < 0.5
+    assert "Shares of 20 resamples" in str(certainty)
     copies = lacunet.edge_certainty(Table.from_codes(np.stack([lone, lone], axis=1)), resamples=5)
     assert copies.arrows.tolist() == [[0.0, 0.5], [0.5, 0.0]]
 
@@ -279,16 +283,16 @@ def test_things_that_cannot_be_asked():
 
 
 def test_one_column_has_no_edge():
-    found = lacunet.edge_certainty(Table.from_codes([[0], [1]]))
-    assert found.arrows.tolist() == [[0.0]]
-    assert found.pairs() == []
+    certainty = lacunet.edge_certainty(Table.from_codes([[0], [1]]))
+    assert certainty.arrows.tolist() == [[0.0]]
+    assert certainty.pairs() == []
 
 
 def test_a_picture_takes_them():
     """By both names, in either order, as probabilities that a drawing accepts."""
     table = lacunet.load_dataset("myocardial")
-    found, learned = lacunet.edge_certainty(table), lacunet.learn_structure(table)
-    chances = found.by_edge()
+    result, learned = lacunet.edge_certainty(table), lacunet.learn_structure(table)
+    chances = result.by_edge()
     assert chances["Q", "H"] == chances["H", "Q"]
     drawn = draw(learned.network, chances)
     names = [v.name for v in learned.network.variables]

@@ -37,9 +37,9 @@ def two_behind(rows, missing, seed):
     columns |= {f"b{j}": 100 * rng.normal(-3.0 * other, 1.0) for j in range(3)}
     columns |= {"visits": rng.poisson(np.where(one, 6, 2))}
     columns |= {"answer": np.where(rng.random(rows) < 0.9, other, 1 - other)}
-    holes = rng.random((rows, len(columns))) < missing
+    masked = rng.random((rows, len(columns))) < missing
     return pl.DataFrame({name: pl.Series(column) for name, column in columns.items()}).with_columns(
-        pl.when(pl.Series(holes[:, j])).then(None).otherwise(pl.col(name)).alias(name)
+        pl.when(pl.Series(masked[:, j])).then(None).otherwise(pl.col(name)).alias(name)
         for j, name in enumerate(columns)
     )
 
@@ -57,11 +57,11 @@ def children(network):
 APART = {frozenset({"a0", "a1", "a2", "visits"}), frozenset({"b0", "b1", "b2", "answer"})}
 
 
-def test_a_latent_tree_over_numbers_counts_and_answers_with_holes():
-    found = learn_latent_tree(two_behind(200, 0.15, 3), kinds=KINDS, threads=1)
-    assert children(found.network) == APART
-    assert found.hidden == {"H1": 2, "H2": 2}
-    assert list(found.bounds) == sorted(found.bounds)
+def test_a_latent_tree_over_numbers_counts_and_answers_with_missing_values():
+    tree = learn_latent_tree(two_behind(200, 0.15, 3), kinds=KINDS, threads=1)
+    assert children(tree.network) == APART
+    assert tree.hidden == {"H1": 2, "H2": 2}
+    assert list(tree.bounds) == sorted(tree.bounds)
 
 
 def test_the_unit_of_a_number_moves_the_evidence_and_nothing_else():
@@ -98,21 +98,21 @@ def summed(problem):
     codes = np.full((rows, len(network.variables)), -1)
     codes[:, list(network.observed)] = problem.codes
     categories = [v for v, one in enumerate(network.variables) if one.family.tabular]
-    holes = [(r, v) for r in range(rows) for v in categories if codes[r, v] < 0]
-    found = []
-    for filled in itertools.product(*(range(len(network.variables[v].states)) for _, v in holes)):
-        for (r, v), state in zip(holes, filled, strict=True):
+    missing = [(r, v) for r in range(rows) for v in categories if codes[r, v] < 0]
+    results = []
+    for filled in itertools.product(*(range(len(network.variables[v].states)) for _, v in missing)):
+        for (r, v), state in zip(missing, filled, strict=True):
             codes[r, v] = state
         N = count_families(network, LabelledRows(codes, problem.counts))
-        found.append(conjugacy.log_marginal(N, problem.alpha, problem.layout).sum())
-    return logsumexp(found) + problem.log_base
+        results.append(conjugacy.log_marginal(N, problem.alpha, problem.layout).sum())
+    return logsumexp(results) + problem.log_base
 
 
 def test_the_bound_is_below_the_sum_over_all_labellings_and_near_it():
     table = small([0.1, 0.3, None, 2.0, 2.2], ["a", "a", "b", "b", None])
-    found = fitted(table, [0, 1, 1, 0, 1])
-    truth = summed(found.posterior.problem)
-    assert truth - 3.0 < found.posterior.bound <= truth
+    fits = fitted(table, [0, 1, 1, 0, 1])
+    truth = summed(fits.posterior.problem)
+    assert truth - 3.0 < fits.posterior.bound <= truth
 
 
 def test_states_are_told_apart_by_their_numbers():

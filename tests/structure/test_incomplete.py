@@ -1,4 +1,4 @@
-"""Graphs of data with holes: bounds that rise, exact evidence of all graphs, what is kept."""
+"""Graphs of incomplete data: bounds that rise, exact evidence of all graphs, what is kept."""
 
 import numpy as np
 import pytest
@@ -48,8 +48,8 @@ def small(parents, rows, missing, seed):
     return drawn(Network.build(variables, parents), rows, missing, seed)
 
 
-def task_of(table, **how):
-    return graph_task(table, "bdeu:4", GraphSearch(**how), Knowledge())
+def task_of(table, **options):
+    return graph_task(table, "bdeu:4", GraphSearch(**options), Knowledge())
 
 
 def tangled(seed):
@@ -72,11 +72,11 @@ def loose(n, rows, seed):
 
 def representatives(n):
     """One graph of each class with the same independences."""
-    found = {}
+    results = {}
     for parents in all_graphs(n):
         sure = find_compelled(parents.T)
-        found.setdefault((sure.tobytes(), (parents | parents.T).tobytes()), parents)
-    return list(found.values())
+        results.setdefault((sure.tobytes(), (parents | parents.T).tobytes()), parents)
+    return list(results.values())
 
 
 def exact_value(task, parents, alpha=None):
@@ -92,9 +92,9 @@ def test_the_answer_is_nearly_the_best_of_all_graphs_by_exact_evidence(seed):
     task = task_of(small(CHAIN, 30, 0.1, seed))
     values = {g.tobytes(): exact_value(task, g) for g in representatives(4)}
     assert len(values) == 185
-    found = search_incomplete(task)
-    reached = exact_value(task, found.best.parents)
-    assert found.best.bound <= reached + 1e-9
+    learned = search_incomplete(task)
+    reached = exact_value(task, learned.best.parents)
+    assert learned.best.bound <= reached + 1e-9
     assert reached > max(values.values()) - 1.0
     assert reached > np.median(list(values.values())) + 1.0
 
@@ -105,24 +105,24 @@ def test_the_bound_never_falls_and_is_that_of_the_answer(seed, n, missing):
     if (table.missing == 1.0).any() or table.complete:
         return
     task = task_of(table, seed=seed)
-    found = search_incomplete(task)
-    assert (np.diff(found.bounds) >= 0.0).all()
-    assert found.bounds[0] >= fit(task, task.start).bound  # never below the graph to start from
-    assert found.best.bound == found.bounds[-1]
-    again = fit(task, found.best.parents).bound
-    assert again == pytest.approx(found.best.bound, abs=0.1)
-    assert again <= found.best.bound + 1e-9
+    learned = search_incomplete(task)
+    assert (np.diff(learned.bounds) >= 0.0).all()
+    assert learned.bounds[0] >= fit(task, task.start).bound  # never below the graph to start from
+    assert learned.best.bound == learned.bounds[-1]
+    again = fit(task, learned.best.parents).bound
+    assert again == pytest.approx(learned.best.bound, abs=0.1)
+    assert again <= learned.best.bound + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_complete_data_give_the_complete_answer(seed):
     table = small(CHAIN, 80, 0.0, seed)
     learned = learn_structure(table, alpha="bdeu:4", graph_prior="uniform")
-    found = search_incomplete(task_of(table))
+    result = search_incomplete(task_of(table))
     assert learned.complete
     assert learned.bounds == ()
-    assert found.best.bound == pytest.approx(learned.log_bd, abs=1e-9)
-    np.testing.assert_allclose(found.best.model.theta.sum(), learned.model.theta.sum())
+    assert result.best.bound == pytest.approx(learned.log_bd, abs=1e-9)
+    np.testing.assert_allclose(result.best.model.theta.sum(), learned.model.theta.sum())
 
 
 @pytest.mark.slow
@@ -166,11 +166,11 @@ def test_bad_tables():
 
 
 def test_what_it_says():
-    found = learn_structure(small(CHAIN, 200, 0.2, 3))
-    text = str(found)
+    learned = learn_structure(small(CHAIN, 200, 0.2, 3))
+    text = str(learned)
     assert text.startswith("log p(D|S) ≥ ")
     assert "graphs fitted, bound raised" in text
-    sums = found.model.network.layout.sum_k(found.model.theta)
+    sums = learned.model.network.layout.sum_k(learned.model.theta)
     np.testing.assert_allclose(sums, 1.0)
 
 
@@ -201,7 +201,7 @@ def test_available_cases_compare_families_on_the_same_rows(seed, n, alpha):
 
 
 def test_drawn_cells_have_the_posterior_of_the_row():
-    """Many copies of a row with three holes, against the joint distribution written out."""
+    """Many copies of a row with three missing values, against the joint distribution."""
     cards, parents = (2, 3, 2, 2), [(), (0,), (0, 1), (2,)]
     variables = [Variable(f"x{i}", tuple(range(r))) for i, r in enumerate(cards)]
     network, rng = Network.build(variables, parents), np.random.default_rng(4)
@@ -211,9 +211,9 @@ def test_drawn_cells_have_the_posterior_of_the_row():
     q, _ = oracle.row_posterior(oracle.joint((cards, parents, tables)), row)
     copies = 20_000
     codes = np.tile(np.array([[0, 0, 0, 1]], dtype=np.int32), (copies, 1))
-    holes = np.argwhere(np.tile([[True, True, True, False]], (copies, 1)))
+    missing = np.argwhere(np.tile([[True, True, True, False]], (copies, 1)))
     for _ in range(30):
-        sweep(codes, holes, wiring_of(network), theta, rng)
+        sweep(codes, missing, wiring_of(network), theta, rng)
     share = np.zeros(cards)
     np.add.at(share, tuple(codes.T), 1 / copies)
     np.testing.assert_allclose(share, np.broadcast_to(q, cards), atol=5 * np.sqrt(0.25 / copies))
@@ -263,11 +263,11 @@ def test_moves_come_by_what_they_gain():
     parents = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]], dtype=bool)
     limits = moves.Limits(~np.eye(3, dtype=bool), np.zeros((3, 3), dtype=bool), np.full(3, 3))
     gains = rng.normal(size=(3, 3))
-    found = moves.every_move(parents, limits, gains)
+    result = moves.every_move(parents, limits, gains)
     _, tied = moves.find_best(parents, limits, gains)
-    assert found[0].tolist() == tied[0].tolist()
-    assert len({tuple(move) for move in found.tolist()}) == len(found) == 6
-    for move in found:
+    assert result[0].tolist() == tied[0].tolist()
+    assert len({tuple(move) for move in result.tolist()}) == len(result) == 6
+    for move in result:
         after = moves.moved(parents, move)
         assert 1 <= (after != parents).sum() <= 2
         assert not moves.find_ancestors(after).diagonal().any()
@@ -276,16 +276,16 @@ def test_moves_come_by_what_they_gain():
 @pytest.mark.parametrize("score", ["available", "expected"])
 def test_surrogates_may_decide_alone(score):
     table = small(CHAIN, 300, 0.2, 3)
-    found, ours = learn_structure(table, score=score), learn_structure(table)
-    assert found.score == score
-    assert f"Decided by {score} c" in str(found)
+    result, ours = learn_structure(table, score=score), learn_structure(table)
+    assert result.score == score
+    assert f"Decided by {score} c" in str(result)
     task = task_of(table)  # whatever decided, the bound is that of the answer
     task = graph_task(table, AVERAGED, task.options, Knowledge())
-    parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
-    assert found.log_evidence == pytest.approx(fit(task, parents).bound, abs=0.1)
-    assert found.log_joint <= ours.log_joint + 1e-6
+    parents = np.array([[u in pa for u in range(4)] for pa in result.network.parents])
+    assert result.log_evidence == pytest.approx(fit(task, parents).bound, abs=0.1)
+    assert result.log_joint <= ours.log_joint + 1e-6
     if score == "available":
-        assert found.fitted == 1
+        assert result.fitted == 1
     with pytest.raises(OptionError, match="score 'BIC' is not known"):
         learn_structure(table, score="BIC")
 
@@ -293,15 +293,15 @@ def test_surrogates_may_decide_alone(score):
 def test_what_is_known_of_the_evidence_of_the_answer():
     """Four variables: what is missing can be summed out, so measuring is exact."""
     table = small(CHAIN, 30, 0.1, 1)
-    found = learn_structure(table, evidence=True)
+    learned = learn_structure(table, evidence=True)
     task = graph_task(table, AVERAGED, GraphSearch(), Knowledge())
-    parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
-    exact = exact_value(task, parents, found.posterior.problem.alpha)  # of the sizes it took
-    assert found.measured.value == pytest.approx(exact)
-    assert found.posterior.bound <= exact
-    assert found.csl == pytest.approx(exact, abs=0.5)
-    text = str(found)
-    assert f"≈ {found.csl:.2f} by CSL" in text
+    parents = np.array([[u in pa for u in range(4)] for pa in learned.network.parents])
+    exact = exact_value(task, parents, learned.posterior.problem.alpha)  # of the sizes it took
+    assert learned.measured.value == pytest.approx(exact)
+    assert learned.posterior.bound <= exact
+    assert learned.csl == pytest.approx(exact, abs=0.5)
+    text = str(learned)
+    assert f"≈ {learned.csl:.2f} by CSL" in text
     assert f"= {exact:.2f}, measured (exact, exact)" in text
     assert learn_structure(table).measured is None
 
@@ -322,17 +322,17 @@ def test_of_graphs_that_are_close_measured_evidence_decides(monkeypatch):
         for one, value in zip(finalists, measured, strict=True)
     }
     assert id(weighed[0].fitted) == max(exact, key=exact.get)
-    found = learn_structure(table, evidence=True)
-    value = found.measured.value + found.averaging + found.log_prior
+    learned = learn_structure(table, evidence=True)
+    value = learned.measured.value + learned.averaging + learned.log_prior
     assert value == pytest.approx(max(exact.values()), abs=0.01)
-    assert "Best by measured evidence of 3 graphs" in str(found)
+    assert "Best by measured evidence of 3 graphs" in str(learned)
 
 
 def test_without_csl_the_bound_decides(monkeypatch):
     monkeypatch.setattr(learning, "MOST_PARAMETERS", 3)
-    found = learn_structure(small(CHAIN, 30, 0.1, 0))
-    assert found.csl is None
-    assert "by CSL" not in str(found)
+    learned = learn_structure(small(CHAIN, 30, 0.1, 0))
+    assert learned.csl is None
+    assert "by CSL" not in str(learned)
 
 
 def test_a_fit_does_not_begin_without_cases_where_no_row_shows_a_family_whole():
@@ -374,5 +374,5 @@ def test_gains_of_pairs_are_counted_where_both_show():
 def test_without_probes_completed_rows_alone_propose(monkeypatch):
     task = task_of(tangled(1), probes=0)
     monkeypatch.setattr(incomplete, "search_by_gains", lambda *_: pytest.fail("proposed"))
-    found = search_incomplete(task)
-    assert found.best.bound > fit(task, task.start).bound
+    learned = search_incomplete(task)
+    assert learned.best.bound > fit(task, task.start).bound

@@ -88,9 +88,9 @@ def test_a_search_starts_where_it_is_told():
     x = rng.integers(0, 2, 300)
     table = Table.from_codes(np.column_stack([x, x, rng.integers(0, 2, 300)]))
     known = Knowledge(start=[("x2", "x1")])
-    found = learn_structure(table, knowledge=known, sweeps=0, restarts=0)
-    assert found.network.parents == ((1,), (), ())
-    assert found.steps == 0
+    learned = learn_structure(table, knowledge=known, sweeps=0, restarts=0)
+    assert learned.network.parents == ((1,), (), ())
+    assert learned.steps == 0
 
 
 def test_files_and_options(tmp_path):
@@ -148,12 +148,12 @@ def test_what_is_known_orients_edges_in_text_json_and_resamples():
         Knowledge(tiers=[["x1"], ["x2", "x3"]]),
         Knowledge(forbid=[("x2", "x1")]),
     ):
-        found = learn_structure(table, knowledge=known)
-        assert found.equivalence_class.compelled == (("x1", "x2"), ("x2", "x3"))
-        assert "—, " not in str(found)
-        assert "as in every graph with the same independences under the" in str(found)
-        assert found.to_dict()["reversible"] == ()
-        assert found.tidy()["compelled"] == [True, True]
+        learned = learn_structure(table, knowledge=known)
+        assert learned.equivalence_class.compelled == (("x1", "x2"), ("x2", "x3"))
+        assert "—, " not in str(learned)
+        assert "as in every graph with the same independences under the" in str(learned)
+        assert learned.to_dict()["reversible"] == ()
+        assert learned.tidy()["compelled"] == [True, True]
         sure = edge_certainty(table, knowledge=known, resamples=4)
         assert sure.arrows[1, 0] == sure.arrows[2, 1] == 1.0
 
@@ -164,7 +164,7 @@ def test_numbers_below_a_required_edge():
     kind = np.where(rng.random(400) < 0.8, sort, 1 - sort)
     height = rng.normal(5.0 * sort, 1.0)
     table = pl.DataFrame({"sort": sort, "kind": kind, "height": height})
-    found = learn_structure(
+    learned = learn_structure(
         table, kinds="height=gaussian", knowledge=Knowledge(tiers=[["kind"], ["sort"]])
     )
-    assert {*found.equivalence_class.compelled} >= {("kind", "sort"), ("sort", "height")}
+    assert {*learned.equivalence_class.compelled} >= {("kind", "sort"), ("sort", "height")}

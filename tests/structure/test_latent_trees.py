@@ -36,9 +36,9 @@ def chain(rows, missing, seed, copies=0.85):
     return Table.from_codes(codes)
 
 
-def groups_of(found):
+def groups_of(tree):
     """Columns with the same parent, as a set of sets."""
-    network = found.network
+    network = tree.network
     homes = {}
     for v in network.observed:
         homes.setdefault(network.parents[v], set()).add(v)
@@ -47,10 +47,10 @@ def groups_of(found):
 
 def reached(first, links):
     """All that links lead to from one."""
-    found = {first}
-    while wider := {v for link in links if found & {*link} for v in link} - found:
-        found |= wider
-    return found
+    result = {first}
+    while wider := {v for link in links if result & {*link} for v in link} - result:
+        result |= wider
+    return result
 
 
 def keeps_to_a_tree(network):
@@ -65,12 +65,12 @@ def keeps_to_a_tree(network):
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_a_chain_of_hidden_variables_is_found(missing):
-    found = learn_latent_tree(chain(1500, missing, 1), threads=1)
-    assert groups_of(found) == {frozenset(g) for g in GROUPS}
-    assert set(found.hidden.values()) == {2}
-    assert keeps_to_a_tree(found.network)
-    assert list(found.bounds) == sorted(found.bounds)
-    assert found.log_evidence == found.bounds[-1]
+    tree = learn_latent_tree(chain(1500, missing, 1), threads=1)
+    assert groups_of(tree) == {frozenset(g) for g in GROUPS}
+    assert set(tree.hidden.values()) == {2}
+    assert keeps_to_a_tree(tree.network)
+    assert list(tree.bounds) == sorted(tree.bounds)
+    assert tree.log_evidence == tree.bounds[-1]
 
 
 @pytest.mark.slow
@@ -93,10 +93,10 @@ def test_a_forest_falls_apart_where_nothing_joins_its_parts():
 @pytest.mark.slow
 def test_naive_has_one_hidden_variable_behind_all():
     table = Table.from_codes(chain(300, 0.1, 3, copies=0.95).codes[:, :3])
-    found = learn_latent_tree(table, "naive", threads=1, starts=4)
-    assert all(found.network.parents[v] == found.network.hidden for v in found.network.observed)
-    assert found.hidden["class"] == 2
-    assert "evidence" in found.by
+    tree = learn_latent_tree(table, "naive", threads=1, starts=4)
+    assert all(tree.network.parents[v] == tree.network.hidden for v in tree.network.observed)
+    assert tree.hidden["class"] == 2
+    assert "evidence" in tree.by
 
 
 def completed(table, graph, drawn):
@@ -131,13 +131,13 @@ def test_the_bound_is_below_the_exact_evidence():
     drawn = rng.integers(0, 2, 5).astype(np.int32)
     graph = empty_graph(table, [2])
     graph = graph.with_graph(tree_graph(3, 1, [3, 3, 3], []))
-    found = fit(table, 1.0, completed(table, graph, [drawn])).brought_close()
-    assert found.posterior.bound <= exact_evidence(found.posterior.problem).value
+    result = fit(table, 1.0, completed(table, graph, [drawn])).brought_close()
+    assert result.posterior.bound <= exact_evidence(result.posterior.problem).value
 
 
 def test_only_numberings_that_make_a_difference_count():
-    told = np.array([[50.0, 5.0], [5.0, 50.0], [20.0, 20.0]])
-    assert log_numberings(more_than_chance(told)) == pytest.approx(np.log(6))
+    tables = np.array([[50.0, 5.0], [5.0, 50.0], [20.0, 20.0]])
+    assert log_numberings(more_than_chance(tables)) == pytest.approx(np.log(6))
     nobody = np.array([[50.0, 5.0], [5.0, 50.0], [0.1, 0.0], [0.0, 0.2]])
     assert log_numberings(more_than_chance(nobody)) == pytest.approx(np.log(24 / 2))
     assert log_numberings(more_than_chance(np.full((5, 3), 7.0))) == pytest.approx(0.0)

@@ -34,14 +34,14 @@ def frame(rows, seed=0):
         "y": rng.poisson(np.where(b == 1, 6.0, 2.0)),
         "z": 1 + rng.binomial(4, np.where(c == 0, 0.2, 0.7)),
     }
-    told = {
+    columns = {
         name: [f"s{state}" for state in column]
         for name, column in zip("abc", (a, b, c), strict=True)
     }
-    return pl.DataFrame(told | numbers)
+    return pl.DataFrame(columns | numbers)
 
 
-def with_holes(data, names, share=0.15, seed=1):
+def with_missing_values(data, names, share=0.15, seed=1):
     rng = np.random.default_rng(seed)
     drawn = {name: pl.Series(rng.random(len(data)) < share) for name in names}
     return data.with_columns(
@@ -59,9 +59,9 @@ def log_evidence(task, parents):
 
 
 @pytest.mark.parametrize("alpha", ["bdeu:10", 1.0])
-@pytest.mark.parametrize("holes", [(), ("x", "y", "z")])
-def test_gains_are_differences_of_the_exact_evidence(alpha, holes):
-    task = task_of(with_holes(frame(60), holes), alpha)
+@pytest.mark.parametrize("missing", [(), ("x", "y", "z")])
+def test_gains_are_differences_of_the_exact_evidence(alpha, missing):
+    task = task_of(with_missing_values(frame(60), missing), alpha)
     scores, rng = complete_scores(task, task.table), np.random.default_rng(2)
     names = [v.name for v in task.variables]
     for _ in range(4):
@@ -79,7 +79,7 @@ def test_gains_are_differences_of_the_exact_evidence(alpha, holes):
 
 def test_the_best_of_all_graphs_is_found():
     task = task_of(frame(80).drop("c"), alpha=0.5)
-    found = lacunet.learn_structure(task.table, alpha=0.5, restarts=0)
+    learned = lacunet.learn_structure(task.table, alpha=0.5, restarts=0)
     best = -np.inf
     for among, sets in itertools.product(
         ([], [(1, 0)], [(0, 1)]), itertools.product(range(4), repeat=3)
@@ -90,47 +90,49 @@ def test_the_best_of_all_graphs_is_found():
         for v, chosen in enumerate(sets, start=2):
             parents[v, :2] = [chosen & 1, chosen & 2]
         # Of two categories one has at most one parent; a number has one of the two in two ways.
-        own = -sum(math.log(2) for row in parents[2:] if row.sum() == 1)
-        best = max(best, log_evidence(task, parents) + own)
-    assert found.log_joint == pytest.approx(best, abs=1e-9)
-    assert found.log_prior == pytest.approx(
-        -sum(math.log(2) for pa in found.network.parents[2:] if len(pa) == 1)
+        log_prior = -sum(math.log(2) for row in parents[2:] if row.sum() == 1)
+        best = max(best, log_evidence(task, parents) + log_prior)
+    assert learned.log_joint == pytest.approx(best, abs=1e-9)
+    assert learned.log_prior == pytest.approx(
+        -sum(math.log(2) for pa in learned.network.parents[2:] if len(pa) == 1)
     )
-    assert sum(found.families) == pytest.approx(found.log_evidence, abs=1e-9)
-    assert found.complete
+    assert sum(learned.families) == pytest.approx(learned.log_evidence, abs=1e-9)
+    assert learned.complete
 
 
 TRUE = {("a", "x"), ("c", "x"), ("b", "y"), ("c", "z")}
 
 
-@pytest.mark.parametrize("holes", ["", "xyz", "abcxyz"])
-def test_what_numbers_depend_on_is_found(holes):
-    found = lacunet.learn_structure(with_holes(frame(500), holes), kinds=KINDS, restarts=0)
-    assert found.complete is (holes != "abcxyz")  # a number that is missing says nothing
-    edges = set(edges_of(found.network))
+@pytest.mark.parametrize("missing", ["", "xyz", "abcxyz"])
+def test_what_numbers_depend_on_is_found(missing):
+    learned = lacunet.learn_structure(
+        with_missing_values(frame(500), missing), kinds=KINDS, restarts=0
+    )
+    assert learned.complete is (missing != "abcxyz")  # a number that is missing says nothing
+    edges = set(edges_of(learned.network))
     assert edges - TRUE in ({("a", "b")}, {("b", "a")})
     assert edges >= TRUE
-    assert set(found.equivalence_class.compelled) >= TRUE  # nothing depends on numbers
-    assert not found.complete or found.posterior.bound == pytest.approx(
-        found.posterior.problem.log_seen, abs=1e-8
+    assert set(learned.equivalence_class.compelled) >= TRUE  # nothing depends on numbers
+    assert not learned.complete or learned.posterior.bound == pytest.approx(
+        learned.posterior.problem.log_seen, abs=1e-8
     )
 
 
 def test_available_cases_take_both_sides_of_a_move_on_the_same_rows():
-    data = with_holes(frame(80), "abcxyz")
+    data = with_missing_values(frame(80), "abcxyz")
     task = task_of(data)
     scores, parents = available_scores(task), np.zeros(6, dtype=bool)
     both = data.filter(pl.col("x").is_not_null() & pl.col("a").is_not_null())
     units = {v.name: v for v in task.variables}
     whole = lacunet.read_table(both.select("a", "x"), kinds="x=gaussian")
 
-    def evidence(*own):
+    def evidence(*columns):
         x = next(c for c in whole.columns if c.name == "x")
         variables = [units["a"], units["x"]]
         variables[1] = type(variables[1])(
             "x", x.states, family=units["x"].family, unit=units["x"].unit, prior=units["x"].prior
         )
-        network = Network.build(variables, [(), own])
+        network = Network.build(variables, [(), columns])
         return build_problem(whole, network, dirichlet(network, "bdeu:10")).log_seen
 
     assert scores(3, parents).gains[0] == pytest.approx(evidence(0) - evidence(), abs=1e-8)
@@ -142,12 +144,12 @@ def test_missing_categories_are_drawn_given_the_numbers_of_their_row():
     )
     model = lacunet.learn_structure(data, kinds=KINDS, restarts=0).model
     rows = lacunet.read_table(data, kinds=KINDS)
-    holes = np.flatnonzero(rows.codes[:, 0] < 0)
+    missing = np.flatnonzero(rows.codes[:, 0] < 0)
     completer = Completer(rows, np.random.default_rng(0))
-    drawn = np.zeros(len(holes))
+    drawn = np.zeros(len(missing))
     for _ in range(150):
         completer(model)
-        drawn += completer.codes[holes, 0]
+        drawn += completer.codes[missing, 0]
     expected = lacunet.assign(data.head(3), model, impute=True, plug_in=True).variables[0]
     assert expected.name == "a"
     assert np.sort(drawn / 150) == pytest.approx(np.sort(expected.probabilities[:, 1]), abs=0.13)
@@ -179,17 +181,17 @@ def test_what_cannot_be_is_refused():
 
 
 def test_numbers_alone_have_no_edges():
-    found = lacunet.learn_structure(frame(40).select("x", "y"), kinds="x=gaussian,y=poisson")
-    assert found.network.parents == ((), ())
-    assert found.log_evidence == pytest.approx(found.posterior.problem.log_seen)
+    learned = lacunet.learn_structure(frame(40).select("x", "y"), kinds="x=gaussian,y=poisson")
+    assert learned.network.parents == ((), ())
+    assert learned.log_evidence == pytest.approx(learned.posterior.problem.log_seen)
 
 
 def pairs_in(data, **options):
     kinds = dict.fromkeys(set(data.columns) & {"x", "y", "z"}, "gaussian")
-    found = lacunet.learn_structure(data, kinds=kinds, sweeps=1, restarts=0, **options)
-    told = found.flags and found.flags[0].kind is Kind.BETWEEN_NUMBERS
-    assert bool(told) == bool(found.between.unexplained)
-    return found, [(pair.one, pair.other, pair.shape) for pair in found.between.unexplained]
+    learned = lacunet.learn_structure(data, kinds=kinds, sweeps=1, restarts=0, **options)
+    flagged = learned.flags and learned.flags[0].kind is Kind.BETWEEN_NUMBERS
+    assert bool(flagged) == bool(learned.between.unexplained)
+    return learned, [(pair.one, pair.other, pair.shape) for pair in learned.between.unexplained]
 
 
 def dependent(rng, rows, slope):
@@ -200,16 +202,16 @@ def dependent(rng, rows, slope):
 
 
 @pytest.mark.parametrize("slope", [lambda x: 1.5 * x, lambda x: x**2], ids=["line", "parabola"])
-@pytest.mark.parametrize("holes", [(), ("x", "y", "c")])
+@pytest.mark.parametrize("missing", [(), ("x", "y", "c")])
 @pytest.mark.parametrize("weighed", [False, True])
-def test_dependence_between_numbers_is_said_before_the_graph(slope, holes, weighed):
-    data = with_holes(dependent(np.random.default_rng(3), 150, slope), holes)
+def test_dependence_between_numbers_is_said_before_the_graph(slope, missing, weighed):
+    data = with_missing_values(dependent(np.random.default_rng(3), 150, slope), missing)
     weights = np.random.default_rng(4).gamma(4.0, 1.0, len(data))
     data = data.with_columns(pl.Series("people", weights)) if weighed else data
-    found, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
+    result, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
     shape = "monotone" if slope(-1.0) != slope(1.0) else "spread"
     assert pairs[0] == ("x", "y", shape)
-    first, title = str(found).splitlines()[0], found.brief()
+    first, title = str(result).splitlines()[0], result.brief()
     assert first.startswith("Warning: dependence between numbers is not modelled")
     assert "'x' and 'y'" in first
     assert title.endswith("none of them between numbers")
@@ -226,14 +228,14 @@ def test_independent_numbers_are_seldom_said_to_depend(weighed):
         columns = {name: 5.0 * c + sd * rng.standard_t(4, len(c)) for name in "xyz"}
         data = pl.DataFrame(columns | {"c": [f"s{state}" for state in c]})
         data = data.with_columns(people=rng.gamma(2.0, 1.0, len(c))) if weighed else data
-        found, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
+        result, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
         wrong += bool(pairs)
-        assert pairs or "finds no dependence" in str(found)
-        assert pairs or not str(found).startswith("Warning")
+        assert pairs or "finds no dependence" in str(result)
+        assert pairs or not str(result).startswith("Warning")
     assert wrong <= sets // 10
 
 
 def test_one_number_has_nothing_to_depend_on():
-    found = lacunet.learn_structure(frame(60).select("a", "b", "x"), kinds="x=gaussian")
-    assert found.between is None
-    assert "numbers" not in str(found)
+    learned = lacunet.learn_structure(frame(60).select("a", "b", "x"), kinds="x=gaussian")
+    assert learned.between is None
+    assert "numbers" not in str(learned)

@@ -57,14 +57,18 @@ def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, t
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
         record = json.loads(line)
         before[record["of"]] = decoded(record["result"])
-    found = learn_structure(table, resume=file, **HOW)
-    assert found.network == whole.network
-    assert found.log_evidence == whole.log_evidence
-    assert (found.steps, found.bounds, found.fitted) == (whole.steps, whole.bounds, whole.fitted)
+    learned = learn_structure(table, resume=file, **HOW)
+    assert learned.network == whole.network
+    assert learned.log_evidence == whole.log_evidence
+    assert (learned.steps, learned.bounds, learned.fitted) == (
+        whole.steps,
+        whole.bounds,
+        whole.fitted,
+    )
     if missing:
         reached = before["rounds"]["bounds"]
-        assert found.bounds[: len(reached) - 1] == tuple(reached[:-1])
-        assert found.bounds[-1] >= reached[-1]
+        assert learned.bounds[: len(reached) - 1] == tuple(reached[:-1])
+        assert learned.bounds[-1] >= reached[-1]
     again = learn_structure(table, resume=file, **HOW)  # it has ended: nothing is searched anew
     assert again.network == whole.network
     assert again.fitted == whole.fitted
@@ -83,43 +87,43 @@ def behind_columns(rows=250):
 
 @pytest.mark.slow
 def test_a_search_for_hidden_variables_goes_on(monkeypatch, tmp_path):
-    table, file, how = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
+    table, file, options = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing is measured: no clock decides
-    whole = find_hidden(table, **how)
+    whole = find_hidden(table, **options)
     stops = 0
     while True:  # each time a little further, in the middle of whatever it is
         try:
             with monkeypatch.context() as patched:
                 stop_after(patched, 4)
-                found = find_hidden(table, resume=file, **how)
+                search = find_hidden(table, resume=file, **options)
             break
         except StoppedError:
             stops += 1
     assert stops > 2
-    assert found.network == whole.network
-    assert np.array_equal(found.model.theta, whole.model.theta)
-    assert found.factor == whole.factor
-    assert found.hidden
+    assert search.network == whole.network
+    assert np.array_equal(search.model.theta, whole.model.theta)
+    assert search.factor == whole.factor
+    assert search.hidden
     with monkeypatch.context() as patched:  # it has ended: nothing is searched or fitted anew
         patched.setattr(Growing, "_fit", lambda *_: pytest.fail("searched anew"))
-        assert find_hidden(table, resume=file, **how).network == whole.network
+        assert find_hidden(table, resume=file, **options).network == whole.network
     with pytest.raises(OutputError, match="other settings"):
         learn_structure(table, resume=file, **HOW)
     with pytest.raises(OutputError, match="other settings"):
-        find_hidden(table, resume=file, **(how | {"evidence": True}))
+        find_hidden(table, resume=file, **(options | {"evidence": True}))
 
 
 def test_files_of_other_searches_are_left_alone(tmp_path):
     file = tmp_path / "search.json"
     learn_structure(a_table(0.0), resume=file, **HOW)
     kept = file.read_bytes()
-    for table, how, why in (
+    for table, options, why in (
         (a_table(0.0, rows=151), {}, "other data"),
         (a_table(0.0), {"sweeps": 2}, "other settings"),
         (a_table(0.0), {"max_parents": 1}, "other knowledge"),
     ):
         with pytest.raises(OutputError, match=f"{why}. It was left as it is: .*resume="):
-            learn_structure(table, resume=file, **(HOW | how))
+            learn_structure(table, resume=file, **(HOW | options))
     assert file.read_bytes() == kept
     for text in ("{x", '{"format": 1}', '{"format": 1}\n'):
         file.write_text(text, encoding="utf-8")

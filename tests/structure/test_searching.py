@@ -72,8 +72,8 @@ def test_the_search_finds_the_best_of_all_graphs(seed, alpha):
     by_size = np.tile(sizes if prior is GraphPrior.FAIR else np.zeros(4), (4, 1))
     scores = FamilyScores(CompleteCounts(table, alpha), by_size)
     best = max(sum(scores(v, p).score for v, p in enumerate(g)) for g in all_graphs(4))
-    found = search([np.zeros((4, 4), dtype=bool)], scores, unlimited(4), GraphSearch())
-    assert found.families.sum() == pytest.approx(best, abs=1e-9)
+    learned = search([np.zeros((4, 4), dtype=bool)], scores, unlimited(4), GraphSearch())
+    assert learned.families.sum() == pytest.approx(best, abs=1e-9)
     surely = learn_structure(table, alpha=alpha, graph_prior=prior)
     assert surely.log_joint == pytest.approx(best, abs=1e-9)
     assert sum(surely.families) == pytest.approx(surely.log_bd, abs=1e-9)
@@ -95,8 +95,8 @@ def test_the_search_finds_what_the_exact_one_finds(seed):
     scores = FamilyScores(CompleteCounts(table, "bdeu:10"))
     assert surely.exact
     empty = np.zeros((9, 9), dtype=bool)
-    found = search([empty], scores, unlimited(9), GraphSearch()).families.sum()
-    assert surely.log_bd - 1.0 < found < surely.log_bd + 1e-6
+    result = search([empty], scores, unlimited(9), GraphSearch()).families.sum()
+    assert surely.log_bd - 1.0 < result < surely.log_bd + 1e-6
     longer = search([empty], scores, unlimited(9), GraphSearch(sweeps=4, restarts=3))
     assert longer.families.sum() == pytest.approx(surely.log_bd, abs=1e-6)
     assert score_of(table, "bdeu:10", _matrix(surely.network)) == pytest.approx(surely.log_bd)
@@ -115,18 +115,18 @@ def test_it_reaches_the_score_of_the_graph_that_made_the_data(name, seed):
     for alpha, prior in (("bdeu:10", GraphPrior.UNIFORM), (AVERAGED, GraphPrior.FAIR)):
         scores = FamilyScores(CompleteCounts(table, alpha), log_prior_over(table, prior))
         true = sum(scores(v, pa).score for v, pa in enumerate(_matrix(KNOWN[name])))
-        found = learn_structure(table, alpha=alpha, graph_prior=prior)
-        assert found.log_joint >= true - 1e-6
+        learned = learn_structure(table, alpha=alpha, graph_prior=prior)
+        assert learned.log_joint >= true - 1e-6
 
 
 @given(st.integers(0, 10_000), st.integers(2, 5), st.sampled_from(["k2", "bdeu:7", 2.0]))
 def test_the_score_is_the_exact_evidence_of_the_graph(seed, n, alpha):
     rng = np.random.default_rng(seed)
     table = Table.from_codes(rng.integers(0, 3, (30, n)), counts=rng.integers(1, 4, 30))
-    found = learn_structure(table, alpha=alpha)
-    problem = build_problem(table, found.network, dirichlet(found.network, alpha))
-    evidence = BD(ScoreInput(problem, np.ones(found.network.layout.size))).value
-    assert found.log_bd == pytest.approx(evidence, rel=1e-10)
+    learned = learn_structure(table, alpha=alpha)
+    problem = build_problem(table, learned.network, dirichlet(learned.network, alpha))
+    evidence = BD(ScoreInput(problem, np.ones(learned.network.layout.size))).value
+    assert learned.log_bd == pytest.approx(evidence, rel=1e-10)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
@@ -190,31 +190,31 @@ def test_a_shaken_graph_is_a_graph_and_turning_alone_changes_no_score(seed, n):
 def test_independent_columns_stay_unconnected():
     """Every combination equally often: no edge can help."""
     rows = np.array(list(itertools.product((0, 1), (0, 1, 2), (0, 1), (0, 1))))
-    found = learn_structure(Table.from_codes(rows, counts=np.full(len(rows), 20.0)))
-    assert found.network.parents == ((),) * 4
+    learned = learn_structure(Table.from_codes(rows, counts=np.full(len(rows), 20.0)))
+    assert learned.network.parents == ((),) * 4
 
 
 def test_limits_ties_and_seeds():
     table = sampled([2] * 5, [(), (0,), (0, 1), (0, 1, 2), (3,)], 400, 3)
     for limit in (0, 1, 2):
-        for how in ({}, {"sweeps": 0}):
-            found = learn_structure(table, max_parents=limit, **how)
-            assert max(len(p) for p in found.network.parents) <= limit
+        for options in ({}, {"sweeps": 0}):
+            result = learn_structure(table, max_parents=limit, **options)
+            assert max(len(p) for p in result.network.parents) <= limit
     again = [learn_structure(table, seed=4, restarts=3, sweeps=0) for _ in range(2)]
     assert again[0].network == again[1].network
     # Either direction of a single edge scores the same under BDeu: the seed decides.
     pair = sampled([2, 2], [(), (0,)], 300, 1)
     both = [learn_structure(pair, alpha="bdeu:1", seed=s, sweeps=0) for s in range(12)]
-    found = {one.network.parents for one in both}
-    assert found == {((), (0,)), ((1,), ())}
+    result = {one.network.parents for one in both}
+    assert result == {((), (0,)), ((1,), ())}
 
 
 def test_hidden_root_data_need_many_edges():
     model = random_model(3, 12, seed=1)
     table = Table.from_codes(sample_codes(model, 800, np.random.default_rng(0)))
-    found = learn_structure(table)
-    assert sum(len(p) for p in found.network.parents) >= 8
-    model = found.model
+    learned = learn_structure(table)
+    assert sum(len(p) for p in learned.network.parents) >= 8
+    model = learned.model
     np.testing.assert_allclose(model.network.layout.sum_k(model.theta), 1.0, rtol=1e-12)
     assert (model.theta == model.predictive.theta).all()
 
@@ -223,8 +223,8 @@ def test_odd_tables():
     """A variable of 1,000 states, one of one state, and fewer rows than variables."""
     rng = np.random.default_rng(5)
     many = np.column_stack([np.arange(1000), np.arange(1000) % 2, rng.integers(0, 2, 1000)])
-    found = learn_structure(Table.from_codes(np.column_stack([many, np.zeros(1000, dtype=int)])))
-    assert found.network.parents[3] == ()
+    learned = learn_structure(Table.from_codes(np.column_stack([many, np.zeros(1000, dtype=int)])))
+    assert learned.network.parents[3] == ()
     wide = learn_structure(Table.from_codes(rng.integers(0, 2, (5, 30))))
     assert np.isfinite(wide.log_bd)
     assert learn_structure(Table.from_codes([[0], [1]]), exact=True).network.parents == ((),)
@@ -263,9 +263,9 @@ def test_an_exact_search_that_does_not_fit_says_what_it_would_take():
 
 def test_it_prints_what_is_sure_and_what_may_be_turned():
     table = sampled([2, 2, 2], [(), (), (0, 1)], 2000, 1)
-    found = learn_structure(table)
-    assert found.equivalence_class.compelled == (("x1", "x3"), ("x2", "x3"))
-    text = str(found)
+    learned = learn_structure(table)
+    assert learned.equivalence_class.compelled == (("x1", "x3"), ("x2", "x3"))
+    text = str(learned)
     assert "x1 →, x2 →" in text
     assert "sizes from 0.5 to 10; of graphs, each number of parents is" in text
     assert "families scored" in text

@@ -77,12 +77,12 @@ def test_the_best_graph_and_its_edges_are_those_of_all_graphs(known, alpha):
     logs = np.array([evidence(task, graph) for graph in graphs])
     for prior in ("uniform", "fair"):
         values = logs + [fair(graph) for graph in graphs] if prior == "fair" else logs
-        how = {"alpha": alpha, "knowledge": known, "graph_prior": prior}
-        found = lacunet.learn_structure(table, **how)
-        assert found.log_evidence == pytest.approx(logs[values.argmax()], abs=1e-9)
+        options = {"alpha": alpha, "knowledge": known, "graph_prior": prior}
+        learned = lacunet.learn_structure(table, **options)
+        assert learned.log_evidence == pytest.approx(logs[values.argmax()], abs=1e-9)
         weights = np.exp(values - values.max())
         expected = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
-        sure = lacunet.edge_certainty(table, **how)
+        sure = lacunet.edge_certainty(table, **options)
         np.testing.assert_allclose(sure.arrows, expected, atol=1e-9)
 
 
@@ -112,8 +112,8 @@ def test_a_row_against_zeros_is_named_before_the_search():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*KNOWN, "all"])
-def test_edges_with_holes_are_those_of_exact_evidence(name):
-    """Every graph under the constraints, each with its exact evidence, holes summed out."""
+def test_edges_with_missing_values_are_those_of_exact_evidence(name):
+    """Every graph under the constraints, with its exact evidence over missing values."""
     known = BOTH if name == "all" else KNOWN[name]
     table = survey(18, 3, missing=0.25)
     assert (table.codes < 0).sum() >= 7
@@ -124,14 +124,14 @@ def test_edges_with_holes_are_those_of_exact_evidence(name):
     values = np.array([exact_evidence(problem).value for problem in problems])
     weights = np.exp(values - values.max())
     wanted = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
-    how = EdgeSampling(target=0.02, sweeps=500, rounds=4)
-    found = find_edges(table, "bdeu:4", known, how)
-    assert found.arrows_stderr.max() < 0.06
-    off = np.abs(found.arrows - wanted)
-    assert (off <= 4.5 * found.arrows_stderr + 1e-12).all()
+    sampling = EdgeSampling(target=0.02, sweeps=500, rounds=4)
+    edges = find_edges(table, "bdeu:4", known, sampling)
+    assert edges.arrows_stderr.max() < 0.06
+    off = np.abs(edges.arrows - wanted)
+    assert (off <= 4.5 * edges.arrows_stderr + 1e-12).all()
 
 
-def test_a_hole_in_tied_tables_is_drawn_by_both():
+def test_a_missing_value_in_tied_tables_is_drawn_by_both():
     """x2 has the table of x4, and is its parent: p(x2 | all other cells), by sums over both."""
     codes = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, -1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
     table = Table.from_codes(codes)
@@ -173,27 +173,36 @@ def test_chains_over_graphs_score_zeros_as_searches_do():
 TEST = {"child": "x2", "parents": ["x1"], "table": [[0.8, 0.2], [0.1, 0.9]]}
 
 
-def told(**known):
+def knowledge(**known):
     return known
 
 
 WRONG = {
-    "a child twice": (told(fixed=[TEST, TEST]), "x2.*twice"),
-    "fixed and tied": (told(fixed=[TEST], tied=[["x2", "x4"]]), "'x2'.*tied"),
-    "fixed with zeros": (told(fixed=[TEST], zeros=[{"child": "x2", "state": 0}]), "'x2'.*zeros"),
-    "a parent besides": (told(fixed=[TEST], require=[("x3", "x2")]), "x3 → x2.*fixed"),
-    "a forbidden parent": (told(fixed=[TEST], forbid=[("x1", "x2")]), "x1 → x2.*forbidden"),
-    "a tie with nobody": (told(tied=[["x1"]]), "two variables"),
-    "two groups": (told(tied=[["x1", "x2"], ["x2", "x4"]]), "two groups"),
-    "nobody's table": (told(fixed=[{**TEST, "child": "y"}]), "'y'"),
-    "another shape": (told(fixed=[{**TEST, "table": [0.5, 0.5]}]), "shape"),
-    "no sum of one": (told(fixed=[{**TEST, "table": [[0.8, 0.3], [0.1, 0.9]]}]), "1.1"),
-    "no number": (told(fixed=[{**TEST, "table": [["a", 0.3], [0.1, 0.9]]}]), "not a nested list"),
-    "a state left out": (told(fixed=[{**TEST, "table": {"0": [0.5, 0.5]}}]), "x1 = 1"),
-    "no such state": (told(zeros=[{"child": "x3", "state": "9"}]), "'9'"),
-    "nothing left": (told(zeros=[{"child": "x1", "state": k} for k in (0, 1)]), "no state"),
-    "shapes unlike": (told(require=[("x3", "x2"), ("x1", "x4")], tied=[["x2", "x4"]]), "shapes"),
-    "no child": (told(fixed=[{"table": [0.5, 0.5]}]), "'child'"),
+    "a child twice": (knowledge(fixed=[TEST, TEST]), "x2.*twice"),
+    "fixed and tied": (knowledge(fixed=[TEST], tied=[["x2", "x4"]]), "'x2'.*tied"),
+    "fixed with zeros": (
+        knowledge(fixed=[TEST], zeros=[{"child": "x2", "state": 0}]),
+        "'x2'.*zeros",
+    ),
+    "a parent besides": (knowledge(fixed=[TEST], require=[("x3", "x2")]), "x3 → x2.*fixed"),
+    "a forbidden parent": (knowledge(fixed=[TEST], forbid=[("x1", "x2")]), "x1 → x2.*forbidden"),
+    "a tie with nobody": (knowledge(tied=[["x1"]]), "two variables"),
+    "two groups": (knowledge(tied=[["x1", "x2"], ["x2", "x4"]]), "two groups"),
+    "nobody's table": (knowledge(fixed=[{**TEST, "child": "y"}]), "'y'"),
+    "another shape": (knowledge(fixed=[{**TEST, "table": [0.5, 0.5]}]), "shape"),
+    "no sum of one": (knowledge(fixed=[{**TEST, "table": [[0.8, 0.3], [0.1, 0.9]]}]), "1.1"),
+    "no number": (
+        knowledge(fixed=[{**TEST, "table": [["a", 0.3], [0.1, 0.9]]}]),
+        "not a nested list",
+    ),
+    "a state left out": (knowledge(fixed=[{**TEST, "table": {"0": [0.5, 0.5]}}]), "x1 = 1"),
+    "no such state": (knowledge(zeros=[{"child": "x3", "state": "9"}]), "'9'"),
+    "nothing left": (knowledge(zeros=[{"child": "x1", "state": k} for k in (0, 1)]), "no state"),
+    "shapes unlike": (
+        knowledge(require=[("x3", "x2"), ("x1", "x4")], tied=[["x2", "x4"]]),
+        "shapes",
+    ),
+    "no child": (knowledge(fixed=[{"table": [0.5, 0.5]}]), "'child'"),
 }
 
 
@@ -204,9 +213,9 @@ def test_what_is_wrong_is_said(known, words):
 
 
 def test_a_file_says_the_same(tmp_path):
-    told = {"fixed": [TEST], "tied": [], "zeros": SKIPPED, "require": [["x1", "x4"]]}
+    known = {"fixed": [TEST], "tied": [], "zeros": SKIPPED, "require": [["x1", "x4"]]}
     path = tmp_path / "known.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(known))
     assert read_knowledge(path) == Knowledge(require=[("x1", "x4")], fixed=[TEST], zeros=SKIPPED)
     path.write_text(json.dumps({"zeros": ["x1"]}))
     with pytest.raises(OptionError, match="list of objects"):

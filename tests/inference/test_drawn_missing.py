@@ -55,11 +55,11 @@ def test_numbers_are_drawn_with_the_categories_that_they_depend_on(mixed):
     z = np.array(network.variables[height].unit.numbers(cells[:, height]))
     assert z.mean() == pytest.approx(expected.mean[0], abs=0.06)
     assert z.var() == pytest.approx(expected.variance[0], rel=0.1)
-    own = mixed.moments(height)[0]  # by sex and class
+    means = mixed.moments(height)[0]  # by sex and class
     for c, s in itertools.product(range(2), repeat=2):
         mine = z[(cells[:, group] == c) & (cells[:, sex] == s)]
         if len(mine) > 300:
-            assert mine.mean() == pytest.approx(own[s, c], abs=0.15)
+            assert mine.mean() == pytest.approx(means[s, c], abs=0.15)
     assert (cells[:, agree] == network.variables[agree].states[2]).all()  # what is seen stays
 
 
