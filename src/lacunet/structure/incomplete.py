@@ -262,7 +262,7 @@ def _resumed(task: GraphTask, stand: dict[str, Any]) -> IncompleteSearch:
         stand["fitted"],
         tuple(map(fitted, stand["close"])),
         tuple(map(fitted, stand["ends"])),
-        None if stand["here"] is None else fitted(stand["here"]),
+        None if stand["point"] is None else fitted(stand["point"]),
         stand["rounds"],
         stand["ended"],
     )
