@@ -26,73 +26,71 @@ class Kind(Enum):
         "the mass is elsewhere: scores of the evidence belong to a broader optimum, {nats:.2g} "
         "nats lower, with log p(D|θ) = {log_lik:.2f}"
     )
-    SINGLE_START = "single start: nothing tells whether this optimum is the best"
+    SINGLE_START = "single start: a better optimum may exist"
     FLAT_DIRECTION = (
-        "flat direction: along some direction of the parameters the data tell {share:.1g} of what "
-        "complete data would"
+        "flat direction: in one direction of the parameters the data have {share:.1g} of the "
+        "information of complete data"
     )
     MISFIT = "misfit: {check}. {advice}"
-    UNKNOWABLE = "unknowable: nothing that depends on {variable} is observed in any row"
+    UNKNOWABLE = "not identified: no observed value depends on {variable}"
     EMPTY_STATE = "empty state: {variable} {states} holds {cases:.2g} expected cases"
     EMPTY_CLASS = "empty class: {variable} {states} holds {cases:.2g} expected cases"
     DUPLICATE_CLASSES = (
-        "duplicate classes: {variable} {where[1]} and {where[2]} differ nowhere by more than "
-        "{apart:.2g}"
+        "duplicate classes: {variable} {where[1]} and {where[2]} differ by at most {apart:.2g}"
     )
     NARROW_CLASS = (
         "narrow: in {variable} {states} '{column}' has the standard deviation {deviation:.2g}, "
-        "less than the rounding of its values to {gap:.2g} makes by itself; repeated values make "
-        "such a class look better than it is"
+        "less than rounding to {gap:.2g} alone produces; repeated values inflate the likelihood "
+        "of such a class"
     )
     FEW_PAIRS = (
-        "few pairs: '{one}' and '{other}' are seen together in {pairs:g} cases, fewer than the "
-        "{fewest:g} that {classes:g} classes ask for; how they vary together is what the prior "
-        "says (pairs like that: {number:g})"
+        "few pairs: '{one}' and '{other}' are observed together in {pairs:g} cases, and "
+        "{classes:g} classes need {fewest:g}; the prior determines their covariance (number of "
+        "such pairs: {number:g})"
     )
     FEW_CASES = (
         "few cases: {holder}: {cases:.3g} expected cases for a covariance of {columns:g} columns "
-        "('{column}' and others), which needs {fewest:g}; in some direction it is what the prior "
-        "says (try fewer classes, a covariance that classes have in common, or smaller blocks)"
+        "('{column}' and others), which needs {fewest:g}; in some direction the prior determines "
+        "it (try fewer classes, a common covariance, or smaller blocks)"
     )
     TOO_MANY_PARAMETERS = (
-        "not identifiable: there are {parameters} parameters, and any data of these columns could "
-        "determine {rank} at most; different profiles fit exactly alike, and the prior chooses "
-        "among them (take fewer {unit}, or more columns)"
+        "not identifiable: there are {parameters} parameters, and data of these columns determine "
+        "at most {rank}; different profiles fit equally well, and the prior chooses among them "
+        "(use fewer {unit}, or more columns)"
     )
     FEW_DISTINCT_ROWS = (
         "few distinct rows: {parameters} parameters are not at 0 or 1, and {rows} distinct rows "
-        "cannot determine them all; the prior chooses among profiles that fit alike (take fewer "
-        "{unit})"
+        "cannot determine them all; the prior chooses among profiles that fit equally well (use "
+        "fewer {unit})"
     )
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )
     SEPARATED = (
-        "separated: '{covariate}' tells some class with certainty, so that nothing holds its "
-        "coefficient; take the MAP, where the prior does, or leave it out"
+        "separated: '{covariate}' predicts some class with certainty, so its coefficient is "
+        "unbounded; use the MAP, whose prior bounds it, or leave it out"
     )
     # Covariates and distal outcomes of classes, and their tests
     WITHOUT_END = (
-        "separated: the likelihood rises without end with the coefficients of {names}, so that "
-        "they have no estimate; the MAP of a fit with --covariates, in one step, has a prior for "
-        "them"
+        "separated: the likelihood is unbounded in the coefficients of {names}, so they have no "
+        "estimate; a one-step fit with --covariates uses the MAP, which has a prior for them"
     )
     WITHOUT_INFORMATION = "not identified: the data do not determine {names}; they have no estimate"
     SEPARATED_REPLICATES = (
-        "separated in replicates: the coefficients of {names} have no end in some refits, so that "
-        "they have no standard error and no interval; the MAP has one in each"
+        "separated in replicates: the coefficients of {names} are unbounded in some refits, so "
+        "they have no standard error and no interval; the MAP is finite in each"
     )
     NO_MAXIMUM = (
-        "no maximum: the search for {names} did not end at one, or the likelihood has none; there "
-        "is no estimate (try --correction bch, or fewer classes)"
+        "no maximum: the search for {names} did not reach a maximum, or the likelihood has none, "
+        "so there is no estimate (try --correction bch, or fewer classes)"
     )
     CLASS_WITHOUT_ROWS = (
-        "empty class: no row is given {names}, so that it has no estimate; its expected cases "
+        "empty class: no row is assigned to {names}, so it has no estimate; its expected cases "
         "count for the other classes"
     )
     CLASS_WITHOUT_OUTCOME = (
-        "no cases: fewer than 2 cases of {names} show the outcome, as far as the errors of "
-        "assignment tell; there is no estimate"
+        "no cases: fewer than 2 cases of {names} show the outcome, corrected for classification "
+        "error; there is no estimate"
     )
     FEW_CASES_OF_CLASS = (
         "few cases: no more cases of {names} than coefficients; there is no estimate"
@@ -101,23 +99,22 @@ class Kind(Enum):
         "boundary: the shares of {names} are at 0 or 1; they have no standard error and no interval"
     )
     NO_SPREAD = (
-        "no spread: {names} rests on equal values, so that its standard error would be 0; it has "
-        "none"
+        "no spread: {names} is estimated from equal values; its standard error would be 0, so it "
+        "has none"
     )
     # Groups
     NO_CLEAR_MATCH = (
         "no clear match: class {number} of '{group}' is {near:.2f} from class {number} of "
-        "'{reference}', and {next:.2f} from class {other}; what has one number may be two "
-        "different classes"
+        "'{reference}', and {next:.2f} from class {other}; classes with the same number may differ"
     )
     # Intervals
     HELD_AT_BOUNDARY = (
-        "boundary: {number} of {total} probabilities have no cases to hold them off 0 or 1; they "
-        "have no standard error, and those of the others take them as fixed"
+        "boundary: {number} of {total} probabilities are at 0 or 1 without cases; they have no "
+        "standard error, and the others take them as fixed"
     )
     SADDLE = (
         "no maximum: the information matrix has a negative direction, so these parameters are a "
-        "saddle and nothing has a standard error"
+        "saddle point and have no standard errors"
     )
     NOT_IDENTIFIED = (
         "not identified: the data do not determine {number} of {total} probabilities (the "
@@ -125,15 +122,15 @@ class Kind(Enum):
     )
     HARDLY_IDENTIFIED = (
         "hardly identified: {number} of {total} probabilities would have a standard error above "
-        "{largest:g}, more than any probability can vary; they have none"
+        "{largest:g}, the largest possible for a probability; they have none"
     )
     ANYWHERE = (
-        "says nothing: the intervals of {number} of {total} probabilities would reach from below "
+        "uninformative: the intervals of {number} of {total} probabilities would reach from below "
         "{least:g} to above {most:g}; they have none"
     )
     REFITS_STOPPED = "not converged: {stopped} of {replicates} refits stopped at the step limit"
     FEW_REPLICATES = (
-        "few replicates: {replicates} do not reach out to the {tail:g} % tails; the ends are the "
+        "few replicates: {replicates} are too few for the {tail:g} % tails; the ends are the "
         "extremes (give {enough} or more)"
     )
     # The bootstrap test
@@ -143,11 +140,11 @@ class Kind(Enum):
     FAILED = "not computed: {reason}"
     IMPOSSIBLE_DATA = "the data are impossible under these parameters"
     NOT_POSITIVE_DEFINITE = "A is not positive definite: {point} is not a maximum"
-    NEARLY_SINGULAR = "A is nearly singular: its determinant is not to be trusted"
+    NEARLY_SINGULAR = "A is nearly singular: its determinant is unreliable"
     ON_BOUNDARY = "on the boundary: a probability is 0, where A is not defined"
     NO_MODE = (
         "not defined: an exponent of the prior ({alpha:.2g}) is below 1, so the posterior density "
-        "has no maximum to be a Gaussian around; csl has one"
+        "has no mode for a Gaussian approximation; csl has one"
     )
     NOT_AT_MAXIMUM = (
         "not at a maximum of the posterior: the scaled gradient is {gradient:.2g} cases"
@@ -159,95 +156,90 @@ class Kind(Enum):
     BELOW_BOUND = (
         "too low, by at least {nats:.1f} nats: a lower bound of the evidence (vb) is above it"
     )
-    ABOVE_ZERO = (
-        "above 0, where no log probability of these data can be: an approximation that fails here"
-    )
-    STILL_RISING = "stopped after {steps} steps, still rising"
+    ABOVE_ZERO = "above 0, which is impossible for a log probability: the approximation fails here"
+    STILL_RISING = "not converged after {steps} steps"
     MORE_LABELLINGS = (
-        "labellings: network and prior may have symmetries beyond those that are counted, so that "
-        "the value may be too low"
+        "labellings: network and prior may have more symmetries than are counted, so the value "
+        "may be too low"
     )
     ONE_VARIABLE_AT_A_TIME = (
-        "unused states: {number:,} combinations are too many to fit, so that each hidden variable "
-        "is taken by itself"
+        "unused states: {number:,} combinations are too many to fit, so each hidden variable is "
+        "treated separately"
     )
     CHAINS_DISAGREE = (
-        "the chains disagree (R̂ = {r_hat:.2f}): they are in different places, and neither the "
-        "value nor its standard error can be trusted"
+        "the chains disagree (R̂ = {r_hat:.2f}): they sample different regions, so the value and "
+        "its standard error are unreliable"
     )
     # Learned graphs
     FEW_ROWS = (
-        "few rows: {rows} for {variables} variables; most edges that there may be cannot show, and "
-        "some that show are chance"
+        "few rows: {rows} for {variables} variables; most true edges may be missed, and some "
+        "learned edges may be chance"
     )
     BETWEEN_NUMBERS = (
         "dependence between numbers is not modelled, and the data show it: {pairs}. No edge can "
-        "join two numbers, so this graph and its evidence take them as independent given their "
-        "parents. To model it, put a number into bins (--bin {name}=5), or compare classes that "
+        "join two numbers: they are independent given their parents. To model the dependence, put "
+        "a number into bins (--bin {name}=5), or compare classes that "
         "have covariances (`select` with --covariance full)"
     )
     MANY_EDGES = (
         "many edges: {edges}, where the default priors give {usual} on the same rows; most of the "
-        "others are likely to be spurious. Leave out --alpha and --graph-prior, or see which edges "
-        "are sure (--edges)"
+        "others are probably spurious. Leave out --alpha and --graph-prior, or compute edge "
+        "probabilities (--edges)"
     )
     NOT_COMPLETELY_AT_RANDOM = (
-        "cells are not missing completely at random: whether '{column}' is missing goes with "
-        "'{other}' (p = {p:.2g}). If it goes with the missing value itself, edges may be spurious "
-        "or lost: compare both readings with `lacunet compare-missing`"
+        "cells are not missing completely at random: missingness of '{column}' is associated with "
+        "'{other}' (p = {p:.2g}). If it also depends on the missing value, edges may be spurious "
+        "or lost: compare both models with `lacunet compare-missing`"
     )
     # Sampled evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"
     UNDER_LOWER_BOUND = (
-        "sampling missed a mode: it came out below {value:.1f}, a lower bound of the same evidence"
+        "sampling missed a mode: the estimate is below {value:.1f}, a lower bound of the same "
+        "evidence"
     )
     OVER_UPPER_BOUND = (
-        "the estimate failed: it came out above {value:.1f}, an upper bound of the same evidence"
+        "the estimate failed: it is above {value:.1f}, an upper bound of the same evidence"
     )
     ERROR_COVERS = "independent particle runs gave {value:.2f}: the error bar covers the difference"
-    OUT_OF_TIME = "the time did not suffice for every place with mass: raise the budget"
-    STARTS_DISAGREE = "chains from different starts lead to different places: raise the budget"
+    OUT_OF_TIME = "the time was too short for every mode: raise the budget"
+    STARTS_DISAGREE = "chains from different starts reach different modes: raise the budget"
     SEEN_ONCE = (
-        "{share:.0%} of it lies where only one of several searches went: there may be more that "
-        "none found"
+        "{share:.0%} of it is at modes that only one search reached: more modes may be missing"
     )
     WEIGHTS_ROUNDED = (
         "weights are not whole numbers ({cases:.4g} cases in all): measured on {roundings} "
-        "roundings to whole cases, and brought to the weights by the variational bound"
+        "roundings to whole cases, and corrected by the variational bound"
     )
     FEW_CHAINS = (
-        "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
-        "identified"
+        "{share:.0%} of it comes from a few chains, so the error may be underestimated: the "
+        "states are weakly identified"
     )
     CHAINS_STAY = (
-        "only {share:.0%} of the chains came to some number of used classes: how likely it is "
-        "cannot be told"
+        "only {share:.0%} of the chains reached some number of used classes: its probability is "
+        "unknown"
     )
     LEVEL_NOT_MEASURED = (
-        "its level is that of {score}: differences between candidates are measured, the level is "
-        "not"
+        "its level is that of {score}: only differences between candidates are measured"
     )
     # The posterior over candidates, and tests
     ROWS_AS_INDEPENDENT = (
         "{units:,} {what} were drawn, and evidence, probabilities of models and likelihood-ratio "
-        "tests count {people:,.6g} independent rows: if rows of a unit have more in common than "
-        "their classes, too many classes or edges look probable (standard errors and intervals do "
-        "account for the design)"
+        "tests count {people:,.6g} independent rows: if rows of a unit are dependent given their "
+        "class, too many classes or edges look probable (standard errors and intervals do account "
+        "for the design)"
     )
-    NOT_CALIBRATED = "this certainty is not calibrated: scores are surer than they should be"
+    NOT_CALIBRATED = "not calibrated: scores are overconfident"
     TOO_LARGE = (
-        "not sampled, for that would touch {work:.1g} numbers, and no more than {most:.1g} are "
-        "without being asked (--evidence asks)"
+        "not sampled, because that needs {work:.1g} memory accesses, and the limit is {most:.1g} "
+        "(--evidence removes it)"
     )
-    NOT_MEASURED = "the evidence of {candidates} could not be measured: its score stands in"
+    NOT_MEASURED = "the evidence of {candidates} could not be measured: its score is used instead"
     UNSTABLE_SEARCHES = (
-        "the searches for {candidates} are unstable: there may be better optima, and the "
-        "probabilities may be quite different"
+        "the searches for {candidates} are unstable: better optima may exist, and the "
+        "probabilities may change"
     )
-    BOUNDS_ONLY = (
-        "the evidence of {candidates} is a lower bound only: more probable than it seems, perhaps"
-    )
+    BOUNDS_ONLY = "the evidence of {candidates} is a lower bound only: it may be more probable"
 
 
 @dataclass(frozen=True)

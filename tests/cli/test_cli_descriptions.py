@@ -35,7 +35,7 @@ def test_fit_with_intervals_and_statistics(lacunet, carcinoma):
     assert ran.code == 0
     assert "Probabilities with standard errors and 90 % intervals" in ran.out
     assert "Fit statistics (lower is better)" in ran.out
-    assert "- boundary: 10 of 30 probabilities have no cases to hold them off" in ran.out
+    assert "- boundary: 10 of 30 probabilities are at 0 or 1 without cases" in ran.out
     assert "nan" not in ran.out
 
 

@@ -165,4 +165,4 @@ def test_blocks_that_have_no_density_are_refused_and_those_with_few_pairs_flagge
     assert "'a' and 'b' are linear functions" in results["same"].err
     assert "column 'b' has only one value, 1.5" in results["one value"].err
     assert results["few pairs"].code == 0
-    assert "few pairs: 'a' and 'b' are seen together in 0 cases" in results["few pairs"].out
+    assert "few pairs: 'a' and 'b' are observed together in 0 cases" in results["few pairs"].out

@@ -280,7 +280,7 @@ GRAPHS = [
     (cyclic, "the parents form a cycle: .*Remove one of these edges"),
     (lambda: changed("a", parents=("d",)), r"names \['d'\], but its edges come from \[\]\. Make"),
     (lambda: changed("a", table=[0.5, 0.6]), "node 'a': its table sums to 1.1. Each distribution"),
-    (lambda: changed("a", table=[0.5]), r"its table has shape \(1,\), but .* ask for \(2,\)"),
+    (lambda: changed("a", table=[0.5]), r"its table has shape \(1,\), but .* require \(2,\)"),
     (lambda: changed("a", table="x"), r"its table is not an array of numbers of shape \(2,\)"),
     (lambda: changed("a", table=[-0.5, 1.5]), "its table is negative at 'no'"),
     (lambda: changed("a", alpha=0), "node 'a': every alpha must be a number above 0"),

@@ -90,7 +90,7 @@ BROKEN = [
     (put("a", "families", 2, "child"), "family 'a' occurs twice"),
     (put(["z"], "families", 1, "parents"), "its parent 'z' is not a variable"),
     (put(["class", "class"], "families", 1, "parents"), "its parent 'class' occurs twice"),
-    (put([[0.5, 0.5]], "families", 1, "table"), r"table has shape \(1, 2\).*ask for \(2, 2\)"),
+    (put([[0.5, 0.5]], "families", 1, "table"), r"table has shape \(1, 2\).*require \(2, 2\)"),
     (put([[0.5, 0.6], [0.5, 0.5]], "families", 1, "table"), "sums to 1.1 at parent states"),
     (put([[1.5, -0.5], [0.5, 0.5]], "families", 1, "table"), r"negative at \[0, 1\]"),
     (put([[float("nan"), 0.5], [0.5, 0.5]], "families", 1, "table"), "not a finite number at"),

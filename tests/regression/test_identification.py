@@ -125,7 +125,7 @@ def test_a_covariate_that_separates_a_class_has_no_coefficients(correction, kind
     assert np.isnan(turned.p_values[c]).all()
     assert Why.SEPARATED in set(turned.identified.why[c])
     assert Kind.WITHOUT_END in kinds(turned)
-    assert "separated: the likelihood rises without end" in text
+    assert "separated: the likelihood is unbounded" in text
     (test,) = turned.tests
     assert np.isnan([test.statistic, test.p_value]).all()
     assert (test.df, test.why) == (2 * (len(coefficients.titles) - 1), NO_ESTIMATES)

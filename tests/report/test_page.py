@@ -277,7 +277,7 @@ def test_a_kind_has_one_meaning():
 def test_flags_of_smaller_models_are_understood():
     flag = Flag(Kind.EMPTY_CLASS, ("class", "2"), {"cases": 0.1})
     assert meaning(replace(flag, fits=Sizes((3, 4), "classes"))) is meaning(flag)
-    assert meaning(flag).title == "A class that nobody is in"
+    assert meaning(flag).title == "A class without cases"
 
 
 def test_chart_ranges():

@@ -78,7 +78,9 @@ def test_a_measurement_that_fails_leaves_the_score(monkeypatch):
     selection = lacunet.select(ROWS, [1, 2, 3], evidence=True, threads=1, scores="csl,bic")
     assert [c.measured is None for c in selection.candidates] == [False, True, False]
     assert Kind.NOT_MEASURED in {note.kind for note in selection.certainty.notes}
-    assert "The evidence of 2 classes could not be measured: its score stands in." in str(selection)
+    assert "The evidence of 2 classes could not be measured: its score is used instead." in str(
+        selection
+    )
     assert 0 < selection.certainty.probabilities[2] < 1
 
 

@@ -66,7 +66,7 @@ def test_an_unstable_search_is_not_certain(carcinoma):
     )
     result = replace(carcinoma.overall, notes=flags)
     said = answer(replace(carcinoma, candidates=shaky, overall=result))
-    assert said == "3 classes (how probable that is unknown: the search is unstable)."
+    assert said == "3 classes (its probability is unknown: the search is unstable)."
 
 
 def test_why_bic_says_something_else(carcinoma):

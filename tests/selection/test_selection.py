@@ -58,7 +58,7 @@ def test_a_prior_over_the_number_of_states():
     values = selection.values("cs")
     assert math.log(p[3] / p[1]) == pytest.approx(values[3] - values[1] + math.log(2))
     for bad, text in (
-        ({1: 1.0}, "says nothing of 2 states"),
+        ({1: 1.0}, "has no weight for 2 states"),
         ({1: -1.0, 2: 1.0, 3: 1.0}, "Weights must be 0 or more"),
         ({1: 0.0, 2: 0.0, 3: 0.0}, "every candidate weight 0"),
     ):

@@ -22,7 +22,7 @@ from lacunet.models.surgery import members, table_of
 from lacunet.runtime.arrays import FloatArray
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
-DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
+DUPLICATE = 0.01  # classes whose probabilities differ by at most this are duplicates
 BOUNDARY = 0.01  # expected cases below which data do not keep a probability above 0
 
 

@@ -42,7 +42,7 @@ def answer(selection: Selection) -> str:
     if selection.at_least:
         return f"At least {what} ({_largest(selection)}), {certainty.basis}."
     if cannot_tell(selection):
-        return f"{what} (how probable that is unknown: the search is unstable)."
+        return f"{what} (its probability is unknown: the search is unstable)."
     k = certainty.choice
     p, it = (
         chance(certainty.probabilities[k], certainty.stderr[k]),
@@ -90,7 +90,7 @@ def _largest(selection: Selection) -> str:
     certainty, k = selection.certainty, selection.best.label
     most = f"{_most(selection)} is the most that was tried, and more may be right"
     if cannot_tell(selection):
-        return f"{most}; how probable that is unknown: the search is unstable"
+        return f"{most}; its probability is unknown: the search is unstable"
     others = _rivals(certainty)
     p = chance(certainty.probabilities[k], certainty.stderr[k])
     among = [f"among {_tried(selection)}, {k}: {p}", *others] if others else []
