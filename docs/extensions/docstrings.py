@@ -61,7 +61,9 @@ def described(kind: type) -> Iterator[str]:
         match line:
             case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
                 yield f"**{name}** (``{ast.unparse(line.annotation)}``){told}"
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)):
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)) if (
+                name != "KEYS"
+            ):
                 yield f"**{name}** (``{value!r}``){told}"
 
 

@@ -70,6 +70,11 @@ def numbers_refused(name: str) -> DataError:
     )
 
 
+def unknown_value(name: str, value: object, known: Iterable[str]) -> OptionError:
+    """Build the error for a value that is not among the known ones."""
+    return OptionError(f"{name} '{value}' is not known. Choose from {', '.join(known)}.")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Suggest the nearest known name as a sentence after a space; an empty text if none is near.
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, unknown_value
 from lacunet.evidence.annealing import Goal
 from lacunet.evidence.estimate import Method
 from lacunet.fitting.fit import DEFAULT_STARTS, Options
@@ -46,7 +46,7 @@ OF_PROBABILITY = 0.2  # approximate error of a probability per nat of error of a
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # suffixes of times
 
 
-def _option(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
+def setting(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
     """Make a field with its meaning, and an addition for Python alone."""
     return field(default=default, metadata={"meaning": meaning, "in_python": in_python}, **more)
 
@@ -98,7 +98,7 @@ class Configuration:
         """Replace the name of an enumeration member by the member."""
         value = getattr(self, name)
         if value not in list(kind):
-            raise OptionError(f"{name} '{value}' is not known. Choose from {', '.join(kind)}.")
+            raise unknown_value(name, value, kind)
         self._put(name, kind(value))
 
 
@@ -106,12 +106,12 @@ class Configuration:
 class SearchSettings(Configuration):
     """Fitting of a model: its prior, and the search for the best parameters."""
 
-    estimate: str = _option(
+    estimate: str = setting(
         Estimate.MAP,
         "Parameters to learn: map (as the paper; with exponents below 1 it means softmax), ml, or "
         "softmax (the maximum of the posterior density of log θ).",
     )
-    alpha: Alpha = _option(
+    alpha: Alpha = setting(
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
         "size); autoclass, 1 + 1/states; or, for select and compare, average: fits and scores use "
@@ -122,7 +122,7 @@ class SearchSettings(Configuration):
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )
-    number_prior: NumberPriorLike = _option(
+    number_prior: NumberPriorLike = setting(
         USUAL_NUMBERS,
         "Prior of numbers, comma-separated NAME=NUMBER. Means: mean (offset from the column mean, "
         "in its standard deviations) and weight (in cases). Variances: degrees (of freedom) and "
@@ -133,30 +133,30 @@ class SearchSettings(Configuration):
         in_python="Or a mapping of these.",
         hash=False,
     )
-    covariance: str = _option(
+    covariance: str = setting(
         DIAGONAL,
         "Covariance of Gaussian columns within a class: diagonal, full, or comma-separated blocks "
         "NAME+NAME. Each class has its own covariance, or all classes share one: diagonal-common, "
         "full-common, or common after blocks.",
     )
-    coefficient_sd: float = _option(
+    coefficient_sd: float = setting(
         COEFFICIENT_SD,
         "Prior of covariates: standard deviation of the log odds ratio of two classes, for one "
         "standard deviation of a number or between two states of a category.",
     )
-    starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
-    schedule: str = _option(
+    starts: int = setting(DEFAULT_STARTS, "Random starts of EM.")
+    schedule: str = setting(
         Schedule.DEFAULT,
         "default: search until new maxima are unlikely; thorough: search further, some 5 times as "
         "long; paper: exactly CH96. The estimate is the highest maximum found.",
     )
-    seed: int = _option(0, "Seed; the same seed gives the same numbers.")
-    missing_as_state: bool = _option(
+    seed: int = setting(0, "Seed; the same seed gives the same numbers.")
+    missing_as_state: bool = setting(
         False,
         "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
         in_python="The evidence is then not comparable: see `compare_missing`.",
     )
-    missing_covariates: str = _option(
+    missing_covariates: str = setting(
         MissingCovariates.REFUSE,
         "Rows without a covariate: refuse (and report their number), or drop them.",
     )
@@ -185,52 +185,52 @@ class SearchSettings(Configuration):
 class EvidenceSettings(Configuration):
     """Scoring, comparison and measurement of models, and their precision."""
 
-    scores: str | Sequence[str] = _option(
+    scores: str | Sequence[str] = setting(
         "usual",
         f"Scores, comma-separated: {', '.join(s.name for s in SCORES)}; "
         f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
         in_python="Or a sequence of their names.",
     )
-    dimension: str = _option(
+    dimension: str = setting(
         DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."
     )
-    whole_range: bool = _option(
+    whole_range: bool = setting(
         False,
         "Try every number of a long range, even after the evidence has fallen far.",
     )
-    quick: bool = _option(False, "Use scores alone and measure nothing: fast, but overconfident.")
-    evidence: bool = _option(
+    quick: bool = setting(False, "Use scores alone and measure nothing: fast, but overconfident.")
+    evidence: bool = setting(
         False,
         "Measure the evidence of every candidate separately, however long that takes, and choose "
         "by it.",
     )
-    calibrate: bool = _option(
+    calibrate: bool = setting(
         False,
         "Measure the evidence of the best few candidates separately, to check the scores.",
     )
-    method: str = _option(
+    method: str = setting(
         Method.AUTO,
         "exact: sum over all completions; smc: sequential Monte Carlo over cases; ais: annealing "
         "from modes; walk: chains over partitions of the cases (latent classes); auto: the "
         "cheapest applicable method.",
     )
-    target: float = _option(
+    target: float = setting(
         Goal.target,
         "Target standard error of a sampled evidence, in nats; a fifth of it for probabilities.",
     )
-    budget: float | str = _option(
+    budget: float | str = setting(
         Goal.budget, "Time after which no new sampling starts: 60s, 5m, 1h, or seconds."
     )
-    blrt: int = _option(
+    blrt: int = setting(
         0,
         "Replicates of a bootstrap likelihood-ratio test of each number of classes against "
         f"one less, {FEWEST_DRAWS} or more (99 is usual); 0: no test.",
     )
-    level: float = _option(LEVEL, "Confidence level of --intervals.")
-    bootstrap: int = _option(
+    level: float = setting(LEVEL, "Confidence level of --intervals.")
+    bootstrap: int = setting(
         0, "Replicates of a parametric bootstrap for --intervals, instead of the Hessian."
     )
-    plug_in: bool = _option(
+    plug_in: bool = setting(
         False,
         "Use plug-in instead of posterior-predictive probabilities: the point estimate is taken "
         "as exact.",
@@ -242,8 +242,7 @@ class EvidenceSettings(Configuration):
             self._put("scores", tuple(self.scores))
         choose_scores(self.scores)
         if self.dimension not in DIMENSIONS:
-            known = ", ".join(DIMENSIONS)
-            raise OptionError(f"dimension '{self.dimension}' is not known. Choose from {known}.")
+            raise unknown_value("dimension", self.dimension, DIMENSIONS)
         self._choose("method", Method)
         if self.quick and self.evidence:
             raise OptionError("quick measures nothing, evidence everything: give one of the two.")
@@ -277,30 +276,30 @@ class EvidenceSettings(Configuration):
 class GraphSettings(Configuration):
     """Search for a graph."""
 
-    sweeps: int = _option(
+    sweeps: int = setting(
         GraphSearch.sweeps,
         "Perturbations around every variable without improvement before a search ends; 0: a single "
         "hill climb.",
     )
-    restarts: int = _option(GraphSearch.restarts, "Further searches for a graph, after the first.")
-    probes: int = _option(
+    restarts: int = setting(GraphSearch.restarts, "Further searches for a graph, after the first.")
+    probes: int = setting(
         GraphSearch.probes,
         "With missing cells: single-edge changes of each kind and ranking that are fitted when "
         "completed rows give no better graph; 0: none, and edges are not scored on the rows that "
         "are complete in both ends.",
     )
-    score: str = _option(
+    score: str = setting(
         GraphScore.BOUND,
         "Graph score with missing cells: bound, a lower bound of the evidence of the incomplete "
         "data; or, for comparison, available: for each change, the rows complete in its variables; "
         "expected: rows completed under the previous graph (structural EM).",
     )
-    graph_prior: str = _option(
+    graph_prior: str = setting(
         GraphPrior.FAIR,
         "Prior over graphs: fair, each number of parents of a variable is equally probable; or "
         "uniform, each graph is, which favours spurious edges because they are many.",
     )
-    exact: bool = _option(
+    exact: bool = setting(
         False,
         "Find the best of all graphs, up to about 20 variables; always done for 10 or fewer.",
     )
@@ -316,18 +315,18 @@ class GraphSettings(Configuration):
 class ComputeSettings(Configuration):
     """Compute backends; they change no number."""
 
-    threads: int | None = _option(
+    threads: int | None = setting(
         None, "Threads, or processes (default: one per core); they change no number."
     )
-    cluster: str | None = _option(
+    cluster: str | None = setting(
         None,
         "Address of a Dask cluster for the computation, tcp://HOST:PORT; it changes no number.",
         in_python="A current Dask `Client` is used without it.",
     )
-    workers: int | None = _option(
+    workers: int | None = setting(
         None, "Instead: start so many Dask worker processes on this machine."
     )
-    device: str = _option(
+    device: str = setting(
         DeviceName.CPU,
         "Device of E steps: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
         "Samples of measured evidence are always drawn on cpu.",
@@ -383,15 +382,15 @@ OPTIONS: dict[str, Field[Any]] = {f.name: f for f in fields(Settings)}  # by nam
 DEFAULTS = Settings()
 
 
-def _meanings(part: type) -> str:
-    """List the fields of a class with their meanings, for `help`."""
-    lines = ["", "", "Parameters", "----------"]
+def list_meanings(*parts: type) -> None:
+    """Append the fields of classes with their meanings to their docstrings, for `help`."""
     wrap = textwrap.TextWrapper(92, "    ", "    ", break_on_hyphens=False)
-    for option in fields(part):
-        text = f"{option.metadata['meaning']} {option.metadata['in_python']}"
-        lines += [f"{option.name} : {option.type}", *wrap.wrap(text)]
-    return "\n".join(lines)
+    for part in parts:
+        lines = [part.__doc__ or "", "", "Parameters", "----------"]
+        for option in fields(part):
+            text = f"{option.metadata['meaning']} {option.metadata['in_python']}"
+            lines += [f"{option.name} : {option.type}", *wrap.wrap(text)]
+        part.__doc__ = "\n".join(lines)
 
 
-for _part in (*PARTS, Settings):
-    _part.__doc__ = f"{_part.__doc__}{_meanings(_part)}"
+list_meanings(*PARTS, Settings)

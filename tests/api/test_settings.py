@@ -10,7 +10,7 @@ import typer
 
 import lacunet
 from lacunet import OptionError, api
-from lacunet.api.options import READING, TAKEN, defaults_of
+from lacunet.api.options import READING, TAKEN, ReadSettings, SurveySettings, defaults_of
 from lacunet.cli.app import COMMANDS
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.schedules import Schedule
@@ -107,7 +107,7 @@ def test_functions_have_few_parameters_and_plain_docstrings(name):
 
 
 def test_help_lists_every_option_with_its_meaning():
-    for kind in (*PARTS, Settings):
+    for kind in (*PARTS, Settings, SurveySettings, ReadSettings):
         text = " ".join(kind.__doc__.split())
         for option in dataclasses.fields(kind):
             assert f"{option.name} : " in text

@@ -27,8 +27,9 @@ def documented(kind=Documented):
 def test_every_key_is_an_attribute(kind):
     fields = {field.name for field in dataclasses.fields(kind)}
     for key in kind.KEYS.split():
-        name, _, path = key.rstrip("?").partition("=")
-        attribute = (path or name).split(".")[0]
+        name, _, path = key.partition("=")
+        attribute = (path or name.rstrip("?")).split(".")[0]
+        assert "?" not in path
         assert attribute in fields or hasattr(kind, attribute), key
 
 
@@ -36,7 +37,7 @@ def test_absent_values_are_left_out_where_the_key_says_so():
     class Result:
         one, other, none = 0.0, (), None
 
-    assert described(Result(), "one? other? none?") == {"one": 0.0}
+    assert described(Result(), "one? other? none? new?=none") == {"one": 0.0}
     assert described(Result(), "other none new=one", more=[1]) == {
         "other": (),
         "none": None,

@@ -15,30 +15,55 @@ from lacunet.errors import OptionError, UnknownOptionError, did_you_mean
 from lacunet.runtime.executor import cores
 from lacunet.runtime.progress import in_notebook, shown
 from lacunet.runtime.states import BinLike, State
-from lacunet.settings import OPTIONS, PARTS, Configuration, Settings
+from lacunet.settings import OPTIONS, PARTS, Configuration, Settings, list_meanings, setting
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SurveySettings(Configuration):
     """Weights, strata and clusters of rows, as in `read_table`."""
 
-    weights: str | None = None
-    weights_as: str = WeightsAs.AUTO
-    strata: str | None = None
-    clusters: Clusters = None
+    weights: str | None = setting(None, "Column of row weights: counts, or survey weights.")
+    weights_as: str = setting(
+        WeightsAs.AUTO,
+        "frequency: weight 2 is the row twice; survey: weights are scaled to the effective sample "
+        "size; auto: frequency if all are whole numbers, else survey.",
+    )
+    strata: str | None = setting(None, "Column of sampling strata, for standard errors.")
+    clusters: Clusters = setting(
+        None,
+        "Column of primary sampling units (households, schools), for standard errors. Several "
+        "comma-separated columns identify units jointly.",
+        in_python="Or a sequence of their names.",
+    )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ReadSettings(SurveySettings):
     """Reading of a table, including the survey design, as in `read_table`."""
 
-    missing: Sequence[State] = ()
-    columns: Sequence[str] | None = None
-    exclude: Sequence[str] = ()
-    kinds: KindsLike = None
-    bin: BinLike = None
-    ignore_case: bool = False
-    memory: str | float | None = None
+    missing: Sequence[State] = setting(
+        (), "Further marker of a missing cell, besides NA, NaN, null and ? in CSV."
+    )
+    columns: Sequence[str] | None = setting(None, "Use only these columns.")
+    exclude: Sequence[str] = setting((), "Leave these columns out.")
+    kinds: KindsLike = setting(
+        None,
+        "Kinds of columns, comma-separated NAME=KIND: gaussian, lognormal, poisson (counts), "
+        "ordinal (whole numbers in order) or categorical; others are inferred.",
+        in_python="Or a mapping of these.",
+    )
+    bin: BinLike = setting(
+        None,
+        "Bin numbers: NAME=5 for five bins of about equal numbers of rows, NAME=0:1000:5000 for "
+        "these edges, 5 alone for all columns of numbers.",
+        in_python="Or a mapping of names to a number or a list of edges.",
+    )
+    ignore_case: bool = setting(False, "Merge texts that differ only in upper and lower case.")
+    memory: str | float | None = setting(
+        None,
+        "Memory limit of the process, for example 2GB; further distinct rows stay on disk.",
+        in_python="Or a number of bytes.",
+    )
 
     def __post_init__(self) -> None:
         """Make a single name a tuple."""
@@ -48,7 +73,8 @@ class ReadSettings(SurveySettings):
 
 
 SettingsLike: TypeAlias = Settings | Configuration | Sequence[Configuration]
-READING = tuple(f.name for f in fields(ReadSettings))
+list_meanings(SurveySettings, ReadSettings)
+READING = {f.name: f for f in fields(ReadSettings)}
 AS_USUAL = ReadSettings()
 
 # Groups of option names.

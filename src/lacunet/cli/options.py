@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from lacunet.api import options as names
 from lacunet.api.engine import in_cluster
 from lacunet.api.options import ReadSettings, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes, check_paths, last_output
-from lacunet.data.design import WeightsAs
 from lacunet.data.write import check_table_file, column_names
 from lacunet.errors import OptionError
 from lacunet.report.page import check_page
@@ -178,14 +178,15 @@ LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", *CLUST
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
-NUMBERS = ("kinds", "number_prior", "covariance")
 LIMITS = ("memory",)
+DESIGN, NUMBERS = names.DESIGN, names.NUMBERS
 MISSING = ("missing", "missing_as_state", "weights", "weights_as")
-DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
-METAVARS = {"blrt": "DRAWS", "budget": "TIME", "cluster": "ADDRESS"}
-ABSENT: dict[str, Any] = {"cluster": str | None}  # types of options without a default
+LISTS = {"missing", "clusters", "columns", "exclude", "bin"}
+METAVARS = {"blrt": "DRAWS", "budget": "TIME", "cluster": "ADDRESS", "missing": "MARKER"}
+METAVARS |= {"bin": "BINS", "kinds": "KINDS", "memory": "SIZE"}
+METAVARS |= dict.fromkeys(("weights", "strata", "clusters", "columns", "exclude"), "COLUMN")
 # Defaults that `Settings` reads from texts.
 TEXTS: dict[str, Callable[[Any], str]] = {
     "scores": str,
@@ -209,89 +210,15 @@ class Request:
             yield {"settings": self.settings, "listener": listener}
 
 
-@dataclass(frozen=True)
-class ReadingOptions:
-    """Options of `read_table`, as texts."""
-
-    missing: Annotated[
-        list[str] | None,
-        option(
-            f"Further marker of a missing cell, besides NA, NaN, null and ? in CSV; {REPEAT}",
-            metavar="MARKER",
-        ),
-    ] = None
-    weights: Annotated[
-        str | None, option("Column of row weights: counts, or survey weights.", metavar="COLUMN")
-    ] = None
-    weights_as: Annotated[
-        WeightsAs,
-        option(
-            "frequency: weight 2 is the row twice; survey: weights are scaled to the effective "
-            "sample size; auto: frequency if all are whole numbers, else survey."
-        ),
-    ] = WeightsAs.AUTO
-    strata: Annotated[
-        str | None,
-        option("Column of sampling strata, for standard errors.", metavar="COLUMN"),
-    ] = None
-    clusters: Annotated[
-        list[str] | None,
-        option(
-            "Column of primary sampling units (households, schools), for standard errors. Several "
-            "comma-separated columns identify units jointly.",
-            metavar="COLUMN",
-        ),
-    ] = None
-    columns: Annotated[
-        list[str] | None, option(f"Use only these columns; {REPEAT}", metavar="COLUMN")
-    ] = None
-    exclude: Annotated[
-        list[str] | None, option(f"Leave these columns out; {REPEAT}", metavar="COLUMN")
-    ] = None
-    kinds: Annotated[
-        str | None,
-        option(
-            "Kinds of columns, comma-separated NAME=KIND: gaussian, lognormal, poisson (counts), "
-            "ordinal (whole numbers in order) or categorical; others are inferred.",
-            metavar="KINDS",
-        ),
-    ] = None
-    bin: Annotated[
-        list[str] | None,
-        option(
-            "Bin numbers: NAME=5 for five bins of about equal numbers of rows, NAME=0:1000:5000 "
-            f"for these edges, 5 alone for all columns of numbers; {REPEAT}",
-            metavar="BINS",
-        ),
-    ] = None
-    ignore_case: Annotated[
-        bool,
-        switch("--ignore-case", "Merge texts that differ only in upper and lower case."),
-    ] = False
-    memory: Annotated[
-        str | None,
-        option(
-            "Memory limit of the process, for example 2GB; further distinct rows stay on disk.",
-            metavar="SIZE",
-        ),
-    ] = None
-
-    def settings(self, data: Any) -> ReadSettings:
-        """Parse the texts; commas separate names, except within column names of the data."""
-        names = column_names(data) if self.columns or self.exclude or self.clusters else []
-        return ReadSettings(
-            missing=tuple(split(self.missing)),
-            weights=self.weights,
-            weights_as=self.weights_as,
-            strata=self.strata,
-            clusters=split(self.clusters, names) if self.clusters else None,
-            columns=None if self.columns is None else split(self.columns, names),
-            exclude=tuple(split(self.exclude, names)),
-            kinds=self.kinds,
-            bin=None if self.bin is None else ",".join(self.bin),
-            ignore_case=self.ignore_case,
-            memory=self.memory,
-        )
+def _read_settings(given: Mapping[str, Any]) -> ReadSettings:
+    """Parse the options of reading; commas separate names, except within names of the data."""
+    texts = {name: given[name] for name in names.READING if given.get(name)}
+    named = texts.keys() & {"columns", "exclude", "clusters"}
+    columns = column_names(given["data"]) if named else []
+    for name in LISTS & texts.keys():
+        parts = split(texts[name], () if name == "missing" else columns)
+        texts[name] = ",".join(texts[name]) if name == "bin" else parts
+    return ReadSettings(**texts)
 
 
 @dataclass(frozen=True)
@@ -315,10 +242,7 @@ class PrintingOptions:
         return Format.JSON if self.json else self.form
 
 
-# Options outside `Settings`.
-TO_READ, TO_PRINT = (
-    dict(inspect.signature(kind).parameters) for kind in (ReadingOptions, PrintingOptions)
-)
+TO_PRINT = dict(inspect.signature(PrintingOptions).parameters)
 
 
 def options_after(
@@ -346,7 +270,7 @@ def options_after(
         def run(**given: Any) -> None:
             check_paths(parameters, given, given.get("overwrite", False))
             settings = replace(start, **_among(given, OPTIONS))
-            reading = ReadingOptions(**_among(given, TO_READ)).settings(given.get("data"))
+            reading = _read_settings(given)
             form = PrintingOptions(**_among(given, TO_PRINT)).format
             mine = _among(given, {p.name for p in parameters})
             if mine.get("dry_run"):  # a forecast names the cluster
@@ -369,17 +293,20 @@ def _among(given: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
 def _parameter(name: str, start: Settings) -> inspect.Parameter:
     """Make the parameter of an option."""
     word = inspect.Parameter.KEYWORD_ONLY
-    if name in TO_READ or name in TO_PRINT:
-        return {**TO_READ, **TO_PRINT}[name].replace(kind=word)
-    value = getattr(start, name)
+    if name in TO_PRINT:
+        return TO_PRINT[name].replace(kind=word)
+    option = OPTIONS.get(name) or names.READING[name]
+    meaning, value = option.metadata["meaning"], getattr(start, name, option.default)
     default = TEXTS[name](value) if name in TEXTS else value
+    if name in LISTS:
+        default = None
+        meaning = meaning if name == "clusters" else f"{meaning[:-1]}; {REPEAT}"
     declared = typer.Option(
         f"--{name.replace('_', '-')}",
-        help=OPTIONS[name].metadata["meaning"],
+        help=meaning,
         metavar=METAVARS.get(name),
         show_default=default is not None,
     )
-    kind: Any = Annotated[
-        ABSENT.get(name, int | None) if default is None else type(default), declared
-    ]
-    return inspect.Parameter(name, word, default=default, annotation=kind)
+    kind: Any = list[str] if name in LISTS else str if name in METAVARS else int
+    kind = kind | None if default is None else type(default)
+    return inspect.Parameter(name, word, default=default, annotation=Annotated[kind, declared])

@@ -25,7 +25,7 @@ from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.reading import Rows, SourceReader, recoded, until_read
 from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column, Table, words_of_empty
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError, OptionError, unknown_value
 from lacunet.runtime.arrays import CodeArray
 from lacunet.runtime.processes import bytes_of, give_back, in_bytes
 from lacunet.runtime.rows import room_in
@@ -69,55 +69,25 @@ def read_table(
     ignore_case: bool = False,
     memory: str | float | None = None,
 ) -> Table:
-    """Read a table, count its distinct rows, and code its values.
-
-    It is read in batches, so it may be larger than memory. No row is ever dropped.
+    """Read a table in batches, count its distinct rows, and code its values; keep every row.
 
     Parameters
     ----------
     source
-        Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .sav and .dta of
-        SPSS and Stata, with labels and missing codes; .xlsx, the first sheet), of a folder of
-        tables, or a pattern of their names (`part-*.parquet`); a dataframe (pandas, Polars,
-        PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
+        Path of a file (.csv, .tsv, .txt, .parquet, .arrow, .feather; .sav and .dta with labels and
+        missing codes; .xlsx), of a folder, or a pattern (`part-*.parquet`); a dataframe (pandas,
+        Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
     missing
-        Values that mean missing, compared by their text: "99" is also the integer 99 and the number
-        99.0. In text files an empty cell, NA, NaN, null and ? are always missing. Elsewhere None,
-        NaN, nulls and masked values are missing, and texts are not.
-    weights
-        Column with the weight of each row.
-    weights_as
-        frequency: weight 2 is the row twice; survey: weights of a survey, which are scaled to sum
-        to the effective sample size; auto: frequency if all are whole numbers and neither strata
-        nor clusters are named, else survey.
-    strata
-        Column with the stratum of each row, for standard errors. It is not an item.
-    clusters
-        Column with the primary sampling unit of each row. Several columns identify units
-        together, if numbers of units begin anew in each stratum.
-    columns
-        The columns to use, in this order. Default: all.
-    exclude
-        Columns not to use.
-    states
-        The columns to use and their states, for data that must fit a model. Values are matched by
-        their text; one that is not among the states is an error.
-    also
-        Columns to use besides those of `states`, with the states or numbers that they hold.
-    kinds
-        Columns of numbers: a mapping, or NAME=KIND with commas between. Kinds are gaussian,
-        lognormal (a Gaussian logarithm), poisson (counts), ordinal (whole numbers with an order)
-        and categorical; a single kind is that of all columns. Other columns are numbers
-        if they hold more than 20 different whole numbers, or more than 5 with fractions.
-    bin
-        Columns of numbers to put into bins: a mapping of names to a number of bins (of about as
-        many rows each) or to a list of edges; one number is for all columns of numbers. As text:
-        NAME=NUMBER, NAME=EDGE:EDGE:EDGE, with commas between. The edges are kept with the model.
-    ignore_case
-        Whether texts that differ only in case are one state, named by the most frequent spelling.
-    memory
-        Memory limit of the process, such as "2GB" or a number of bytes. Distinct rows beyond it are
-        kept on disk, also by `fit`, `select` and `compare`.
+        Values that mean missing, compared by their text: "99" is also 99 and 99.0. None and NaN
+        always are; in text files also empty cells, NA, NaN, null and ?.
+    weights, weights_as, strata, clusters, kinds, bin, ignore_case, memory
+        As in `ReadSettings`. A single kind or number of bins is that of all columns. Other columns
+        are numbers if they hold more than 20 whole numbers, or more than 5 with fractions.
+    columns, exclude
+        The columns to use, in this order (default: all), and columns not to use.
+    states, also
+        States of the columns to use, for data that must fit a model: another value is an error.
+        Further columns to use, with the states that they hold.
 
     Examples
     --------
@@ -126,15 +96,25 @@ def read_table(
     ([[0, 1], [1, 0], [1, 1]], [2.0, 1.0, 1.0])
     """
     if weights_as not in list(WeightsAs):
-        allowed = ", ".join(WeightsAs)
-        raise OptionError(f"weights_as '{weights_as}' is not known. Choose from {allowed}.")
-    opened = open_source(source, counted=True)
-    wanted = None if columns is None else _listed(columns)
-    drawn = DesignColumns.of(strata, clusters)
+        raise unknown_value("weights_as", weights_as, WeightsAs)
+    opened, drawn = open_source(source, counted=True), DesignColumns.of(strata, clusters)
     checks.check_names(() if strata is None else (strata,), "--strata", opened)
     checks.check_names(drawn.clusters, "--clusters", opened)
-    no_items = drawn.names if wanted is None and states is None else ()
-    names = _chosen(opened, weights, wanted, [*_listed(exclude), *no_items], states, also)
+    wanted = None if columns is None else _listed(columns)
+    left_out = [*_listed(exclude), *(drawn.names if wanted is None and states is None else ())]
+    names = _chosen(opened, weights, wanted, left_out, states, also)
+    _check_design(drawn, weights, names)
+    stated, absent = _kinds(opened, names, states, kinds, bin), markers(_listed(missing))
+    ranks, weighted = ranked(opened, stated, absent), weights is not None
+    typer = ColumnTyper(ranks, stated, absent, weighted=weighted, ignore_case=ignore_case)
+    limit = None if memory is None else bytes_of(memory)
+    reader, began = SourceReader(typer, names, states, weights, drawn, limit), time.perf_counter()
+    table = until_read(reader, lambda one: _table(one, WeightsAs(weights_as)))
+    return replace(table, seconds=time.perf_counter() - began)
+
+
+def _check_design(drawn: DesignColumns, weights: str | None, names: Sequence[str]) -> None:
+    """Refuse design columns that are the weight or a variable."""
     for name in drawn.names:
         if name == weights or name in names:
             what = "the weight" if name == weights else "a variable"
@@ -142,21 +122,23 @@ def read_table(
                 f"column {name!r} cannot be both {what} and part of the design (--strata, "
                 "--clusters). Name it once."
             )
-    declared, binning = understand_kinds(kinds), understand_bins(bin)
+
+
+def _kinds(
+    opened: Source,
+    names: Sequence[str],
+    states: Mapping[str, Sequence[State]] | None,
+    kinds: KindsLike,
+    bins: BinLike,
+) -> Kinds:
+    """Check and combine the kinds and the bins of columns."""
+    declared, binning = understand_kinds(kinds), understand_bins(bins)
     for option, about in (("--kinds", declared.declared), ("--bin", binning.named)):
         checks.check_names(about, option, opened)
         checks.check_used(about, option, names)
     if states is not None and (binning.named or binning.every):
         raise OptionError("--bin: the network has states already. Leave it out, or the network.")
-    stated, absent = declared.binned(binning), markers(_listed(missing))
-    opened = ranked(opened, stated, absent)
-    weighted = weights is not None
-    typer = ColumnTyper(opened, stated, absent, weighted=weighted, ignore_case=ignore_case)
-    limit = None if memory is None else bytes_of(memory)
-    reader = SourceReader(typer, names, states, weights, drawn, limit)
-    began = time.perf_counter()
-    table = until_read(reader, lambda one: _table(one, WeightsAs(weights_as)))
-    return replace(table, seconds=time.perf_counter() - began)
+    return declared.binned(binning)
 
 
 def dataset_path(name: str) -> Path:

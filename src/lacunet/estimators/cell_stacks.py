@@ -29,7 +29,7 @@ from lacunet.data.kinds import KindsLike
 from lacunet.data.reading import Rows
 from lacunet.data.write import column_names
 from lacunet.deprecation import warn_renamed
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError, OptionError, unknown_value
 from lacunet.estimators.inputs import (
     Categories,
     FitInput,
@@ -174,9 +174,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn the models from rows with missing cells; `sample_weight` as elsewhere."""
         if self.strategy not in STRATEGIES:
-            raise OptionError(
-                f"strategy {self.strategy!r} is not known. Choose from {', '.join(STRATEGIES)}."
-            )
+            raise unknown_value("strategy", self.strategy, STRATEGIES)
         checked = check_input(self, X, reset=True)
         reading = self._reading(checked, sample_weight)
         self._table = read_fit(checked, sample_weight, reading).in_canonical_order

@@ -31,7 +31,7 @@ from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand
 from lacunet.data.reading import Rows, Unseen, code_rows, empty_columns
 from lacunet.data.transform import put_missing_states
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.errors import DataError, OptionError, did_you_mean, unknown_value
 from lacunet.inference.covariates import kinds_of_covariates
 from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
@@ -343,7 +343,7 @@ def _plain(states: Sequence[State]) -> list[State]:
 def _check_codes(unseen: Sequence[Unseen], policy: str, what: str) -> None:
     """Refuse values that are not states, warn of them, or pass them as missing."""
     if policy not in UNSEEN:
-        raise OptionError(f"unseen {policy!r} is not known. Choose from {', '.join(UNSEEN)}.")
+        raise unknown_value("unseen", policy, UNSEEN)
     if not unseen or policy == IGNORE:
         return
     first, others = unseen[0], len(unseen) - 1

@@ -39,18 +39,20 @@ def _strict(value: Any) -> Any:
 def described(result: object, keys: str, **more: Any) -> dict[str, Any]:
     """Return attributes of a result under their names, and further values.
 
-    "name=attribute" renames an attribute; "name?" leaves it out if it is None or empty. Results
-    become their documents, flags sentences, members of enumerations their values, arrays lists.
+    "name=attribute" renames an attribute; "name?" or "name?=attribute" leaves it out if it is None
+    or empty. Results become their documents, flags sentences, enumeration members their values, and
+    arrays lists.
 
     >>> described(2.5j, "imag other=real", more=(1, 2))
     {'imag': 2.5, 'other': 0.0, 'more': (1, 2)}
     """
     document = {}
     for key in keys.split():
-        name, _, path = key.rstrip("?").partition("=")
-        value = attrgetter(path or name)(result)
-        if not (key.endswith("?") and (value is None or value in ((), [], {}))):
-            document[name] = _plain(value)
+        name, _, path = key.partition("=")
+        plain = name.rstrip("?")
+        value = attrgetter(path or plain)(result)
+        if name == plain or not (value is None or value in ((), [], {}, "")):
+            document[plain] = _plain(value)
     return {**document, **{name: _plain(value) for name, value in more.items()}}
 
 

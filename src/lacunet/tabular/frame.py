@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, unknown_value
 from lacunet.tabular import export
 from lacunet.tabular.documents import Documented
 from lacunet.tabular.export import Shown
@@ -72,7 +72,7 @@ def frame_of(columns: Columns, library: str = POLARS) -> Any:
     (2, 2)
     """
     if library not in LIBRARIES:
-        raise OptionError(f"library {library!r} is not known. Choose from {', '.join(LIBRARIES)}.")
+        raise unknown_value("library", library, LIBRARIES)
     import narwhals as nw
 
     try:
