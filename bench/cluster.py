@@ -25,7 +25,7 @@ from lacunet.models.conjugacy import random_theta
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.connecting import Engine, on_cluster
 from lacunet.runtime.executor import on_threads
-from lacunet.selection.evaluating import latent_classes
+from lacunet.selection.comparing import latent_classes
 
 COLUMNS, STATES, CLASSES, SEED = 20, 4, 5, 15
 

@@ -26,8 +26,8 @@ from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.candidates import Proposal
+from lacunet.selection.comparing import evaluate, latent_classes
 from lacunet.selection.effects import NestedFitter, direct_effects
-from lacunet.selection.evaluating import evaluate, latent_classes
 from lacunet.selection.groups import fit_levels
 from lacunet.selection.hole_readings import compare_readings
 from lacunet.selection.measuring import measure_each

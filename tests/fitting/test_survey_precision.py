@@ -15,7 +15,7 @@ from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.models import conjugacy
 from lacunet.models.prior import dirichlet
 from lacunet.runtime.executor import on_threads
-from lacunet.selection.evaluating import latent_classes
+from lacunet.selection.comparing import latent_classes
 from lacunet.summaries.bootstrap import resample_units
 from surveys import clustered, spread_of
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.selection import evaluating
-from lacunet.selection.evaluating import spaced_places
+from lacunet.selection import comparing
+from lacunet.selection.comparing import spaced_places
 
 QUICK = {"quick": True, "starts": 1, "threads": 1, "scores": "csl-occupied"}
 
@@ -24,8 +24,8 @@ def drawn(seed: int, rows: int, columns: int, classes: int) -> pl.DataFrame:
 @pytest.fixture
 def two_classes(monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     """Few rows, for which eight classes are a long range, and ten nats are far."""
-    monkeypatch.setattr(evaluating, "SHORT", 6)
-    monkeypatch.setattr(evaluating, "FAR", 8.0)
+    monkeypatch.setattr(comparing, "SHORT", 6)
+    monkeypatch.setattr(comparing, "FAR", 8.0)
     return drawn(0, 200, 4, 2)
 
 

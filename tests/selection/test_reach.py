@@ -95,7 +95,7 @@ def test_no_range_goes_beyond_what_columns_can_tell_apart():
 
 
 def test_there_is_an_end_by_itself_too(ten, monkeypatch):
-    monkeypatch.setattr(lacunet.selection.evaluating, "MOST_WORK", 1e3)
+    monkeypatch.setattr(lacunet.selection.comparing, "MOST_WORK", 1e3)
     selection = lacunet.select(ten, **QUICK)
     assert [c.label for c in selection.candidates] == list(range(1, 9))
     assert answer(selection).startswith("At least 8 classes")

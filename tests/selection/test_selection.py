@@ -11,7 +11,7 @@ from lacunet.runtime.executor import Serial, on_threads
 from lacunet.runtime.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.selection.average import Labellings, choose, posterior
-from lacunet.selection.evaluating import evaluate, latent_classes
+from lacunet.selection.comparing import evaluate, latent_classes
 
 
 def select_states(table, states, **options):

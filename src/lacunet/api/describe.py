@@ -100,8 +100,7 @@ def intervals_of(
 
 def _intervals(model: Model, problem: Problem, settings: Settings, listener: Listener) -> Intervals:
     search, replicates, level = settings.options, settings.bootstrap, settings.level
-    with at_work(settings, listener) as engine:
-        prepare(engine.executor, model.network)
+    with at_work(settings, listener, model.network) as engine:
         if not replicates:
             return hessian_intervals(problem, model, search.estimate, level)
         return bootstrap_intervals(
@@ -112,8 +111,7 @@ def _intervals(model: Model, problem: Problem, settings: Settings, listener: Lis
 def _class_intervals(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
     """Compute the intervals of a latent class regression."""
     search, replicates = settings.options, settings.bootstrap
-    with at_work(settings, listener) as engine:
-        prepare(engine.executor, fit.given.plain.network)
+    with at_work(settings, listener, fit.given.plain.network) as engine:
         if not replicates:
             return class_precision(fit).intervals(settings.level)
         replicated = class_replicates(fit, search, replicates, executor=engine.executor)

@@ -15,7 +15,6 @@ from lacunet.api.inputs import (
     as_table,
     check_unpredicted,
     names_in,
-    one_alpha,
     table_of,
 )
 from lacunet.api.options import (
@@ -62,8 +61,8 @@ from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scores.evaluation import score_at
+from lacunet.selection.comparing import latent_classes
 from lacunet.selection.effects import DirectEffects, NestedFitter, direct_effects
-from lacunet.selection.evaluating import latent_classes
 from lacunet.selection.regression import ClassRegression, CovariateModels
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.predictive_checks import misfit_flags
@@ -119,9 +118,8 @@ def class_regression(
     replicates, drawn = settings.bootstrap, None
     if replicates:  # refused before the fit
         check_replicates_of(models.plain, replicates)
-    with at_work(settings, listener) as engine:
+    with at_work(settings, listener, models.plain.network) as engine:
         executor = engine.executor
-        prepare(executor, models.plain.network)
         whole = models.model(terms, executor=executor)
         worth = models.worth(whole, executor)
         if replicates:
@@ -138,7 +136,7 @@ def _covariate_models(
     if settings.missing_as_state:
         items = missing_as_state(items, merged=False)  # rows beside their covariates
     (proposal,) = latent_classes(items, [k], settings.numbers)
-    alpha = dirichlet(proposal.network, one_alpha(settings))
+    alpha = dirichlet(proposal.network, settings.one_alpha)
     plain = build_problem(items, proposal.network, alpha)
     root = classes_of(proposal.network).root
     return CovariateModels(
@@ -260,8 +258,7 @@ def fit(
 
 
 def _fit(table: Table, structure: Network, settings: Settings, listener: Listener) -> Fit:
-    with at_work(settings, listener) as engine:
-        prepare(engine.executor, structure)
+    with at_work(settings, listener, structure) as engine:
         alpha = dirichlet(structure, settings.alpha)
         problem = build_problem(placed_on(table, engine), structure, alpha)
         fitted = learn_posterior(problem, settings.options, engine.executor)
@@ -317,9 +314,8 @@ def add_direct_effects(
     table, structure = table_and_structure(data, k, None, (), reading, settings.numbers, edges)
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
-    with at_work(settings, listener) as engine:
-        prepare(engine.executor, structure)
-        fitter = NestedFitter(table, one_alpha(settings), settings.options, engine.executor)
+    with at_work(settings, listener, structure) as engine:
+        fitter = NestedFitter(table, settings.one_alpha, settings.options, engine.executor)
         return direct_effects(fitter, structure)
 
 

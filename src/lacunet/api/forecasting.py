@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from lacunet.api.graphs import learn_structure
 from lacunet.api.imputing import impute
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.options import SELECT, SettingsLike, divide, with_options
-from lacunet.api.selecting import proposed, select, with_knowledge
+from lacunet.api.selecting import constrained, proposed, select
 from lacunet.api.stacking import ModelChoice, learn_class
-from lacunet.api.structure import EdgesLike, check_no_edges, structures, whole_numbers, with_answers
+from lacunet.api.structure import EdgesLike, check_no_edges, structures, whole_numbers
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
@@ -86,15 +85,12 @@ def forecast(
     else:
         check_no_edges(edges)
         given = structures(data, networks, hidden, reading, settings.numbers)
-    return _forecast(given[0], with_knowledge(given[1], knowledge), settings, listener)
+    return _forecast(*constrained(*given, knowledge, settings), settings, listener)
 
 
 def _forecast(
     table: Table, proposals: list[Proposal], settings: Settings, listener: Listener
 ) -> Forecast:
-    if settings.missing_as_state:
-        table, answered = with_answers(table, *(p.network for p in proposals))
-        proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
     labels, measuring = [p.label for p in proposals], None
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))

@@ -6,10 +6,9 @@ Also latent trees, and hidden variables in a graph.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha, one_of
+from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_of
 from lacunet.api.options import (
     CLIMB,
     GRAPH,
@@ -37,7 +36,7 @@ from lacunet.settings import Settings
 from lacunet.structure import learned, learning
 from lacunet.structure.edges.certainty import EdgeCertainty, resample_edges
 from lacunet.structure.edges.posterior import check_cases, find_edges
-from lacunet.structure.families import AVERAGED, GraphPrior
+from lacunet.structure.families import AVERAGED
 from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, learn_tree
 from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import GraphDistances, Learned
@@ -75,7 +74,7 @@ def learn_structure(
     """
     settings, reading = divide(settings, options)
     alpha, known, search_options = (
-        one_alpha(settings),
+        settings.one_alpha,
         known_of(knowledge, max_parents),
         settings.graph_search,
     )
@@ -125,7 +124,7 @@ def edge_certainty(
     ('CPK', 'Q', 1.0)
     """
     settings, reading = divide(settings, options)
-    alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
+    alpha, known = settings.one_alpha, known_of(knowledge, max_parents)
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         if resamples:
@@ -223,19 +222,18 @@ def learn_latent_tree(
     """
     chosen = one_of(TreeShape, "shape", shape)
     settings, reading = divide(settings, options)
-    alpha, table = one_alpha(settings), as_table(data, reading, numbers=True)
-    prior, goal = settings.numbers, settings.goal
+    alpha, table = settings.one_alpha, as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
         if chosen is TreeShape.NAIVE:
-            return learn_classes(table, alpha, settings.options, goal, executor, prior=prior)
+            return learn_classes(table, settings, executor)
         return learn_tree(
             table,
             alpha,
             apart=chosen is TreeShape.FOREST,
             seed=settings.seed,
-            goal=goal if settings.evidence else None,
+            goal=settings.goal if settings.evidence else None,
             executor=executor,
-            prior=prior,
+            prior=settings.numbers,
         )
 
 
@@ -272,11 +270,7 @@ def find_hidden(
         `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
     """
     settings, reading = divide(settings, options)
-    alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
-    graphs = replace(settings.graph_search, prior=GraphPrior.UNIFORM)
-    search_options = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
+    search, known = HiddenSearch(most, settings), known_of(knowledge, max_parents)
     table = as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
-        return hidden_search.find_hidden(
-            table, alpha, search_options, known, executor, resume=resume, prior=settings.numbers
-        )
+        return hidden_search.find_hidden(table, search, known, executor, resume=resume)

@@ -7,24 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from lacunet.api.engine import at_work
-from lacunet.api.inputs import as_table, beside_items, listed, names_in, one_alpha
+from lacunet.api.inputs import as_table, beside_items, listed, names_in
 from lacunet.api.options import FIT, SAMPLE, ReadSettings, SettingsLike, divide, with_options
-from lacunet.api.selecting import with_measured_evidence
 from lacunet.api.structure import one_number
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.table import Table
 from lacunet.data.transform import missing_as_state, with_groups
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import leaves_apart
 from lacunet.models.latent_class import Grouped, grouped_classes
 from lacunet.models.number_prior import Covariance
-from lacunet.runtime.checkpoint import NULL_CHECKPOINT
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
-from lacunet.selection.effects import NestedFitter
-from lacunet.selection.evaluating import check_states
+from lacunet.selection.comparing import check_states
 from lacunet.selection.group_comparison import GroupComparison, compare_levels
 from lacunet.settings import DEFAULTS
 
@@ -74,7 +70,7 @@ def compare_groups(
         raise OptionError("--device cuda is not for groups. Use --device cpu.")
     if settings.numbers.covariance != Covariance():
         raise OptionError("--covariance is not for groups: there, every number is by itself.")
-    k, alpha = one_number(states), one_alpha(settings)
+    k = one_number(states)
     if k < 2:
         raise OptionError(f"{k} classes: groups may differ in classes, so give 2 or more.")
     table = read_groups(data, group, reading)
@@ -83,15 +79,8 @@ def compare_groups(
     check_states([k], table)
     grouped = grouped_classes(leaves_apart(table, settings.numbers), group, k)
     named = None if free is None else _checked_free(free, grouped)
-    with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, grouped.network)
-        fitting = NestedFitter(table, alpha, settings.options, executor.part(0.0, 0.5))
-        levels, selection = compare_levels(fitting, grouped, named)
-        selection = with_measured_evidence(
-            selection, settings, executor.part(0.5, 1.0), NULL_CHECKPOINT
-        )
-    return GroupComparison(levels, selection)
+    with at_work(settings, listener, grouped.network) as engine:
+        return compare_levels(table, grouped, named, settings, engine.executor)
 
 
 def read_groups(data: object, group: str, reading: ReadSettings) -> Table:

@@ -357,10 +357,3 @@ def one_of(kind: type[E], what: str, name: str) -> E:
         hint = did_you_mean(name, list(kind))
         raise OptionError(f"{what} '{name}' is not known.{hint} Choose from {', '.join(kind)}.")
     return kind(name)
-
-
-def one_alpha(settings: Settings) -> float | str:
-    """Give the prior; refuse one that depends on a graph."""
-    if isinstance(settings.alpha, Mapping):
-        raise OptionError("a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE.")
-    return settings.alpha

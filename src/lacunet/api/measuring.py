@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lacunet import __version__
-from lacunet.api.engine import at_work, check_bounded
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -39,7 +39,6 @@ from lacunet.evidence.consistency import Sandwich, sandwich
 from lacunet.evidence.estimate import Measurement, Method
 from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import prepare_sampling
-from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import build_problem
 from lacunet.models.ensemble import ModelLike, NetworkLike
@@ -49,7 +48,8 @@ from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import HEADLINE
-from lacunet.selection.evaluating import latent_classes, sizes_of_hidden
+from lacunet.selection.blrt import check_bounded
+from lacunet.selection.comparing import latent_classes, sizes_of_hidden
 from lacunet.selection.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
@@ -212,10 +212,8 @@ def likelihood_ratio_test(
     check_bounded(small)
     # ML fits ignore the prior.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
-    with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, small)
-        search = settings.options
+    with at_work(settings, listener, small) as engine:
+        search, executor = settings.options, engine.executor
         return ratio_test(null, wider, search, replicates, stop_after=stop_after, executor=executor)
 
 
@@ -290,9 +288,7 @@ def compare_missing(
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
-    with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, structure)
+    with at_work(settings, listener, structure) as engine:
         return compare_readings(
             table,
             structure,
@@ -300,5 +296,5 @@ def compare_missing(
             options=settings.options,
             alpha=settings.alpha,
             both_ways=both_ways,
-            executor=executor,
+            executor=engine.executor,
         )

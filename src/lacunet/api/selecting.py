@@ -8,14 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lacunet import __version__
-from lacunet.api.engine import (
-    at_work,
-    bootstrap_search,
-    check_drawn,
-    in_cluster,
-    placed_on,
-    with_one_less,
-)
+from lacunet.api.engine import at_work, in_cluster, placed_on
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -43,40 +36,22 @@ from lacunet.api.structure import (
 )
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.fitting.prepare import prepare
 from lacunet.models.ensemble import NetworkLike
 from lacunet.models.latent_class import read_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
-from lacunet.models.prior import AVERAGE, base_alpha, prior_grid
+from lacunet.models.prior import AVERAGE
 from lacunet.runtime.checkpoint import Checkpoint, fingerprint
-from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
-from lacunet.selection.average import FIRST, FURTHER, PriorLike, understood_prior
+from lacunet.selection.average import FIRST, FURTHER, PriorLike
+from lacunet.selection.blrt import check_drawn, with_one_less, with_ratio_tests
 from lacunet.selection.candidates import Proposal, Selection
-from lacunet.selection.evaluating import (
-    Followed,
-    ends_worth,
-    evaluate,
-    follow,
-    latent_classes,
-    lengthened,
-    ratio_tests,
-    sizes_of_hidden,
-)
-from lacunet.selection.joint_evidence import with_priors
-from lacunet.selection.measuring import (
-    best_few,
-    by_measurements,
-    measure_each,
-    measure_posterior,
-    quick,
-)
+from lacunet.selection.comparing import compare as compare_candidates
+from lacunet.selection.comparing import ends_worth, latent_classes, sizes_of_hidden
 from lacunet.selection.misfit import misfit_of
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.ratio_tests import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
 BOOTSTRAP_FROM = 0.2  # share of the work before the bootstrap tests
@@ -138,11 +113,7 @@ def select(
     with in_cluster(settings) as settings:
         models = network, hidden, edges
         candidates = _candidates(data, states, models, prior, settings, reading)
-        tried, below = (
-            with_knowledge(some, knowledge) for some in (candidates.tried, candidates.below)
-        )
-        rest = settings, listener, below, candidates.open_ended
-        return _evaluate(candidates.table, tried, prior, resume, *rest)
+        return _compared(candidates, knowledge, prior, resume, settings, listener)
 
 
 class Candidates(NamedTuple):
@@ -150,8 +121,8 @@ class Candidates(NamedTuple):
 
     table: Table
     tried: list[Proposal]
-    below: list[Proposal]  # networks for bootstrap tests alone
-    open_ended: bool  # whether larger numbers are tried while they are probable
+    below: Sequence[Proposal] = ()  # networks for bootstrap tests alone
+    open_ended: bool = False  # whether larger numbers are tried while they are probable
 
 
 def _candidates(
@@ -209,9 +180,8 @@ def compare(
     """
     settings, reading = divide(settings, options)
     with in_cluster(settings) as settings:
-        table, given = structures(data, networks, hidden, reading, settings.numbers)
-        given = with_knowledge(given, knowledge)
-        return _evaluate(table, given, prior, resume, settings, listener)
+        given = structures(data, networks, hidden, reading, settings.numbers)
+        return _compared(Candidates(*given), knowledge, prior, resume, settings, listener)
 
 
 def proposed(
@@ -235,95 +205,55 @@ def proposed(
     return read.table, list(sizes_of_hidden(read.network, varied, read.table))
 
 
-def with_knowledge(
-    proposals: Sequence[Proposal], knowledge: KnowledgeLike | None
-) -> list[Proposal]:
-    """Apply the constraints on tables to every candidate."""
-    known = as_knowledge(knowledge)
-    return [replace(p, network=known.of(p.network)) for p in proposals]
-
-
-def _evaluate(
+def constrained(
     table: Table,
     proposals: Sequence[Proposal],
+    knowledge: KnowledgeLike | None,
+    settings: Settings,
+) -> tuple[Table, list[Proposal]]:
+    """Apply the constraints on tables to candidates, and code missing cells as states if asked."""
+    networks = [p.network for p in proposals]
+    if knowledge is not None:
+        networks = list(map(as_knowledge(knowledge).of, networks))
+    if settings.missing_as_state:
+        table, networks = with_answers(table, *networks)
+    return table, [replace(p, network=n) for p, n in zip(proposals, networks, strict=True)]
+
+
+def _compared(
+    given: Candidates,
+    knowledge: KnowledgeLike | None,
     prior: PriorLike,
     resume: StrPath | None,
     settings: Settings,
     listener: Listener,
-    below: Sequence[Proposal] = (),
-    open_ended: bool = False,
 ) -> Selection:
-    """Fit, score and measure the candidates; `below` are networks for bootstrap tests alone.
-
-    An open-ended range grows while larger numbers are probable.
-    """
-    named = understood_prior(prior, [p.sizes for p in proposals])
-    if settings.missing_as_state:
-        every = [*proposals, *below]
-        table, answered = with_answers(table, *(p.network for p in every))
-        every = [replace(p, network=n) for p, n in zip(every, answered, strict=True)]
-        proposals, below = every[: len(proposals)], every[len(proposals) :]
-    networks, given = [p.network for p in proposals], prior if isinstance(prior, Mapping) else None
-    about = _about(table, networks, settings, prior, open_ended) if resume else None
-    grid = prior_grid(settings.alpha, networks[0])
-    settings = replace(settings, alpha=base_alpha(settings.alpha))
-    with at_work(settings, listener) as engine, closing(Checkpoint(resume, about)) as checkpoint:
+    """Compare candidates, with alternatives to the chosen classes and bootstrap tests."""
+    every = [*given.tried, *given.below]
+    table, every = constrained(given.table, every, knowledge, settings)
+    tried = every[: len(given.tried)]
+    networks = [p.network for p in tried]
+    about = _about(table, networks, settings, prior, given.open_ended) if resume else None
+    with (
+        at_work(settings, listener, *networks) as engine,
+        closing(Checkpoint(resume, about)) as checkpoint,
+    ):
         executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
-        prepare(executor, *networks)
-        placed, followed = placed_on(table, engine), Followed(tuple(proposals))
-        if not (open_ended or given is not None or settings.whole_range):
-            followed = follow(
-                placed, proposals, settings.options, settings.alpha, executor, checkpoint
-            )
-
-        def fit(some: Sequence[Proposal]) -> Selection:
-            sizes = {p.label: tuple(p.sizes.values()) for p in some}
-            tried = evaluate(
-                placed,
-                some,
-                scores=settings.chosen_scores,
-                options=settings.options,
-                alpha=settings.alpha,
-                prior=given if named is None else named.over(sizes),
-                rank=settings.rank,
-                executor=executor,
-                checkpoint=checkpoint,
-            )
-            return replace(tried, named_prior=named, grid=grid)
-
-        def measure(tried: Selection) -> Selection:
-            return with_priors(
-                with_measured_evidence(tried, settings, executor, checkpoint), executor
-            )
-
-        selection = (
-            lengthened(placed, proposals, fit, measure)
-            if open_ended
-            else measure(fit(followed.proposals))
+        found = compare_candidates(
+            placed_on(table, engine),
+            tried,
+            settings,
+            prior=prior,
+            sensitivity=True,
+            open_ended=given.open_ended,
+            executor=executor,
+            checkpoint=checkpoint,
         )
-        misfit = misfit_of(selection, settings.numbers, executor)
-        drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
-        tests = _tests(
-            table, (*followed.proposals, *below), selection, settings, drawing, checkpoint
-        )
-        return replace(selection, reach=followed.reach, ratio_tests=tests, misfit=misfit)
-
-
-def _tests(
-    table: Table,
-    proposals: Sequence[Proposal],
-    selection: Selection,
-    settings: Settings,
-    executor: Executor,
-    checkpoint: Checkpoint,
-) -> dict[int, RatioTest]:
-    """Test each number of states against one less, with `blrt` replicates."""
-    if not settings.blrt:
-        return {}
-    models = {p.label: p.network for p in proposals if isinstance(p.label, int)}
-    numbers = [c.label for c in selection.candidates if isinstance(c.label, int)]
-    search = bootstrap_search(settings)
-    return ratio_tests(table, models, numbers, search, settings.blrt, executor, checkpoint)
+        found = replace(found, misfit=misfit_of(found, settings.numbers, executor))
+        if settings.blrt:
+            drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
+            found = with_ratio_tests(found, table, every, settings, drawing, checkpoint)
+    return found
 
 
 def _about(
@@ -342,27 +272,3 @@ def _about(
         "prior": fingerprint(prior, open_ended),
         "version": __version__,
     }
-
-
-def with_measured_evidence(
-    selection: Selection, settings: Settings, executor: Executor, checkpoint: Checkpoint
-) -> Selection:
-    """Measure the evidence of the candidates as far as the settings demand."""
-    labels = [c.label for c in selection.candidates]
-    goal = settings.goal
-    if settings.evidence:
-        return by_measurements(
-            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
-        )
-    if settings.quick:
-        selection = quick(selection)
-    else:
-        selection = measure_posterior(
-            selection, goal=goal, executor=executor, checkpoint=checkpoint
-        )
-    if not settings.calibrate:
-        return selection
-    open_ = [c.label for c in selection.candidates if c.measured is None]
-    few = [label for label in best_few(selection) if label in open_]
-    selection = measure_each(selection, few, goal=goal, executor=executor, checkpoint=checkpoint)
-    return by_measurements(selection) if len(few) == len(labels) else selection

@@ -32,7 +32,7 @@ from lacunet.models.network import Model, Network, Variable
 from lacunet.models.number_prior import NumberPrior
 from lacunet.models.surgery import with_hidden, with_observed_states
 from lacunet.selection.candidates import Proposal
-from lacunet.selection.evaluating import latent_classes
+from lacunet.selection.comparing import latent_classes
 from lacunet.settings import Settings
 from lacunet.structure.knowledge import edges_of
 

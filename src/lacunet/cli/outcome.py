@@ -24,7 +24,7 @@ from lacunet.report.page import NetworkAnswer, write_network_report, write_repor
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.candidates import Selection
-from lacunet.selection.evaluating import check_states
+from lacunet.selection.comparing import check_states
 from lacunet.settings import Settings
 from lacunet.structure.learned import GraphDistances
 from lacunet.tabular import Printable, Together, to_json

@@ -1,8 +1,12 @@
-"""Model selection: candidates, their posterior, groups, direct effects and ensembles.
+"""Model selection: candidates, their comparison and posterior, and ensembles.
 
-Start with `candidates.py` (`Selection`) and `evaluating.py`, which fits and scores candidates.
-`measuring.py` and `joint_evidence.py` measure the evidence, and `certainty.py` holds the posterior.
-`average.py` has priors on the number of classes; `sentences.py`, `grids.py` and `paper_tables.py`
-report. `groups.py`, `effects.py`, `hidden_search.py`, `hole_readings.py` and `misfit.py` compare
-special models. `ensembles.py` learns the `recipes.py`, weighted by the data of `held_out.py`.
+Builders make candidates: `latent_classes` and `sizes_of_hidden` in `comparing.py`, levels of
+invariance in `groups.py`, direct effects in `effects.py`, graphs with hidden variables in
+`hidden_search.py`, readings of missing values in `hole_readings.py`. `compare` in `comparing.py`
+fits and scores them, `measured` in `measuring.py` measures their evidence (`joint_evidence.py`: all
+numbers of classes at once). The result is a `Selection` (`candidates.py`), whose `certainty` is the
+posterior (`certainty.py`). `average.py` has priors on the number of classes, `blrt.py` bootstrap
+tests; `misfit.py` looks for what classes stand for. `sentences.py`, `grids.py` and
+`paper_tables.py` report. `ensembles.py` learns the `recipes.py`, weighted by the data of
+`held_out.py`.
 """

@@ -1,12 +1,14 @@
 """Candidates for one table with their scores, and the selection among them."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -16,11 +18,12 @@ from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.fit import Fit, Options
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.latent_class import counted, has_classes, unit
 from lacunet.models.network import Model, Network
 from lacunet.models.prior import Alpha, PriorGrid
 from lacunet.runtime.arrays import FloatArray
-from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
+from lacunet.scores import CS, HEADLINE, RECOMMENDED, SCORES, Evidence, Score, ScoreInput
 from lacunet.selection.average import (
     ENOUGH,
     Label,
@@ -34,10 +37,12 @@ from lacunet.selection.average import (
 )
 from lacunet.selection.certainty import TRUTH, Certainty, CertaintyBasis, Factor
 from lacunet.selection.grids import calibration, selection_grids
-from lacunet.selection.misfit import Misfit
 from lacunet.selection.sentences import answer
-from lacunet.summaries.ratio_tests import RatioTest
+from lacunet.summaries.ratio_tests import LikelihoodRatio, RatioTest, likelihood_ratio
 from lacunet.tabular import Columns, Framed, Grid, Printable, described, transposed
+
+if TYPE_CHECKING:
+    from lacunet.selection.misfit import Misfit
 
 UNKNOWN = 0.01  # largest probability of candidates whose number of used classes is unknown
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
@@ -50,6 +55,7 @@ class Proposal:
     label: Label  # a number of hidden states, or a name
     network: Network
     sizes: Sizes  # states of the hidden variables that candidates vary; empty if none
+    alpha: Alpha | None = None  # its prior, unless all candidates share one
 
     @property
     def title(self) -> str:
@@ -69,11 +75,22 @@ class Candidate(Framed):
     log_labellings: float  # log of the number of equal modes that its labels make
     measured: Measurement | None = None  # the evidence itself, if requested
     walked: Mapping[int, float] | None = None  # `used`, from a walk over partitions
+    likeliest: Fit | None = None  # the maximum-likelihood fit, for tests of nested networks
 
     @property
     def problem(self) -> Problem:
         """The network joined with the data."""
         return self.fit.problem
+
+    @property
+    def network(self) -> Network:
+        """The structure."""
+        return self.problem.network
+
+    @property
+    def sizes(self) -> Sizes:
+        """States of the hidden variables that candidates vary."""
+        return self.proposal.sizes
 
     @property
     def model(self) -> Model:
@@ -91,6 +108,22 @@ class Candidate(Framed):
     def title(self) -> str:
         """The label in words."""
         return self.proposal.title
+
+    @property
+    def log_lik(self) -> float:
+        """The maximum log-likelihood if its fit is known, else that of the fit."""
+        return (self.likeliest or self.fit).log_lik
+
+    @cached_property
+    def approximation(self) -> float:
+        """Log evidence by the score that is defined everywhere, over all labellings; else NaN."""
+        return approximate_log_evidence(self.fit)
+
+    def ratio_to(self, narrow: Candidate) -> LikelihoodRatio | None:
+        """Likelihood-ratio test against a special case; None if a likelihood has no maximum."""
+        if self.likeliest is None or narrow.likeliest is None:
+            return None
+        return likelihood_ratio(narrow.likeliest, self.likeliest)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -140,6 +173,12 @@ class Candidate(Framed):
     def seconds(self) -> dict[str, float]:
         """Time of EM and of each score."""
         return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
+
+
+def approximate_log_evidence(fit: Fit) -> float:
+    """Log evidence by the score that is defined everywhere, over all labellings; NaN if none."""
+    at = ScoreInput(fit.problem, fit.for_scores.model.theta, options=fit.options)
+    return HEADLINE.evaluated(at).value + symmetries_of(fit.problem).log_count
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from lacunet.models.network import Model, Network
 from lacunet.models.prior import Alpha, dirichlet
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import HEADLINE, ScoreInput
-from lacunet.summaries.ratio_tests import TIED, LikelihoodRatio, likelihood_ratio
+from lacunet.selection.candidates import Candidate, Proposal
+from lacunet.summaries.ratio_tests import TIED, LikelihoodRatio
 from lacunet.summaries.residuals import PairResidual, bivariate_residuals
 from lacunet.summaries.statistics import criteria, few_pairs
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
@@ -43,12 +43,6 @@ MOST_STEPS = 30  # edges that are added at most
 SLOWER = 0.7  # share of the remaining progress that a step leaves, because their number is unknown
 SUSPECT = 2.0  # X²/df from which two columns are tried
 TRIED = 5  # pairs that are tried in a step, the worst first
-
-
-def approximate_log_evidence(fit: Fit) -> float:
-    """Log evidence by the score that is defined everywhere, over all labellings; NaN if none."""
-    at = ScoreInput(fit.problem, fit.for_scores.model.theta, options=fit.options)
-    return HEADLINE.evaluated(at).value + symmetries_of(fit.problem).log_count
 
 
 def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
@@ -64,35 +58,6 @@ def ordered_edge(network: Network, pair: PairResidual) -> Edge:
     names = [network.variables[i].name for i in network.shown]
     one, other = sorted((pair.first, pair.second), key=names.index)
     return one, other
-
-
-@dataclass(frozen=True, eq=False)
-class NestedFit:
-    """A network with its fit by the requested estimate, and its maximum-likelihood fit."""
-
-    fit: Fit
-    likeliest: Fit | None  # None where the likelihood has no maximum
-
-    @property
-    def network(self) -> Network:
-        """The structure."""
-        return self.fit.problem.network
-
-    @property
-    def log_lik(self) -> float:
-        """The maximum log-likelihood; at the estimate if there is no maximum."""
-        return (self.likeliest or self.fit).log_lik
-
-    @cached_property
-    def log_evidence(self) -> float:
-        """The approximate log evidence; NaN if it is undefined."""
-        return approximate_log_evidence(self.fit)
-
-    def ratio_to(self, narrow: NestedFit) -> LikelihoodRatio | None:
-        """Likelihood-ratio test against a special case; None if a likelihood has no maximum."""
-        if self.likeliest is None or narrow.likeliest is None:
-            return None
-        return likelihood_ratio(narrow.likeliest, self.likeliest)
 
 
 def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
@@ -113,8 +78,8 @@ class NestedFitter:
         return build_problem(self.table, network, dirichlet(network, self.alpha))
 
     def searched(
-        self, network: Network, near: Sequence[NestedFit] = (), search: Search = _by_schedule
-    ) -> NestedFit:
+        self, network: Network, near: Sequence[Candidate] = (), search: Search = _by_schedule
+    ) -> Candidate:
         """Search for the best parameters, with further starts from networks with fewer edges."""
         problem, silent = self.problem(network), self.executor.silent()
         fit = search(problem, self.options, self.executor)
@@ -129,7 +94,7 @@ class NestedFitter:
             lambda ml: better_from(search(fit.problem, ml, silent), [fit.model.theta], silent),
         )
 
-    def tried(self, network: Network, near: NestedFit) -> NestedFit:
+    def tried(self, network: Network, near: Candidate) -> Candidate:
         """Climb only from the parameters of a network with fewer edges."""
         problem, silent = self.problem(network), self.executor.silent()
 
@@ -146,18 +111,22 @@ class NestedFitter:
         )
 
     def _with_ml_fit(
-        self, fit: Fit, near: Sequence[NestedFit], search: Callable[[Options], Fit]
-    ) -> NestedFit:
+        self, fit: Fit, near: Sequence[Candidate], search: Callable[[Options], Fit]
+    ) -> Candidate:
         """Add the maximum-likelihood fit, which is never below that of fewer edges."""
+        network = fit.problem.network
+        labellings = symmetries_of(fit.problem).log_count
+        candidate = Candidate(Proposal("", network, {}), fit, network.dimension, {}, labellings)
         if self.options.estimate is Estimate.ML:
-            return NestedFit(fit, fit)
+            return replace(candidate, likeliest=fit)
         if any(unbounded(fit.problem)):
-            return NestedFit(fit, None)
+            return candidate
         likeliest = search(replace(self.options, estimate=Estimate.ML))
         known = [n.likeliest for n in near if n.likeliest is not None]
         better = [n for n in known if n.log_lik > likeliest.log_lik - TIED]
         starts = [start_with_edges(n, fit.problem) for n in better]
-        return NestedFit(fit, better_from(likeliest, starts, self.executor.silent()))
+        likeliest = better_from(likeliest, starts, self.executor.silent())
+        return replace(candidate, likeliest=likeliest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +135,8 @@ class Trial:
 
     edge: Edge
     step: int  # steps before; the first is 0
-    before: NestedFit
-    after: NestedFit
+    before: Candidate
+    after: Candidate
     price: float  # a lower bound of the gain of a change that pays
     kept: bool = False  # whether the network of the next step has this change
     adds: bool = True  # whether the edge is added; else it is removed
@@ -175,7 +144,7 @@ class Trial:
     @cached_property
     def gain(self) -> float:
         """Approximate log Bayes factor of the change; NaN if unknown."""
-        return self.after.log_evidence - self.before.log_evidence
+        return self.after.approximation - self.before.approximation
 
     @cached_property
     def ratio(self) -> LikelihoodRatio | None:
@@ -223,7 +192,7 @@ def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
 
 
 def trials_of(
-    fitter: NestedFitter, now: NestedFit, edges: Sequence[Edge], possible: int, step: int = 0
+    fitter: NestedFitter, now: Candidate, edges: Sequence[Edge], possible: int, step: int = 0
 ) -> list[Trial]:
     """Try each edge by itself; `possible` is the number of possible edges."""
     networks = [(edge, with_edges(now.network, [edge])) for edge in edges]
@@ -233,8 +202,8 @@ def trials_of(
 
 def _try(
     fitter: NestedFitter,
-    now: NestedFit,
-    start: NestedFit,
+    now: Candidate,
+    start: Candidate,
     step: int,
     cost: float,
     adds: bool,
@@ -249,14 +218,14 @@ def _try(
 
 def stepwise_edges(
     fitter: NestedFitter,
-    base: NestedFit,
-    candidates: Callable[[NestedFit], Sequence[Edge]],
+    base: Candidate,
+    candidates: Callable[[Candidate], Sequence[Edge]],
     possible: int,
-) -> tuple[NestedFit, list[Trial]]:
+) -> tuple[Candidate, list[Trial]]:
     """Add edges by forward selection on the evidence, then remove edges by backward elimination."""
     every: list[Trial] = []
 
-    def best_of(trials: Sequence[Trial]) -> NestedFit | None:
+    def best_of(trials: Sequence[Trial]) -> Candidate | None:
         """Mark the trial that gains most, if above its price, and return its network."""
         gains = [t.gain - t.price if math.isfinite(t.gain) else -math.inf for t in trials]
         best = max(range(len(gains)), key=gains.__getitem__, default=None)
@@ -286,7 +255,7 @@ def stepwise_edges(
 class DirectEffects(Printable):
     """A latent class model, and the direct effects that were tried and kept."""
 
-    base: NestedFit  # without them
+    base: Candidate  # without them
     fit: Fit  # with those that pay
     trials: tuple[Trial, ...]  # one step after the other
     pairs: int  # pairs of columns between which there may be an effect
@@ -378,7 +347,7 @@ def possible_pairs(network: Network) -> int:
     return columns * (columns - 1) // 2
 
 
-def suspects(now: NestedFit) -> list[Edge]:
+def suspects(now: Candidate) -> list[Edge]:
     """Missing edges between pairs with large residuals, the worst first."""
     problem, network = now.fit.problem, now.network
     pairs = bivariate_residuals(now.fit.model, problem.codes, problem.counts)

@@ -12,7 +12,6 @@ from lacunet.models.display import model_grids
 from lacunet.scores import SCORES
 from lacunet.selection.average import Label, Labellings
 from lacunet.selection.certainty import TRUTH, CertaintyBasis, Factor
-from lacunet.selection.misfit import misfit_grid
 from lacunet.selection.sentences import (
     ONCE,
     WORTH_A_WORD,
@@ -204,7 +203,7 @@ def beside_classes(selection: Selection) -> Grid | None:
     if misfit is None or misfit.chosen != selection.label:
         return None
     near = any(a.probability >= WORTH_A_WORD for a in misfit.alternatives)
-    return misfit_grid(misfit, selection.best.title) if near or misfit.failed else None
+    return misfit.grid(selection.best.title) if near or misfit.failed else None
 
 
 def remarks(selection: Selection) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lacunet.data.table import Table
 from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag
 from lacunet.models.conjugacy import log_marginal
@@ -18,14 +19,16 @@ from lacunet.models.latent_class import Grouped
 from lacunet.models.network import Model
 from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import Executor
 from lacunet.scores import HEADLINE, RECOMMENDED, VB
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import Certainty
+from lacunet.selection.comparing import candidate_at, compare
 from lacunet.selection.effects import RATIO, NestedFitter, Trial, ratio_cells
-from lacunet.selection.evaluating import candidate_at
 from lacunet.selection.grids import TITLES, factor_words, starred
 from lacunet.selection.groups import Alignment, Level, LevelFit, LevelFits, fit_levels
 from lacunet.selection.sentences import WORTH_A_WORD, limits
+from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import AT_EDGE, LikelihoodRatio
 from lacunet.summaries.statistics import criteria
 from lacunet.tabular import (
@@ -115,7 +118,7 @@ class GroupComparison(Printable):
         if names in shown:
             return shown[names]
         partly, other = self.of(Level.PARTLY).fitted, self.levels.sets[names]
-        return values[str(Level.PARTLY)] + other.log_evidence - partly.log_evidence
+        return values[str(Level.PARTLY)] + other.approximation - partly.approximation
 
     def item_probability(self, name: str) -> float:
         """Posterior probability that an item is free, alone or with others."""
@@ -230,16 +233,22 @@ SCORES = (VB, HEADLINE, RECOMMENDED[0])  # for screening, and in place of measur
 
 
 def compare_levels(
-    fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | None
-) -> tuple[LevelFits, Selection]:
-    """Fit and score the models of all levels."""
-    levels, silent = fit_levels(fitter, grouped, named), fitter.executor.silent()
+    table: Table,
+    grouped: Grouped,
+    named: Sequence[str] | None,
+    settings: Settings,
+    executor: Executor,
+) -> GroupComparison:
+    """Fit the models of all levels, and compare them; the free items may be named."""
+    fitter = NestedFitter(table, settings.one_alpha, settings.options, executor.part(0.0, 0.5))
+    levels, silent = fit_levels(fitter, grouped, named), executor.silent()
     candidates = [
         candidate_at(Proposal(str(f.level), f.grouped.network, {}), f.fitted.fit, SCORES, silent)
         for f in levels.fits
     ]
-    alpha, options = fitter.alpha, fitter.options
-    return levels, Selection(fitter.table, tuple(candidates), options, alpha, levels.prior)
+    rest = executor.part(0.5, 1.0)
+    selection = compare(table, candidates, settings, prior=levels.prior, executor=rest)
+    return GroupComparison(levels, selection)
 
 
 MEANINGS = {

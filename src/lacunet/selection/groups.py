@@ -28,9 +28,9 @@ from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import Executor
 from lacunet.selection.average import Label
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.effects import (
     Edge,
-    NestedFit,
     NestedFitter,
     Trial,
     log_weight,
@@ -132,7 +132,7 @@ class LevelFit:
 
     level: Level
     grouped: Grouped
-    fitted: NestedFit
+    fitted: Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class LevelFits:
     """The fits of all levels, and of the other sets of free items that a search visited."""
 
     fits: tuple[LevelFit, ...]  # the narrowest first
-    sets: Mapping[tuple[str, ...], NestedFit]  # every set of free items that was fitted
+    sets: Mapping[tuple[str, ...], Candidate]  # every set of free items that was fitted
     trials: tuple[Trial, ...]  # items that were set free, one at a time
     alignment: Alignment  # of the free model
     named: bool  # whether the user named the free items of the partly equal model
@@ -173,17 +173,17 @@ class LevelFits:
         """Prior times evidence of each fitted partly equal model, relative to that shown."""
         if self.partly is None:
             return {}
-        names = self.partly.grouped.free
+        shown, names = self.partly.fitted, self.partly.grouped.free
         weights = {names: 1.0 if self.named else self._weight(names)}
         for other in self.others:
-            factor = self.sets[other].log_evidence - self.partly.fitted.log_evidence
+            factor = self.sets[other].approximation - shown.approximation
             if math.isfinite(factor):
                 weights[other] = math.exp(factor + log_weight(len(other), self._items))
         return weights
 
-    def names(self, fitted: NestedFit) -> tuple[str, ...]:
+    def names(self, fitted: Candidate) -> tuple[str, ...]:
         """Return the free items of a fit, in the order of the table."""
-        return Grouped(fitted.network, self.fits[0].grouped.group).free
+        return _free(self.fits[0].grouped, fitted)
 
     def _weight(self, names: tuple[str, ...]) -> float:
         return math.exp(log_weight(len(names), self._items))
@@ -230,31 +230,31 @@ def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | No
     return LevelFits(tuple(fits), sets, tuple(same), alignment, named is not None)
 
 
-def _free(grouped: Grouped, fitted: NestedFit) -> tuple[str, ...]:
+def _free(grouped: Grouped, fitted: Candidate) -> tuple[str, ...]:
     return Grouped(fitted.network, grouped.group).free
 
 
-def _best_by_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], NestedFit]:
+def _best_by_set(grouped: Grouped, trials: Sequence[Trial]) -> dict[tuple[str, ...], Candidate]:
     """Return the best fit of every set of free items that was tried."""
-    best: dict[tuple[str, ...], NestedFit] = {}
+    best: dict[tuple[str, ...], Candidate] = {}
     for fitted in (f for trial in trials for f in (trial.before, trial.after)):
         names = _free(grouped, fitted)
-        if names not in best or fitted.log_evidence > best[names].log_evidence:
+        if names not in best or fitted.approximation > best[names].approximation:
             best[names] = fitted
     return best
 
 
-def _most_probable(sets: Mapping[tuple[str, ...], NestedFit], items: int) -> tuple[str, ...]:
+def _most_probable(sets: Mapping[tuple[str, ...], Candidate], items: int) -> tuple[str, ...]:
     """Return the most probable proper subset of items; empty if none was tried."""
     some = {
-        names: fitted.log_evidence + log_weight(len(names), items)
+        names: fitted.approximation + log_weight(len(names), items)
         for names, fitted in sets.items()
-        if 0 < len(names) < items and math.isfinite(fitted.log_evidence)
+        if 0 < len(names) < items and math.isfinite(fitted.approximation)
     }
     return max(some, key=lambda names: some[names], default=())
 
 
-def _not_free(edges: Sequence[Edge], now: NestedFit) -> list[Edge]:
+def _not_free(edges: Sequence[Edge], now: Candidate) -> list[Edge]:
     """Edges that are missing in a network."""
     network = now.network
     return [e for e in edges if network.index(e[0]) not in network.parents[network.index(e[1])]]

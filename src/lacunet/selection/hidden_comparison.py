@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.evidence.annealing import Goal
-from lacunet.fitting.fit import Options
 from lacunet.fitting.prepare import prepare
 from lacunet.inference.leaves import leaves_of
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.network import Model, Network
-from lacunet.models.number_prior import NumberPrior
 from lacunet.models.prior import describe_alpha
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
@@ -25,14 +22,15 @@ from lacunet.scores import CSL_OCCUPIED, VB
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Selection
 from lacunet.selection.certainty import CertaintyBasis, Factor
-from lacunet.selection.evaluating import evaluate, latent_classes
+from lacunet.selection.comparing import evaluate, latent_classes
 from lacunet.selection.grids import TITLES
-from lacunet.selection.measuring import measure_posterior
+from lacunet.selection.measuring import measured
+from lacunet.settings import Settings
 from lacunet.structure.hidden.growing import FEWEST_IN_CLIQUE
 from lacunet.structure.hidden.latent_graph import hidden_grid, hidden_variables
 from lacunet.structure.hidden.latent_tree import LatentTree, TreeShape, check_columns, mean_model
 from lacunet.structure.learned import Learned
-from lacunet.structure.task import USUAL, few_rows
+from lacunet.structure.task import few_rows
 from lacunet.tabular import Columns, Grid, Printable, described
 
 KEPT = 0.5  # probability above which a hidden variable is kept
@@ -229,37 +227,29 @@ def _prior_of(pair: Selection) -> str:
     return describe_alpha(alpha) if isinstance(alpha, str | int | float) else "the prior given"
 
 
-def learn_classes(
-    table: Table,
-    alpha: float | str,
-    options: Options,
-    goal: Goal,
-    executor: Executor = SERIAL,
-    *,
-    prior: NumberPrior = USUAL,
-) -> LatentTree:
+def learn_classes(table: Table, settings: Settings, executor: Executor = SERIAL) -> LatentTree:
     """Choose the number of classes as `select` does; twice as many are tried if the most win."""
     check_columns(table)
-    prepare(executor, over_leaves(leaves_of(table, prior), 2))
+    prepare(executor, over_leaves(leaves_of(table, settings.numbers), 2))
     most = FIRST
     while True:
         tried = evaluate(
             table,
-            latent_classes(table, range(1, most + 1), prior),
+            latent_classes(table, range(1, most + 1), settings.numbers),
             scores=(CSL_OCCUPIED, VB),
-            options=options,
-            alpha=alpha,
+            options=settings.options,
+            alpha=settings.alpha,
             executor=executor,
         )
         if tried.label != most or most == MOST:
             break
         most *= 2
-    measured = measure_posterior(tried, goal=goal, executor=executor)
-    certainty, best = measured.certainty, measured.best
+    found = measured(tried, settings, executor)
+    certainty, best = found.certainty, found.best
     return LatentTree(
         TreeShape.NAIVE,
         mean_model(best.fit.model),
-        alpha,
+        settings.one_alpha,
         certainty.values[best.label],
         f"{TITLES[certainty.by]}, {certainty.basis}",
         flags=(*few_rows(table), *best.flags, *certainty.notes),

@@ -16,26 +16,21 @@ import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.evidence.annealing import Goal
 from lacunet.fitting.diagnose import Variational
-from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.fit import learn
 from lacunet.models import conjugacy
-from lacunet.models.number_prior import NumberPrior
 from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import CSL_OCCUPIED, VB, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
 from lacunet.selection.certainty import CertaintyBasis
-from lacunet.selection.evaluating import candidate_at
+from lacunet.selection.comparing import candidate_at, compare
 from lacunet.selection.hidden_comparison import WITHOUT, HiddenFound, PriorAverage
-from lacunet.selection.measuring import (
-    approximated,
-    by_measurements,
-    measure_each,
-    measure_posterior,
-)
+from lacunet.selection.measuring import approximated
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.structure.completing import Completer
+from lacunet.structure.families import GraphPrior
 from lacunet.structure.hidden.growing import Growing, hidden_piece
 from lacunet.structure.hidden.latent_graph import (
     LatentGraphFit,
@@ -49,7 +44,7 @@ from lacunet.structure.learned import Learned
 from lacunet.structure.learning import learn_task
 from lacunet.structure.scoring import search_complete
 from lacunet.structure.searching import GraphSearch
-from lacunet.structure.task import USUAL, GraphTask, graph_task
+from lacunet.structure.task import GraphTask, graph_task
 
 SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
 STARTS = 8  # of fits with fewer states, which scores need
@@ -67,10 +62,9 @@ class HiddenSearch:
     """Settings of the search for hidden variables, and of the decision to keep them."""
 
     most: int = MOST
-    graphs: GraphSearch = field(default_factory=GraphSearch)
-    options: Options = field(default_factory=Options)  # of fits; their starts are few
-    goal: Goal = field(default_factory=Goal)  # of measured evidence
-    always: bool = False  # whether it is measured even if scores separate the graphs
+    # Of fits, whose starts are few, and of measured evidence; `evidence` measures it even if scores
+    # separate the graphs.
+    settings: Settings = DEFAULTS
 
     def __post_init__(self) -> None:
         if self.most < 1:
@@ -79,10 +73,16 @@ class HiddenSearch:
                 "without any."
             )
 
+    @property
+    def graphs(self) -> GraphSearch:
+        """Options of the search for graphs."""
+        return replace(self.settings.graph_search, prior=GraphPrior.UNIFORM)
+
     def fingerprint(self, task: GraphTask) -> dict[str, Any]:
         """Return the settings that identify a search; it may resume with another `most`."""
         about = task.fingerprint()
-        hidden = {"options": asdict(self.options), "goal": asdict(self.goal), "always": self.always}
+        how = self.settings
+        hidden = {"options": asdict(how.options), "goal": asdict(how.goal), "always": how.evidence}
         return {**about, "settings": {**about["settings"], "hidden": hidden}}
 
 
@@ -147,22 +147,20 @@ class PriorSearch:
 
     def compare(self, one: Candidate, other: Candidate) -> Selection:
         """Compare two graphs; if they are close, their evidence is measured."""
-        search, pair = self.search, self.unmeasured(one, other)
-        if search.always and one is not other:
-            labels = [c.label for c in pair.candidates]
-            return by_measurements(
-                measure_each(pair, labels, goal=search.goal, executor=self.executor)
-            )
-        if one is other or abs(score_of(one) - score_of(other)) > CLOSE:
+        settings, pair = self.search.settings, self.unmeasured(one, other)
+        apart = abs(score_of(one) - score_of(other)) > CLOSE
+        if one is other or (apart and not settings.evidence):
             # A search that ends with one climb is not a sign of doubt: each graph was searched for.
             certainty = replace(pair.by_score(CSL_OCCUPIED.name), basis=CertaintyBasis.CLEAR)
             return replace(pair, overall=certainty)
-        return measure_posterior(pair, goal=search.goal, executor=self.executor.silent())
+        executor = self.executor if settings.evidence else self.executor.silent()
+        own = replace(settings, alpha=pair.alpha)
+        return compare(pair.table, pair.candidates, own, executor=executor)
 
     def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
         """Join two graphs in a selection that is not measured."""
         task, both = self.growing.task, (one,) if one is other else (one, other)
-        return Selection(task.table, both, self.search.options, task.alpha, None)
+        return Selection(task.table, both, self.search.settings.options, task.alpha, None)
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
         """Record the decision on a graph that was tried, and keep it if it is better."""
@@ -187,7 +185,8 @@ def _candidate(
     label: str, graph: LatentGraphFit, search: HiddenSearch, executor: Executor
 ) -> Candidate:
     """Climb from the parameters of a search, and score the fit."""
-    options = replace(search.options, starts=min(STARTS, search.options.starts))
+    options = search.settings.options
+    options = replace(options, starts=min(STARTS, options.starts))
     silent = executor.silent()
     fit = learn(graph.posterior.problem, options, executor=silent, start=graph.model)
     network = graph.model.network
@@ -210,13 +209,11 @@ def _improved(learned: Learned, q: Variational) -> Learned:
 
 def find_hidden(
     table: Table,
-    alpha: float | str,
     search: HiddenSearch,
     knowledge: Knowledge,
     executor: Executor = SERIAL,
     *,
     resume: StrPath | None = None,
-    prior: NumberPrior = USUAL,
 ) -> HiddenFound:
     """Learn the best graph over the columns, then hidden variables, one after the other.
 
@@ -227,7 +224,8 @@ def find_hidden(
         raise OptionError(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
-    task = graph_task(table, alpha, search.graphs, knowledge, prior)
+    settings = search.settings
+    task = graph_task(table, settings.one_alpha, search.graphs, knowledge, settings.numbers)
     with closing(Checkpoint(resume, search.fingerprint(task) if resume else None)) as checkpoint:
         first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
         priors = [PriorSearch.begin(task, search, first, rest, checkpoint)]
@@ -292,7 +290,7 @@ def _decide(priors: Sequence[PriorSearch], number: int, checkpoint: Checkpoint) 
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
     pairs = [  # by scores alone, if the decision does not depend on it
         one.compare(one.kept, other)
-        if close or one.search.always
+        if close or one.search.settings.evidence
         else approximated(one.unmeasured(one.kept, other))
         for one, other, close in zip(priors, others, near, strict=True)
     ]

@@ -15,7 +15,6 @@ has the same prior on its one π_j, so the two differ only in the dependence.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from lacunet.data.table import Table
 from lacunet.data.transform import MISSING, SEEN, with_masks
 from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options
-from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import HIDDEN_NAMES
 from lacunet.models.network import Network, Variable
 from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
@@ -32,7 +30,7 @@ from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, Score
 from lacunet.selection.candidates import Candidate, Proposal, Selection
-from lacunet.selection.evaluating import fit_candidates, or_raise
+from lacunet.selection.comparing import fit_candidates, or_raise
 from lacunet.tabular import Columns, Grid, Printable, described, number
 
 AT_RANDOM = "missing at random"
@@ -190,11 +188,9 @@ def compare_readings(
         dependent |= {f"alone: {name}": [name] for name in names}
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
-    settings = network, masks, alpha, tuple(scores), options, executor.silent()
-    fits = executor.count(
-        partial(_reading, masked, *settings), list(dependent.items()), "holes:", 0, len(dependent)
-    )
-    readings = dict(zip(dependent, fits, strict=True))
+    proposals = [_proposal(label, network, masks, some, alpha) for label, some in dependent.items()]
+    fits = fit_candidates(masked, proposals, scores=scores, options=options, executor=executor)
+    readings = dict(zip(dependent, map(or_raise, fits), strict=True))
     random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
     selection = Selection(masked, (random, answer), options, alpha, None)
     if not selection.scores:
@@ -211,29 +207,12 @@ def compare_readings(
     return MissingComparison(table, selection, tuple(columns), network.variables[hidden].name)
 
 
-def _reading(
-    masked: Table,
-    network: Network,
-    masks: Mapping[str, str],
-    alpha: Alpha,
-    scores: Sequence[Score],
-    options: Options,
-    executor: Executor,
-    reading: tuple[str, Sequence[str]],
-) -> Candidate:
-    """Fit and score the network in which the masks of some columns depend on the class."""
-    label, dependent = reading
+def _proposal(
+    label: str, network: Network, masks: Mapping[str, str], dependent: Sequence[str], alpha: Alpha
+) -> Proposal:
+    """The network in which the masks of some columns depend on the class."""
     structure = with_mask_variables(network, the_hidden(network), masks, dependent)
-    prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
-    problem = build_problem(masked, structure, prior)
-    (candidate,) = fit_candidates(
-        [Proposal(label, structure, {})],
-        [problem],
-        scores=scores,
-        options=options,
-        executor=executor,
-    )
-    return or_raise(candidate)
+    return Proposal(label, structure, {}, mask_prior(network, structure, masks, alpha))
 
 
 def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:

@@ -39,7 +39,7 @@ from lacunet.selection.certainty import (
     combine_with_scores,
 )
 from lacunet.selection.joint_evidence import by_walk, guesses, known_exactly, may_matter
-from lacunet.settings import OF_PROBABILITY
+from lacunet.settings import OF_PROBABILITY, Settings
 
 BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
@@ -49,6 +49,33 @@ MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times param
 # Numbers per second of the largest work of a walk, on one core. Three walks of 300 to 1,000 rows
 # reached 1.2 to 3.9 · 10⁹, because most end before their last round.
 PACE = 1e9
+
+
+def measured(
+    selection: Selection,
+    settings: Settings,
+    executor: Executor = SERIAL,
+    checkpoint: Checkpoint = NULL_CHECKPOINT,
+) -> Selection:
+    """Measure the evidence of the candidates as far as the settings demand."""
+    labels = [c.label for c in selection.candidates]
+    goal = settings.goal
+    if settings.evidence:
+        return by_measurements(
+            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
+        )
+    if settings.quick:
+        selection = quick(selection)
+    else:
+        selection = measure_posterior(
+            selection, goal=goal, executor=executor, checkpoint=checkpoint
+        )
+    if not settings.calibrate:
+        return selection
+    open_ = [c.label for c in selection.candidates if c.measured is None]
+    few = [label for label in best_few(selection) if label in open_]
+    selection = measure_each(selection, few, goal=goal, executor=executor, checkpoint=checkpoint)
+    return by_measurements(selection) if len(few) == len(labels) else selection
 
 
 def measure_each(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,9 @@ from lacunet.models.number_prior import Covariance, NumberPrior
 from lacunet.models.prior import Alpha, dirichlet
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.rows import rows_at
+from lacunet.selection.candidates import Selection, approximate_log_evidence
 from lacunet.selection.effects import (
     Edge,
-    approximate_log_evidence,
     log_weight,
     ordered_edge,
     possible_pairs,
@@ -45,9 +45,6 @@ from lacunet.summaries.residuals import bivariate_residuals
 from lacunet.summaries.statistics import few_pairs
 from lacunet.tabular import Grid, probability
 from lacunet.wording import residual_words, worded
-
-if TYPE_CHECKING:
-    from lacunet.selection.candidates import Selection
 
 CLEAR = math.log(20.0)  # nats of advantage from which another model is reported
 MOST_ROWS = 10_000  # distinct rows that are used; of more, a sample of this size
@@ -177,22 +174,21 @@ class Misfit:
         warning = self.warning(chosen)
         return {"warning": warning, "chosen": self.chosen, "models": models, "checks": checks}
 
-
-def misfit_grid(misfit: Misfit, chosen: str) -> Grid:
-    """Table of the alternatives to the classes."""
-    rows = tuple(
-        (a.title, f"{a.log_bayes_factor:.1f}", probability(a.probability, exact=False))
-        for a in misfit.alternatives
-    )
-    meaning = (
-        f"log BF: log Bayes factor against {chosen}, in nats, approximated; p: probability of the "
-        "model if it and the classes are alike before the data."
-    )
-    notes = [meaning]
-    if misfit.checks:
-        each = ", ".join(f"{c.name} {c.p_value:.2g}" for c in misfit.checks)
-        notes.append(f"p-values of {chosen} by tables drawn from the model: {each}.")
-    return Grid("In place of classes", ("model", "log BF", "p"), rows, notes=tuple(notes))
+    def grid(self, chosen: str) -> Grid:
+        """Table of the alternatives to the classes."""
+        rows = tuple(
+            (a.title, f"{a.log_bayes_factor:.1f}", probability(a.probability, exact=False))
+            for a in self.alternatives
+        )
+        meaning = (
+            f"log BF: log Bayes factor against {chosen}, in nats, approximated; p: probability of "
+            "the model if it and the classes are alike before the data."
+        )
+        notes = [meaning]
+        if self.checks:
+            each = ", ".join(f"{c.name} {c.p_value:.2g}" for c in self.checks)
+            notes.append(f"p-values of {chosen} by tables drawn from the model: {each}.")
+        return Grid("In place of classes", ("model", "log BF", "p"), rows, notes=tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,19 @@
-"""Fit and score candidates for the same data; end or extend ranges of numbers of hidden states."""
+"""Compare candidates for the same data: `compare` fits, scores, measures and ranks them.
+
+Builders make the candidates: `latent_classes` and `sizes_of_hidden` here, levels of invariance in
+`groups.py`, readings of missing values in `hole_readings.py`, graphs with hidden variables in
+`hidden_search.py`. Long ranges of numbers of hidden states end early, and open ones are extended.
+"""
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError, OptionError
-from lacunet.fitting.fit import Fit, Options, learn, with_posterior
+from lacunet.fitting.fit import Fit, Options, with_posterior
 from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
@@ -17,17 +22,26 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.latent_class import classes_of, over_leaves, with_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
-from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.models.prior import PAPER_ALPHA, Alpha, base_alpha, dirichlet, prior_grid
 from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
 from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_at, score_fits
-from lacunet.selection.average import ENOUGH, FIRST, FURTHER, Label, Reach, check_prior
+from lacunet.selection.average import (
+    ENOUGH,
+    FIRST,
+    FURTHER,
+    Label,
+    PriorLike,
+    Reach,
+    check_prior,
+    understood_prior,
+)
 from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
-from lacunet.selection.grids import STOP_AFTER
-from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses
-from lacunet.summaries.ratio_tests import RatioTest, ratio_of_fits
+from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses, with_priors
+from lacunet.selection.measuring import measured
+from lacunet.settings import Settings
 from lacunet.wording import range_words
 
 USUAL = NumberPrior()
@@ -39,16 +53,18 @@ MOST_WORK = 1e8  # cells times classes of an extension at most: some minutes on 
 
 
 def fit_candidates(
+    table: Table,
     proposals: Sequence[Proposal],
-    problems: Sequence[Problem | Unfitted],
     *,
     scores: Sequence[Score],
     options: Options,
+    alpha: Alpha = PAPER_ALPHA,
     rank: bool = False,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks; one that cannot be fitted gives an `Unfitted` with the reason."""
+    problems = executor.map(partial(_problem, table, alpha), list(proposals))
     each = list(zip(proposals, problems, strict=True))
     requests = [
         ScoreRequest(Fitting(b, options, rank), tuple(applicable(scores, b)), p.title)
@@ -58,6 +74,14 @@ def fit_candidates(
     scored = iter(score_fits(requests, executor, checkpoint))
     results = [(p, next(scored) if isinstance(b, Problem) else b) for p, b in each]
     return [_candidate(p, s) if isinstance(s, ScoredFit) else s for p, s in results]
+
+
+def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
+    own = alpha if proposal.alpha is None else proposal.alpha
+    try:
+        return build_problem(table, proposal.network, dirichlet(proposal.network, own))
+    except FAILURES as error:
+        return Unfitted(proposal.title, error)
 
 
 def _candidate(proposal: Proposal, s: ScoredFit) -> Candidate:
@@ -89,7 +113,7 @@ def or_raise(result: Candidate | Unfitted) -> Candidate:
 
 def evaluate(
     table: Table,
-    proposals: Sequence[Proposal],
+    candidates: Sequence[Proposal | Candidate],
     *,
     scores: Sequence[Score] = GROUPS["usual"],
     options: Options | None = None,
@@ -99,35 +123,25 @@ def evaluate(
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
-    """Fit and score every proposal; raises only if none can be fitted."""
+    """Fit and score every proposal; raises only if none can be fitted.
+
+    Candidates that were fitted before stay as they are.
+    """
     options = options or Options()
-    check_prior(prior, [p.label for p in proposals])
-    problems = executor.map(partial(_problem, table, alpha), list(proposals))
-    results = fit_candidates(
-        proposals,
-        problems,
-        scores=scores,
-        options=options,
-        rank=rank,
-        executor=executor,
-        checkpoint=checkpoint,
-    )
-    candidates = tuple(c for c in results if isinstance(c, Candidate))
-    if not candidates:
+    check_prior(prior, [c.label for c in candidates])
+    proposals = [p for p in candidates if isinstance(p, Proposal)]
+    how = partial(fit_candidates, table, proposals, scores=scores, options=options, alpha=alpha)
+    fits = iter(how(rank=rank, executor=executor, checkpoint=checkpoint) if proposals else [])
+    results = [next(fits) if isinstance(c, Proposal) else c for c in candidates]
+    fitted = tuple(c for c in results if isinstance(c, Candidate))
+    if not fitted:
         results = list(map(or_raise, results))
     failed = tuple(
         Failed(p.label, p.title, each.reason)
-        for p, each in zip(proposals, results, strict=True)
+        for p, each in zip(candidates, results, strict=True)
         if isinstance(each, Unfitted)
     )
-    return Selection(table, candidates, options, alpha, prior, failed=failed)
-
-
-def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
-    try:
-        return build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
-    except FAILURES as error:
-        return Unfitted(proposal.title, error)
+    return Selection(table, fitted, options, alpha, prior, failed=failed)
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
@@ -179,38 +193,96 @@ def sizes_of_hidden(
     return proposals
 
 
-@dataclass(frozen=True)
-class Followed:
-    """The proposals to try, and the early end of their range, if any."""
-
-    proposals: tuple[Proposal, ...]
-    reach: Reach | None = None
-
-
-def follow(
+def compare(
     table: Table,
-    proposals: Sequence[Proposal],
-    options: Options,
-    alpha: Alpha,
+    candidates: Sequence[Proposal | Candidate],
+    settings: Settings,
+    *,
+    prior: PriorLike = None,
+    sensitivity: bool = False,
+    open_ended: bool = False,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
-) -> Followed:
-    """End a long range of numbers of states early, if the evidence keeps falling."""
-    numbers = [p.label for p in proposals if isinstance(p.label, int)]
-    whole = Followed(tuple(proposals))
-    if len(numbers) < len(proposals) or len(numbers) <= SHORT:
-        return whole
-    look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), checkpoint)
+) -> Selection:
+    """Fit, score and measure candidates: the posterior over them.
+
+    A long range of numbers of states ends early if the evidence keeps falling, unless candidates
+    have weights or `settings.whole_range`. An open-ended range is tried up to its usual end, and
+    further while more are probable; the result equals that of the whole range to its last number.
+
+    Parameters
+    ----------
+    table
+        The data.
+    candidates
+        Networks to fit and score, or fitted candidates.
+    settings
+        Options of fits, scores, and of what is measured.
+    prior
+        Weights by label, or a prior on the number of classes (default: equal weights).
+    sensitivity
+        Whether to try other priors on parameters, and to average over them if `alpha` says so.
+    """
+    named = understood_prior(prior, [c.sizes for c in candidates])
+    weights = prior if isinstance(prior, Mapping) else None
+    if named is not None:
+        weights = named.over({c.label: c.sizes.values() for c in candidates})
+    grid = prior_grid(settings.alpha, candidates[0].network) if sensitivity else None
+    settings = replace(settings, alpha=base_alpha(settings.alpha))
+    reach, ends = None, [len(candidates)]
+    if open_ended:
+        ends = ends_worth(table, len(candidates))
+    elif not (isinstance(prior, Mapping) or settings.whole_range):
+        end, reach = early_end(table, candidates, settings, executor, checkpoint)
+        ends = [end]
+    for last in ends:
+        found = evaluate(
+            table,
+            candidates[:last],
+            scores=settings.chosen_scores,
+            options=settings.options,
+            alpha=settings.alpha,
+            prior=weights,
+            rank=settings.rank,
+            executor=executor,
+            checkpoint=checkpoint,
+        )
+        found = replace(found, named_prior=named, grid=grid, reach=reach)
+        # More parameters than data of these columns can identify: no use in more classes.
+        full = last < ends[-1] and identified_parameters(candidates[last - 1].network) is not None
+        if last < ends[-1] and not full and _rising(found):
+            continue
+        found = with_priors(measured(found, settings, executor, checkpoint), executor)
+        if full or found.more is None or found.more <= ENOUGH:
+            break
+    return replace(found, extended=open_ended and len(found.candidates) > FIRST)
+
+
+def early_end(
+    table: Table,
+    candidates: Sequence[Proposal | Candidate],
+    settings: Settings,
+    executor: Executor,
+    checkpoint: Checkpoint,
+) -> tuple[int, Reach | None]:
+    """Find how many candidates to try; fewer than all where the evidence keeps falling."""
+    proposals = [p for p in candidates if isinstance(p, Proposal) and isinstance(p.label, int)]
+    number = len(candidates)
+    if len(proposals) < number or number <= SHORT:
+        return number, None
     seen: dict[int, float] = {}
-    for place in spaced_places(len(numbers)):
-        before, k = list(seen)[-1:], numbers[place]
-        seen[k] = look(proposals[place])
+    for place in spaced_places(number):
+        before, k = list(seen)[-1:], int(proposals[place].label)
+        seen[k] = _log_evidence(
+            table, proposals[place], settings, executor.part(0.0, LOOKED), checkpoint
+        )
         best = max(seen, key=lambda number: seen[number])
         for last in before:
-            tried = tuple(p for p in proposals if p.label in range(last + 1))
-            if len(tried) >= SHORT and FAR < seen[best] - seen[last] < seen[best] - seen[k]:
-                return Followed(tried, Reach(best, last, numbers[-1], seen[best] - seen[last]))
-    return whole
+            tried = sum(p.label in range(last + 1) for p in proposals)
+            if tried >= SHORT and FAR < seen[best] - seen[last] < seen[best] - seen[k]:
+                fall = seen[best] - seen[last]
+                return tried, Reach(best, last, int(proposals[-1].label), fall)
+    return number, None
 
 
 def spaced_places(number: int) -> list[int]:
@@ -225,55 +297,21 @@ def spaced_places(number: int) -> list[int]:
 
 
 def _log_evidence(
-    table: Table,
-    options: Options,
-    alpha: Alpha,
-    executor: Executor,
-    checkpoint: Checkpoint,
-    proposal: Proposal,
+    table: Table, proposal: Proposal, settings: Settings, executor: Executor, checkpoint: Checkpoint
 ) -> float:
-    """Log evidence by the recommended score, over all labellings; −inf if it cannot be fitted."""
-    problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
-    score = applicable(RECOMMENDED, problem)[0]
-    try:
-        (result,) = fit_candidates(
-            [proposal],
-            [problem],
-            scores=[score],
-            options=options,
-            executor=executor,
-            checkpoint=checkpoint,
-        )
-        result = or_raise(result)
-    except FAILURES:  # the reason is reported with the full fits
+    """Log evidence by the recommended score; −inf if the network cannot be fitted."""
+    (found,) = fit_candidates(
+        table,
+        [proposal],
+        scores=RECOMMENDED[:1],
+        options=settings.options,
+        alpha=settings.alpha,
+        executor=executor,
+        checkpoint=checkpoint,
+    )
+    if isinstance(found, Unfitted):  # the reason is reported with the full fits
         return -math.inf
-    value = result.scores[score.name].value
-    return value if score.every_labelling else value + result.log_labellings
-
-
-def lengthened(
-    table: Table,
-    proposals: Sequence[Proposal],
-    fit: Callable[[Sequence[Proposal]], Selection],
-    measure: Callable[[Selection], Selection],
-) -> Selection:
-    """Try the default range of numbers of classes, and extend it while more are probable.
-
-    The result equals that of the whole range to its last number. If the last number is far ahead by
-    its score, the range is extended before anything is measured. The range ends at the first number
-    with more parameters than data of these columns can identify.
-    """
-    ends = ends_worth(table, len(proposals))
-    for last in ends:
-        selection = fit(proposals[:last])
-        unidentified = identified_parameters(proposals[last - 1].network) is not None
-        last_of_all = last == ends[-1] or unidentified
-        if not last_of_all and _rising(selection):
-            continue
-        selection = measure(selection)
-        if last_of_all or selection.more is None or selection.more <= ENOUGH:
-            break
-    return replace(selection, extended=len(selection.candidates) > FIRST)
+    return found.scores[RECOMMENDED[0].name].value
 
 
 def ends_worth(table: Table, most: int) -> list[int]:
@@ -305,29 +343,3 @@ def _rising(selection: Selection) -> bool:
     """Whether the last number is so far ahead by its score that more must be tried."""
     values = [v if math.isfinite(v) else -math.inf for v in guesses(selection).values()]
     return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE
-
-
-def ratio_tests(
-    table: Table,
-    networks: Mapping[int, Network],
-    tested: Sequence[int],
-    options: Options,
-    draws: int,
-    executor: Executor,
-    checkpoint: Checkpoint,
-) -> dict[int, RatioTest]:
-    """Bootstrap likelihood-ratio tests of k states against k − 1, if `networks` has both."""
-    numbers = [k for k in tested if k - 1 in networks]
-    fits: dict[int, Fit] = {}
-    for k in sorted({n for pair in numbers for n in (pair - 1, pair)}):
-        # ML fits do not use the prior.
-        problem = build_problem(table, networks[k], dirichlet(networks[k], PAPER_ALPHA))
-        quiet = executor.if_worth(problem.components.nanoseconds).silent()
-        fits[k] = learn(problem, options, executor=quiet)
-    tests = {}
-    for i, k in enumerate(numbers):
-        part = executor.part(i / len(numbers), (i + 1) / len(numbers), f"{k} against {k - 1}")
-        tests[k] = ratio_of_fits(
-            fits[k - 1], fits[k], draws, stop_after=STOP_AFTER, executor=part, checkpoint=checkpoint
-        )
-    return tests
