@@ -5,20 +5,20 @@
 >>> print(lacunet.select(table, range(1, 5)).states)
 3
 
-Functions by task; docstrings such as `help(lacunet.select)` say more:
+Functions by task; see docstrings such as `help(lacunet.select)`:
 
   read tables       read_table, load_dataset, dataset_path, missing_as_state, simulate
   hidden classes    select, fit, forecast, score, LatentClassModel, LatentClassSelector
   any network       compare, read_network, read_model, random_model, BayesianNetworkModel
   learn a graph     learn_structure, find_hidden, learn_latent_tree, edge_certainty, Knowledge
   the evidence      log_evidence, log_evidence_bounds, information_criteria, compare_missing
-  look at a fit     fit_statistics, intervals, likelihood_ratio_test, em_traces, match_classes
-  rows and holes    impute, Imputer, assign, log_likelihoods, anomalies, stack, StackedModel
+  inspect a fit     fit_statistics, intervals, likelihood_ratio_test, em_traces, match_classes
+  rows and cells    impute, Imputer, assign, log_likelihoods, anomalies, stack, StackedModel
   one column        Classifier
   covariates        class_regression, three_step
   groups, effects   compare_groups, add_direct_effects
-  ask a model       query, most_probable, d_separated, cpdag, graph_distances
-  keep models       write_model, write_network, to_networkx, to_pgmpy
+  queries           query, most_probable, d_separated, cpdag, graph_distances
+  save models       write_model, write_network, to_networkx, to_pgmpy
   show results      write_report, plots, paper_tables, write_tables
   compile ahead     warm_up
 

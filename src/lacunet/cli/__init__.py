@@ -1,4 +1,10 @@
-"""The command line: the only package that prints. Start at `app.py`; each command has its file."""
+"""The command line, the only package that prints: parses options, calls `api`, shows results.
+
+Start with `app`, which lists the commands. Their functions are in `fit`, `compare`, `learn`,
+`impute` and `models`. `options` makes shared options from `Settings`, `parsing` reads their texts,
+and `paths` protects inputs. `outcome` reads tables and shows results. `console` writes to stdout
+and stderr, and reports errors.
+"""
 
 import ctypes
 import io

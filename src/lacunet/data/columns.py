@@ -35,7 +35,7 @@ class ColumnTyper:
     source: Source
     kinds: Kinds = BY_RULE  # declared by the user or a model
     missing: frozenset[str] = frozenset()  # texts that are declared missing
-    weighted: bool = False  # whether a row may stand for many
+    weighted: bool = False  # whether rows have counts
     ignore_case: bool = False  # whether texts that differ only in case are one state
     queried: bool = False  # whether rows are only queried, not learned from
 

@@ -88,7 +88,7 @@ def _labelled(path: Path, ending: str) -> Source:
 def _with_labels(
     series: pl.Series, meta: _Labelled
 ) -> tuple[pl.Series, list[Remark], dict[str, float]]:
-    """Give a column with its labels, remarks on what is missing, and the codes behind labels."""
+    """Give a column with its labels, remarks on missing codes, and the codes behind labels."""
     name, notes = series.name, list[Remark]()
     if series.dtype == pl.String:
         series = series.str.strip_chars_end().replace("", None)  # an empty text is missing

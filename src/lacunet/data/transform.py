@@ -49,8 +49,8 @@ def has_missing_state(column: Column) -> bool:
 def missing_as_state(table: Table, *, merged: bool = True) -> Table:
     """Add a state of missing cells to every column that has some; other columns stay.
 
-    The new state comes last, so all other codes stay. Without `merged` the rows keep their order,
-    though some may be equal.
+    The new state is the last, so other codes do not change. Without `merged`, equal rows stay
+    apart, in their order.
     """
     columns, changed = list(table.columns), []
     number = next((c.name for c in columns if c.kind.number), None)

@@ -205,7 +205,7 @@ def _is_path(given: object) -> TypeGuard[StrPath]:
 
 
 def _model_in(given: object, refusal: str, *wanted: type) -> object:
-    """The object itself, or the attribute of it, that has a wanted type."""
+    """The object itself, or the attribute of it, that has one of the types."""
     names = (name for kind in wanted for name in HOLDERS[kind])
     for value in (given, *(getattr(given, name, None) for name in names)):
         if isinstance(value, wanted):

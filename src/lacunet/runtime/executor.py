@@ -303,7 +303,7 @@ class Threads(Serial):
         result, error = None, None
         try:
             result = job.function(job.items[place])
-        except BaseException as raised:  # goes to the thread that waits for it
+        except BaseException as raised:  # raised in the thread that waits for it
             error = raised
         self._current.job = before
         with self._changed:

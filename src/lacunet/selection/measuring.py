@@ -43,7 +43,7 @@ from lacunet.settings import OF_PROBABILITY, Settings
 
 BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
-MOST_DOUBTED = 4e10  # and one whose chains disagree, which goes on
+MOST_DOUBTED = 4e10  # and one whose chains disagree, which continues
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
 # Numbers per second of the largest work of a walk, on one core. Three walks of 300 to 1,000 rows

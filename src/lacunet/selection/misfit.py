@@ -146,7 +146,7 @@ class Misfit:
         return failed(self.checks)
 
     def warning(self, chosen: str) -> str:
-        """Describe what the chosen classes stand for or do not explain; empty if nothing."""
+        """Describe possible misfit of the chosen classes; empty if there is none."""
         if self.clear:
             return self.clear[0].sentence(chosen)
         if not self.failed:

@@ -1,6 +1,6 @@
-"""Draw what is missing, cell by cell given all others (Gibbs), so that any family can be counted.
+"""Gibbs draws of missing values, cell by cell, so that families of any graph can be counted.
 
-Only proposals rest on these draws; what is accepted goes by a bound that needs none.
+The draws only propose graphs; a variational bound without draws decides.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from lacunet.runtime.jit import kernel
 from lacunet.structure.counting import draw_index
 
 BURN_IN, APART = 20, 3  # sweeps before the first completion, and between two
-ROWS = 25_000  # rows that all completions together may have, where one has fewer
+ROWS = 25_000  # most rows of all completions together
 MOST = 20  # completions
-STARTS = 4  # of a latent class model that completes rows: it need not be the best one
+STARTS = 4  # of a latent class model that completes rows; a local maximum is enough
 
 
 class Wiring(NamedTuple):
-    """Which families each variable is in, and where they stand in a flat vector; ragged lists."""
+    """The families of each variable, and their positions in a flat vector, as ragged lists."""
 
     cards: IntArray  # (n,) states of each variable
-    offsets: IntArray  # (n,) where the family of each child begins
+    offsets: IntArray  # (n,) start of the family of each child
     starts: IntArray  # (n + 1,) first member of each family in the next two
     member: IntArray  # its variables, the child among them
-    stride: IntArray  # how far neighbouring states of each are apart
+    stride: IntArray  # distance of neighbouring states of each
     touched: IntArray  # (n + 1,) first family of each variable in the next
-    family: IntArray  # families that a variable is in: its own, and its children's
+    family: IntArray  # families that contain a variable: as child or parent
 
 
 def wiring_of(network: Network) -> Wiring:
@@ -58,9 +58,9 @@ def wiring_of(network: Network) -> Wiring:
 
 
 def weights_of(model: Model) -> FloatArray:
-    """What each cell weighs, (cells,): its probability, or of a number what counts of its density.
+    """Weights of the cells, (cells,): probabilities, or relative densities of numbers.
 
-    That is relative to the best configuration of its parents, so that products do not vanish.
+    Densities are relative to the best configuration of the parents, so that products do not vanish.
     """
     network = model.network
     if network.layout.tabular:
@@ -77,7 +77,7 @@ def weights_of(model: Model) -> FloatArray:
 def sweep(codes: CodeArray, missing: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
     """Draw every missing cell once, given the others of its row; (row, variable) in `missing`.
 
-    A number that is missing has no children, and says nothing.
+    A missing number has no children, so it does not matter.
     """
     weight = np.empty(wiring.cards.max())
     for h in range(missing.shape[0]):
@@ -98,7 +98,7 @@ def sweep(codes: CodeArray, missing: IntArray, wiring: Wiring, theta: FloatArray
 
 
 class Completer:
-    """Completed rows that walk on from one model to the next."""
+    """A Gibbs chain over completed rows, which continues from one model to the next."""
 
     def __init__(self, table: Table, rng: np.random.Generator) -> None:
         self.table, self.rng = table, rng
@@ -109,7 +109,7 @@ class Completer:
             column = self.codes[:, v]
             seen = column >= 0
             share = np.bincount(column[seen], table.counts[seen], len(table.columns[v].states))
-            share += not seen.any()  # of what is hidden every state is as likely
+            share += not seen.any()  # hidden: equally probable states
             column[~seen] = rng.choice(len(share), int((~seen).sum()), p=share / share.sum())
         self.sweeps = BURN_IN
 

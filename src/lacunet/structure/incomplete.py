@@ -1,15 +1,14 @@
-"""The graph of a table with missing cells: surrogates propose, a bound of the evidence decides.
+"""Graph search with missing values: surrogate scores propose, a variational bound decides.
 
-Expected counts under a graph favour that graph: an edge that it lacks earns only the share of rows
-that show both its ends. So a search starts from what the available cases say. Then, in rounds: fit,
-draw what is missing, and propose graphs from the completed rows: the best one as if they were data,
-and one where each edge is judged by the rows that show both its ends. A proposal is fitted to the
-data as they are, and accepted if the variational bound of log p(D|S) rises; so the search ends.
+Expected counts under a graph favour that graph: an absent edge gains only from rows that show both
+ends. So a search starts with a climb on available cases. Each round fits the graph, draws the
+missing values, and proposes graphs from the completed rows: the best graph of these rows, and one
+that scores each edge by rows with both ends observed. A proposal is fitted to the incomplete data,
+and accepted if the variational bound of log p(D|S) rises. The search ends when no proposal is.
 
-It may have ended too low. So there are several searches, from different graphs. From the best of
-them the last one goes on: rows completed by two of the graphs are searched together, single moves
-are fitted, and graphs that were changed at random. For comparison, each surrogate may also decide
-alone.
+Several searches start from different graphs, because one may end at a local maximum. The last one
+starts from the best graph. It also proposes graphs of rows completed by two graphs, single moves,
+and perturbed graphs. For comparison, each surrogate can also decide alone.
 """
 
 from __future__ import annotations
@@ -60,23 +59,23 @@ from lacunet.structure.scoring import (
 from lacunet.structure.searching import GraphScore, climb, score_graph, search_by_gains
 from lacunet.structure.task import GraphTask
 
-TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains less
-MORE_CASES = (0.0, 0.5)  # put to each cell where a fit begins that is to be the best one
-RISE = 0.1  # nats that another graph must be above: less may be where fits have stopped
-LEFT = 0.8  # of what was to be done before a round, as it is shown: the number is unknown
-CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
-FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
-CLASSES = (16, 4)  # of latent class models that complete rows, where another search begins
-SPREAD = 0.3  # of the random factors of gains, where another search begins
-MANY_MISSING = 0.15  # of the cells: from here on there are twice as many searches, and shakes
-SHAKES = 100  # graphs that are perturbed around one variable, in the last search
-FEW_VARIABLES = 30  # with fewer there are as many times more searches
-MOST_ROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
+TOLERANCE = 1e-2  # nats: a fit for a comparison stops if a step gains less
+MORE_CASES = (0.0, 0.5)  # added to each cell at the starts of a final fit
+RISE = 0.1  # nats that an accepted graph gains; fits are less exact than this
+LEFT = 0.8  # of the remaining progress after each round; the number of rounds is unknown
+CLOSE = 5.0  # nats below the best bound, within which bounds do not decide
+FINALISTS = 2  # most graphs to measure; one takes as long as a round
+CLASSES = (16, 4)  # of latent class models that complete rows for a further search
+SPREAD = 0.3  # of the random factors of gains at the start of a further search
+MANY_MISSING = 0.15  # of the cells; above, there are twice as many searches, and perturbations
+PERTURBED = 100  # graphs that the last search perturbs around one variable
+FEW_VARIABLES = 30  # with fewer, the number of searches is larger in proportion
+MOST_ROUNDS = 20  # if completed rows decide: their draws differ, so a search may cycle
 PIECE = "rounds"  # of the checkpoint
 
 
 def independences_of(parents: BoolArray) -> bytes:
-    """Tell graphs apart that say different things: which edges they have, which are compelled."""
+    """Give a key of the equivalence class: the edges, and which are compelled."""
     return find_compelled(parents.T).tobytes() + (parents | parents.T).tobytes()
 
 
@@ -85,13 +84,13 @@ class GraphFit:
     """A graph, fitted to the data as they are."""
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
-    posterior: Variational  # of parameters and of what is missing, and the bound
+    posterior: Variational  # of parameters and missing values, with the bound
     log_prior: float  # of the graph, up to a constant
-    alpha: float | str  # the prior, as it was asked for
+    alpha: float | str  # the prior as the user gave it
 
     @property
     def value(self) -> float:
-        """What graphs are compared by: the bound of log p(D|S), and log p(S)."""
+        """The criterion: the bound of log p(D|S) plus log p(S)."""
         return self.bound + self.log_prior
 
     @property
@@ -101,7 +100,7 @@ class GraphFit:
 
     @cached_property
     def averaging(self) -> float:
-        """What averaging over sizes adds to the bound: the same q(hidden) under the mixture."""
+        """The gain of the bound by averaging over sizes, with the same q(hidden)."""
         q = self.posterior
         problem = q.problem
         return float(averaging_gains(problem.network, self.alpha, problem.alpha, q.N).sum())
@@ -113,11 +112,11 @@ class GraphFit:
 
     @cached_property
     def independences(self) -> bytes:
-        """The same for graphs that say the same."""
+        """A key that graphs of one equivalence class share."""
         return independences_of(self.parents)
 
     def to_the_end(self) -> GraphFit:
-        """Fit it until the bound stands still, which has several maxima: the best that is met."""
+        """Fit to convergence from several starts, because the bound has several maxima."""
         problem = self.posterior.problem
         starts = [at_hyperparameters(problem, problem.prior + more) for more in MORE_CASES]
         near = [vary(start, tolerance=TOLERANCE) for start in starts]
@@ -126,11 +125,11 @@ class GraphFit:
 
 
 def fit(task: GraphTask, parents: BoolArray) -> GraphFit:
-    """Fit a graph: steps of variational Bayes, from what was seen whole.
+    """Fit a graph by variational Bayes, from the counts of complete families.
 
-    The first step takes expected parameters. The weights of variational Bayes are next to nothing
-    for a cell that no row shows whole, and one that starts without cases never gets any. Tables
-    that are averaged over sizes get those that a first fit makes most probable.
+    The first step uses expected parameters: variational weights nearly vanish for a configuration
+    without observed cases, which would then stay empty. Tables averaged over sizes use the most
+    probable sizes of a first fit.
     """
     network = task.network(parents)
     problem = build_problem(task.table, network, middle_exponents(network, task.alpha))
@@ -144,30 +143,30 @@ def fit(task: GraphTask, parents: BoolArray) -> GraphFit:
 
 @dataclass(frozen=True, eq=False)
 class IncompleteSearch:
-    """The best graph that was found, and the way there."""
+    """The state of the search: the best graph, and what was tried."""
 
     best: GraphFit
-    bounds: tuple[float, ...]  # with log p(S), of every graph that was better than all before
+    bounds: tuple[float, ...]  # bound + log p(S) of each graph that improved on all before
     scored: int  # families scored, by surrogates
     fitted: int  # graphs fitted
-    close: tuple[GraphFit, ...] = ()  # other graphs whose bound is nearly that of the best
-    ends: tuple[GraphFit, ...] = ()  # what each search that has ended found
-    point: GraphFit | None = None  # where the present one is; None: at the best
+    close: tuple[GraphFit, ...] = ()  # other graphs within CLOSE of the best bound
+    ends: tuple[GraphFit, ...] = ()  # the result of each finished search
+    point: GraphFit | None = None  # the graph of the current search; None: the best
     rounds: int = 0
     ended: bool = False
 
     @property
     def now(self) -> GraphFit:
-        """The graph that the present search has reached."""
+        """The graph of the current search."""
         return self.point or self.best
 
     def met(self, other: GraphFit) -> IncompleteSearch:
-        """Say the same after a graph was fitted and not accepted."""
+        """Return the state after a graph was fitted and not accepted."""
         close = _finalists(self.best, (*self.close, other))
         return replace(self, fitted=self.fitted + 1, close=close)
 
     def accepted(self, other: GraphFit) -> IncompleteSearch:
-        """Say the same after the present search went on to another graph."""
+        """Return the state after the current search accepted a graph."""
         after = replace(self.met(other), point=other, rounds=self.rounds + 1)
         if other.value <= self.best.value:
             return after
@@ -175,18 +174,18 @@ class IncompleteSearch:
         return replace(after, best=other, point=None, bounds=bounds, close=close)
 
     def is_last(self, task: GraphTask) -> bool:
-        """Whether all searches but the last have ended: of few variables each costs little."""
+        """Whether the current search is the last; few variables allow more searches."""
         times = max(1, FEW_VARIABLES // len(task.start)) * (2 if _many_missing(task) else 1)
         return len(self.ends) > task.options.restarts * times
 
     def draw(self, task: GraphTask, one: GraphFit) -> CodeArray:
-        """Draw what is missing; a round needs no other's draws, so that a search can be resumed."""
+        """Draw the missing values; each round has its seed, so a search can be resumed."""
         rng = np.random.default_rng([task.options.seed, len(self.ends), self.rounds])
         return Completer(task.table, rng).draw(one.model)
 
 
 def _finalists(best: GraphFit, others: tuple[GraphFit, ...]) -> tuple[GraphFit, ...]:
-    """The other graphs that are close, each with other independences."""
+    """The other graphs within CLOSE, one of each equivalence class."""
     near = sorted((one for one in others if one.value > best.value - CLOSE), key=lambda g: -g.value)
     distinct = {one.independences: one for one in [best, *near][::-1]}  # the first counts
     return tuple(one for one in near if distinct[one.independences] is one)[: FINALISTS - 1]
@@ -195,13 +194,13 @@ def _finalists(best: GraphFit, others: tuple[GraphFit, ...]) -> tuple[GraphFit, 
 def search_incomplete(
     task: GraphTask, executor: Executor = SERIAL, checkpoint: Checkpoint = NULL_CHECKPOINT
 ) -> IncompleteSearch:
-    """Search in rounds until neither completed rows nor single moves lead to a better graph."""
+    """Search in rounds until no proposal is better."""
     available = available_scores(task)
-    stand = checkpoint.get(PIECE)
-    search = _resumed(task, stand) if stand else _first(task, available, executor)
+    state = checkpoint.get(PIECE)
+    search = _resumed(task, state) if state else _first(task, available, executor)
     left = 1.0
     while not search.ended:
-        _keep(search, checkpoint)
+        _store(search, checkpoint)
         bound = f"bound {search.best.bound:,.1f}"
         executor.report(
             f"search {len(search.ends) + 1}, round {search.rounds + 1}, {bound}", 1.0 - left
@@ -210,10 +209,10 @@ def search_incomplete(
             search = _by_bound(task, search, available, executor.silent())
         elif task.options.score is GraphScore.EXPECTED:
             search = _by_expected(task, search, executor.silent())
-        else:  # the climb on available cases has said all they say
+        else:  # available cases: one climb
             search = replace(search, ended=True)
         left *= LEFT
-    _keep(search, checkpoint)
+    _store(search, checkpoint)
     best, *close = (one.to_the_end() for one in (search.best, *search.close))
     bounds = (*search.bounds[:-1], best.value)
     scored = search.scored + available.scored
@@ -221,7 +220,7 @@ def search_incomplete(
 
 
 def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> IncompleteSearch:
-    """Climb by available cases; where the bound decides, no lower than the graph to start from."""
+    """Climb on available cases; if the bound decides, compare with the start graph."""
     executor.report("available cases", 0.0)
     rng = np.random.default_rng([task.options.seed, 0])
     best = fit(task, climb(task.start, available, task.limits, rng).parents)
@@ -234,8 +233,8 @@ def _first(task: GraphTask, available: FamilyScores, executor: Executor) -> Inco
     return search.met(start)
 
 
-def _keep(search: IncompleteSearch, checkpoint: Checkpoint) -> None:
-    """Keep where the search stands."""
+def _store(search: IncompleteSearch, checkpoint: Checkpoint) -> None:
+    """Store the state of the search."""
     checkpoint.put(
         PIECE,
         edges=edges_of_graph(search.best.parents),
@@ -249,22 +248,22 @@ def _keep(search: IncompleteSearch, checkpoint: Checkpoint) -> None:
     )
 
 
-def _resumed(task: GraphTask, stand: dict[str, Any]) -> IncompleteSearch:
-    """Fit what a search that was stopped had found."""
+def _resumed(task: GraphTask, state: dict[str, Any]) -> IncompleteSearch:
+    """Restore an interrupted search, with its graphs fitted again."""
 
     def fitted(edges: Any) -> GraphFit:
         return fit(task, graph_of_edges(edges, len(task.start)))
 
     return IncompleteSearch(
-        fitted(stand["edges"]),
-        tuple(stand["bounds"]),
+        fitted(state["edges"]),
+        tuple(state["bounds"]),
         0,
-        stand["fitted"],
-        tuple(map(fitted, stand["close"])),
-        tuple(map(fitted, stand["ends"])),
-        None if stand["point"] is None else fitted(stand["point"]),
-        stand["rounds"],
-        stand["ended"],
+        state["fitted"],
+        tuple(map(fitted, state["close"])),
+        tuple(map(fitted, state["ends"])),
+        None if state["point"] is None else fitted(state["point"]),
+        state["rounds"],
+        state["ended"],
     )
 
 
@@ -273,7 +272,7 @@ def _by_bound(
 ) -> IncompleteSearch:
     """Accept the first proposal with a higher bound; without any, begin another search.
 
-    That starts where available cases with perturbed gains lead; the last one at the best graph.
+    It starts from a climb with perturbed gains; the last search starts from the best graph.
     """
     met = {search.now.independences}
     for parents in _proposals(task, search, executor):
@@ -299,8 +298,8 @@ def _many_missing(task: GraphTask) -> bool:
 def _other_start(task: GraphTask, number: int, available: FamilyScores) -> BoolArray:
     """Give the start of a further search: a climb by available cases with perturbed gains.
 
-    With many missing cells two of three start from the best graph of rows that latent classes
-    completed: these favour no graph.
+    With many missing cells, two of three start from the best graph of rows completed by latent
+    class models, which favour no graph.
     """
     rng = np.random.default_rng([task.options.seed, number])
     classes = [*CLASSES, 0][(number - 1) % (len(CLASSES) + 1)]
@@ -312,7 +311,7 @@ def _other_start(task: GraphTask, number: int, available: FamilyScores) -> BoolA
 
 
 def _by_expected(task: GraphTask, search: IncompleteSearch, executor: Executor) -> IncompleteSearch:
-    """Accept what is better on rows completed under the graph before."""
+    """Accept a graph that is better on rows completed under the previous graph."""
     completed = as_table(task.table, search.draw(task, search.best))
     graph = _search_completed(task, [search.best.parents], completed, executor)
     scores = complete_scores(task, completed)
@@ -336,11 +335,11 @@ def _search_completed(
 def _proposals(
     task: GraphTask, search: IncompleteSearch, executor: Executor
 ) -> Iterator[BoolArray]:
-    """Give the best graph of completed rows, and that of pairs.
+    """Yield proposals: the best graph of completed rows, and that of paired cases.
 
-    In the last search also those of rows that were completed by two graphs, half by each, and the
-    moves of each kind that seem to gain most and change an independence. With many missing cells,
-    also what paired cases lead to from the first graph, and from graphs changed at random.
+    The last search adds graphs of rows completed by two graphs, half by each. It also adds the
+    moves of each kind with the largest gains that change an independence. With many missing cells,
+    it adds climbs on paired cases from the first graph, and from perturbed graphs.
     """
     parents, drawn = search.now.parents, search.draw(task, search.now)
     yield _search_completed(task, [parents], as_table(task.table, drawn), executor)
@@ -369,7 +368,7 @@ def _proposals(
             yield from islice(others, task.options.probes)
     if not _many_missing(task):
         return
-    for k in range(SHAKES):
+    for k in range(PERTURBED):
         graph = parents.copy()
         turn_covered(graph, task.limits, rng)
         scatter(graph, k % len(parents), task.limits, rng)

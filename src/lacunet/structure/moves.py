@@ -83,7 +83,7 @@ def graph_of(parents: BoolArray, limits: Limits) -> Graph:
 
 @kernel
 def is_possible(graph: Graph, limits: Limits, kind: int, u: int, v: int) -> bool:
-    """Whether a move keeps to the limits and does not close a cycle."""
+    """Whether a move respects the limits and closes no cycle."""
     if kind == ADD:
         return limits.allowed[v, u] and graph.room[v] and not graph.above[u, v]
     possible = not limits.required[v, u]

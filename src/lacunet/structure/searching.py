@@ -36,7 +36,7 @@ from lacunet.structure.moves import (
 )
 
 MOST_STEPS = 20  # per variable; gains on different rows may lead to cycles
-MOST_SWEEPS = 6  # of a search by gains, for the same reason
+MOST_SWEEPS = 6  # of a search by gains, with the same reason
 MEMORY = 1 << 30  # bytes that an exact search may take
 FEWEST = 40  # perturbations without gain before a search ends, about, at least
 

@@ -30,7 +30,7 @@ from lacunet.tabular import (
 
 ODDS = ("odds ratio", "low", "high")
 SINGULAR = 1e-10  # eigenvalue of a correlation matrix below which it is singular
-NOTHING_TO_TEST = "no test: there is nothing to compare"
+NOTHING_TO_TEST = "no test: nothing to compare"
 NO_ESTIMATES = "no test: it is about estimates that do not exist, or have no standard error"
 FEW_DIRECTIONS = (
     "no test: the errors of {df} numbers vary in {alive} directions only, as those of fewer units "

@@ -1,4 +1,8 @@
-"""Small tables of results: text for a terminal, HTML for a notebook, and files for a paper."""
+"""Results as tables, dictionaries and text.
+
+Start with `frame`: `Framed` and `Printable` are base classes of results, and a `Grid` is a printed
+table. `documents` makes the JSON documents, and `export` writes CSV, Markdown, HTML and LaTeX.
+"""
 
 from lacunet.tabular.documents import Documented, described, to_json
 from lacunet.tabular.export import Shown, chance, measured, number, probability, share

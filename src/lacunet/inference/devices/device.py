@@ -38,7 +38,7 @@ class PackedRows:
     first: IndexArray  # (G,) pattern index of value 0 of each byte
     parts: IndexArray  # (P, families of a byte) the blocks of each pattern; -1: none
     shown: IndexArray  # (B, 4) for each block: byte, shift, mask and value
-    counts: FloatArray  # (m,) how often each row stands in the data
+    counts: FloatArray  # (m,) counts of the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ class DenseFeatures:
 
     of: Callable[[slice], FloatArray]  # some rows: (n, F)
     features: int  # F
-    counts: FloatArray  # (m,) how often each row stands in the data
+    counts: FloatArray  # (m,) counts of the rows
     cells: int  # K
 
     @property

@@ -224,7 +224,7 @@ def _weakest_link(near: FloatArray) -> set[int]:
     links = strongest_tree(near)
     for link in sorted(range(len(links)), key=lambda i: near[links[i]]):
         beyond = {links[link][1]}
-        for a, b in links[link + 1 :]:  # each link joins what comes later to what came before
+        for a, b in links[link + 1 :]:  # each link joins a later node to earlier ones
             beyond |= {b} if a in beyond else set()
         if 2 <= len(beyond) <= len(near) - 2:
             return {*range(len(near))} - beyond
