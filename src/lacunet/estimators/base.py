@@ -41,13 +41,12 @@ from lacunet.estimators.inputs import (
     read_fit,
     seed_of,
     shown_places,
-    threads_of,
     warn,
 )
 from lacunet.estimators.parameters import Parameters, worded_estimator
 from lacunet.fitting.ascent import Convergence
 from lacunet.flags import Kind
-from lacunet.inference.leaves import all_with_values, kinds_of, with_values
+from lacunet.inference.leaves import all_with_values, kinds_of
 from lacunet.inference.queries.answers import (
     DRAWS,
     log_lik_of,
@@ -62,6 +61,7 @@ from lacunet.models.surgery import Drawn, coded, sample_cells
 from lacunet.runtime import progress
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.selection.candidates import Candidate
+from lacunet.summaries.statistics import criteria
 
 # Flags that are also warnings if classes have full covariances, because other maxima, and
 # covariances that the prior decides, then change the classes.
@@ -396,8 +396,5 @@ class HiddenStateEstimator(
     def _criteria(self, X: Any) -> dict[str, float]:
         """Compute the information criteria of rows, at the point estimate."""
         rows = self._read(X)
-        columns = api.observed_columns(with_values(self.model_, rows.columns).network)
-        table = Table.from_codes(rows.codes, columns, source="X")
-        scores = api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
-        lower = {"BIC": float(-2 * scores.evidence["bic"].value)}
-        return {**lower, "AIC": -2 * scores.log_likelihood + 2 * scores.dimension}
+        log_lik = log_lik_of(*self._given(self.model_, rows))
+        return criteria(float(log_lik.sum()), self.model_.dimension, len(log_lik))

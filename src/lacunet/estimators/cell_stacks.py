@@ -52,7 +52,7 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 from lacunet.selection.ensembles import CellStack
 from lacunet.settings import Settings
-from lacunet.tabular import frame_of, library_of
+from lacunet.tabular import frame_of, library_of, plain
 
 
 class PooledEstimator(MissingAllowed, BaseEstimator):
@@ -96,9 +96,8 @@ class PooledEstimator(MissingAllowed, BaseEstimator):
 
     def _keep_stack(self, cell_stack: CellStack) -> None:
         self.cell_stack_, self.chosen_ = cell_stack, cell_stack.chosen.value
-        self.weights_ = {kind.value: weight for kind, weight in cell_stack.weights.items()}
-        self.scores_ = {kind.value: score for kind, score in cell_stack.scores.items()}
-        self.scores_["together"] = cell_stack.together
+        self.weights_ = plain(cell_stack.weights)
+        self.scores_ = {**plain(cell_stack.scores), "together": cell_stack.together}
 
     def _read_rows(self, X: Any) -> Rows:
         """Code checked new rows."""

@@ -14,7 +14,6 @@ from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator, varies_together
 from lacunet.estimators.inputs import check_covariates, warn
 from lacunet.estimators.parameters import Searching, worded_estimator
-from lacunet.inference.queries.answers import log_lik_of
 from lacunet.models.display import profile_columns
 from lacunet.models.latent_class import classes_of
 from lacunet.models.network import Model
@@ -31,7 +30,6 @@ from lacunet.selection.certainty import Certainty
 from lacunet.selection.mixing import Mixture, mix
 from lacunet.selection.sentences import at_the_end
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.summaries.statistics import criteria
 from lacunet.tabular import frame_of, library_of
 
 Profiles: TypeAlias = tuple[FloatArray, dict[str, FloatArray], dict[str, dict[str, FloatArray]]]
@@ -251,12 +249,6 @@ class LatentClassModel(Searching, ClassEstimator):
         self.evidence_ = {regression.weighed.approximated.name: regression.weighed.approximated}
         self.log_likelihood_, self.n_iter_ = regression.log_lik, regression.fit.steps
         self._warn_unless_converged(regression.fit.outcome)
-
-    def _criteria(self, X: Any) -> dict[str, float]:
-        if self.covariates is None:
-            return super()._criteria(X)
-        log_lik = log_lik_of(*self._given(self.model_, self._read(X)))
-        return criteria(float(log_lik.sum()), self.model_.dimension, len(log_lik))
 
 
 @worded_estimator

@@ -38,7 +38,7 @@ from lacunet.selection.average import (
 from lacunet.selection.certainty import TRUTH, Certainty, CertaintyBasis, Factor
 from lacunet.selection.grids import calibration, selection_grids
 from lacunet.selection.sentences import answer
-from lacunet.summaries.ratio_tests import LikelihoodRatio, RatioTest, likelihood_ratio
+from lacunet.summaries.ratio_tests import TEST_KEYS, LikelihoodRatio, RatioTest, likelihood_ratio
 from lacunet.tabular import Columns, Framed, Grid, Printable, described, transposed
 
 if TYPE_CHECKING:
@@ -392,9 +392,6 @@ class Selection(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Give the document of `--json`: the answer, all candidates, and what qualifies them."""
         names = [s.name for s in self.scores]
-        tests = (
-            "statistic p_value stderr exceeding asked draws=replicates.size stopped_early=stopped"
-        )
         document = described(
             self,
             "data=table alpha headline chosen seed=options.seed states=label candidates certainty",
@@ -405,15 +402,15 @@ class Selection(Printable):
         )
         qualified = {
             **described(self, "failed sensitivity reach"),
-            "range": self._range,
+            "range": self._range(),
             "misfit": self.misfit and self.misfit.document(self.best.title),
             "bootstrap_tests": [
-                {"states": k, "against": k - 1, **described(test, tests)}
+                {"states": k, "against": k - 1, **described(test, TEST_KEYS)}
                 for k, test in self.ratio_tests.items()
             ],
         }
         document |= {name: value for name, value in qualified.items() if value}
-        return document | (described(self, "used_classes=used") if self.unit == "classes" else {})
+        return document | ({"used_classes": self.used} if self.unit == "classes" else {})
 
     @property
     def _prior_average(self) -> list[dict[str, float]] | None:
@@ -423,11 +420,10 @@ class Selection(Printable):
         each = zip(self.grid.variants, self.grid.weights, strict=True)
         return [{**asdict(variant), "weight": weight} for variant, weight in each if weight]
 
-    @property
-    def _range(self) -> dict[str, Any] | None:
+    def _range(self) -> dict[str, Any]:
         """Whether the answer is at the edge of the range, and the mass beyond it."""
         if not all(c.proposal.sizes for c in self.candidates):
-            return None
+            return {}
         prior = None if self.named_prior is None else str(self.named_prior)
         names = "at_least at_edge more extended unidentified"
         return described(self, names, limit=ENOUGH, prior=prior)

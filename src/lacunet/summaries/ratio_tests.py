@@ -149,6 +149,8 @@ FEWEST_DRAWS = 19  # least B for which p = 1/(1 + B) reaches 0.05
 STARTS = 16  # of each of the two fits of a replicate
 TIED = 1e-6  # nats: tolerance of equal likelihoods
 BATCH = 16  # replicates between checks for an early stop
+# Of the document of a test in that of a selection.
+TEST_KEYS = "statistic p_value stderr exceeding asked draws=replicates.size stopped_early=stopped"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,12 +4,11 @@ Start with `frame`: `Framed` and `Printable` are base classes of results, and a 
 table. `documents` makes the JSON documents, and `export` writes CSV, Markdown, HTML and LaTeX.
 """
 
-from lacunet.tabular.documents import Documented, described, to_json
-from lacunet.tabular.export import Shown, chance, measured, number, probability, share
+from lacunet.tabular.documents import Documented, described, plain, to_json
+from lacunet.tabular.export import Grid, Shown, chance, measured, number, probability, share
 from lacunet.tabular.frame import (
     Columns,
     Framed,
-    Grid,
     Printable,
     Together,
     frame_of,
@@ -31,6 +30,7 @@ __all__ = [
     "library_of",
     "measured",
     "number",
+    "plain",
     "probability",
     "share",
     "to_json",

@@ -49,14 +49,15 @@ def described(result: object, keys: str, **more: Any) -> dict[str, Any]:
     document = {}
     for key in keys.split():
         name, _, path = key.partition("=")
-        plain = name.rstrip("?")
-        value = attrgetter(path or plain)(result)
-        if name == plain or not (value is None or value in ((), [], {}, "")):
-            document[plain] = _plain(value)
-    return {**document, **{name: _plain(value) for name, value in more.items()}}
+        shown = name.rstrip("?")
+        value = attrgetter(path or shown)(result)
+        if name == shown or not (value is None or value in ((), [], {}, "")):
+            document[shown] = plain(value)
+    return {**document, **{name: plain(value) for name, value in more.items()}}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Turn a value, and all that it holds, into Python values."""
     if isinstance(value, Documented):
         return value.to_dict()
     if isinstance(value, Enum):
@@ -66,9 +67,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "dtype"):
         return value.tolist()
     if isinstance(value, Mapping):
-        return {_plain(k): _plain(v) for k, v in value.items()}
+        return {plain(k): plain(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-r"""Format numbers for tables, and tables as CSV, Markdown, HTML and LaTeX.
+r"""Numbers in tables, and tables as text, CSV, Markdown, HTML and LaTeX.
 
 Everything that may come from data is escaped. Markdown is GitHub's, LaTeX needs the package
 booktabs. A CSV cell holds all the digits of a number (`Shown`), the other formats a rounded one.
@@ -9,11 +9,14 @@ import html
 import io
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
 from lacunet.runtime.files import inert
+from lacunet.wording import worded
 
 SHOWN = 0.001  # the least probability that is written out
 WIDE = 0.005  # standard error of a probability from which two digits suffice
@@ -48,6 +51,10 @@ class Shown(str):
         return "" if math.isnan(self.value) else repr(self.value)
 
 
+WORDS = 30  # characters of a column of words before it is wrapped
+# Styles of title and notes in a notebook, which sets the colours.
+TITLE = "font-weight:bold;margin:0.6em 0 0.2em"
+NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 FULL = 1e15  # from which decimals are not significant
 
 
@@ -155,32 +162,7 @@ def _csv_cell(cell: object) -> object:
     return "" if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
-def markdown_table(
-    title: str, header: Row, rows: Sequence[Row], left: Collection[int], notes: Sequence[str]
-) -> str:
-    r"""Write a Markdown table, its title above it and its notes below.
-
-    >>> print(markdown_table("", ("name", "share"), [("a|b", "0.5")], {0}, ["* a note"]))
-    | name | share |
-    | :--- | ---: |
-    | a\|b | 0.5 |
-    <BLANKLINE>
-    \* a note
-    <BLANKLINE>
-    """
-    blocks = [f"**{markdown(title)}**"] if title else []
-    if header:
-        rule = [":---" if c in left else "---:" for c in range(len(header))]
-        lines = [[markdown(cell) for cell in line] for line in (header, *rows)]
-        lines.insert(1, rule)
-        blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    listed, plain = sorted_notes(notes)
-    blocks += map(markdown, plain)
-    blocks += ["\n".join(f"- {markdown(note)}" for note in listed)] if listed else []
-    return "\n\n".join(blocks) + "\n"
-
-
-def sorted_notes(notes: Sequence[str]) -> tuple[list[str], list[str]]:
+def _sorted_notes(notes: Sequence[str]) -> tuple[list[str], list[str]]:
     """Give the notes that are items of a list, without their dashes, and those that are not."""
     listed = [note.removeprefix("- ") for note in notes if note.startswith("- ")]
     return listed, [note for note in notes if not note.startswith("- ")]
@@ -206,44 +188,6 @@ def html_page(title: str, body: str) -> str:
     return _HTML.format(title=html.escape(title), style=_PAGE, body=body)
 
 
-def latex_table(
-    title: str, header: Row, rows: Sequence[Row], left: Collection[int], notes: Sequence[str]
-) -> str:
-    r"""Write a LaTeX table, its title as the caption and its notes below.
-
-    >>> print(latex_table("", ("name", "share"), [("50 %", "0.5")], {0}, []))
-    \begin{table}
-      \centering
-      \begin{tabular}{lr}
-        \toprule
-        name & share \\
-        \midrule
-        50 \% & 0.5 \\
-        \bottomrule
-      \end{tabular}
-    \end{table}
-    <BLANKLINE>
-    """
-    remarks = [f"{latex(note)}\\par" for note in notes]
-    if not header:
-        return "\n".join([*([f"{latex(title)}\\par"] if title else []), *remarks]) + "\n"
-    columns = "".join("l" if c in left else "r" for c in range(len(header)))
-    first, *rest = [" & ".join(latex(cell) for cell in line) + r" \\" for line in (header, *rows)]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            *([f"  \\caption{{{latex(title)}}}"] if title else []),
-            f"  \\begin{{tabular}}{{{columns}}}",
-            *(f"    {line}" for line in (r"\toprule", first, r"\midrule", *rest, r"\bottomrule")),
-            r"  \end{tabular}",
-            *([r"  \par\footnotesize", *(f"  {line}" for line in remarks)] if remarks else []),
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
 def latex(text: str) -> str:
     r"""Escape a text for LaTeX; a number gets a minus sign, not a hyphen.
 
@@ -256,3 +200,178 @@ def latex(text: str) -> str:
     # A line of a table that begins with [ would be taken for an option of the \\ before it.
     guard = "{}" if plain.startswith(("[", "*")) else ""
     return guard + plain.translate(_LATEX)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts with title, header and notes.
+
+    Notes name options in the notation of the command line or of Python.
+
+    >>> Grid("Fits", notes=("Raise --starts 8.",)).notes
+    ('Raise starts=8.',)
+    """
+
+    title: str
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(worded, self.notes)))
+
+    @classmethod
+    def by_columns(
+        cls,
+        title: str,
+        columns: Mapping[str, Iterable[str]],
+        left: frozenset[int] = frozenset({0}),
+        notes: Iterable[str] = (),
+    ) -> Self:
+        """Make a table from columns by header."""
+        rows = tuple(zip(*columns.values(), strict=True))
+        return cls(title, tuple(columns), rows, left, tuple(notes))
+
+    def text(self) -> str:
+        """Give aligned plain text.
+
+        >>> print(Grid("Sizes", ("class", "share"), (("1", "0.75"), ("2", "0.25"))).text())
+        Sizes
+        class  share
+        1       0.75
+        2       0.25
+        """
+        widths, body = self._widths(), []
+        for line in (self.header, *self.rows) if self.header else ():
+            spaces = [" " * (w - _width(cell)) for w, cell in zip(widths, line, strict=True)]
+            cells = (
+                cell + space if c in self.left else space + cell
+                for c, (cell, space) in enumerate(zip(line, spaces, strict=True))
+            )
+            body.append("  ".join(cells).rstrip())
+        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def panels(self, width: int, gap: int) -> list[Self]:
+        """Split a table that is too wide into several, each with the first column again.
+
+        Columns of words can be wrapped, so they count for no more than `WORDS` characters.
+
+        >>> wide = Grid("Wide", ("k", "one", "two", "three"), (("1", "0.1", "0.2", "0.3"),))
+        >>> [panel.header for panel in wide.panels(width=11, gap=2)]
+        [('k', 'one', 'two'), ('k', 'three')]
+        """
+        needs = [min(w, WORDS) if c in self.left else w for c, w in enumerate(self._widths())]
+        parts: list[list[int]] = []
+        room = 0
+        for c in range(1, len(self.header)):
+            if not parts or room < gap + needs[c]:
+                parts.append([0])
+                room = width - needs[0]
+            parts[-1].append(c)
+            room -= gap + needs[c]
+        if len(parts) < 2:
+            return [self]
+        panels = [self._columns(part) for part in parts]
+        panels[0] = replace(panels[0], title=self.title)
+        panels[-1] = replace(panels[-1], notes=self.notes)
+        return panels
+
+    def _columns(self, wanted: Sequence[int]) -> Self:
+        header, *rows = (tuple(line[c] for c in wanted) for line in (self.header, *self.rows))
+        left = frozenset(new for new, c in enumerate(wanted) if c in self.left)
+        return replace(self, title="", header=header, rows=tuple(rows), left=left, notes=())
+
+    def _widths(self) -> list[int]:
+        lines = [self.header, *self.rows]
+        return [max(_width(line[c]) for line in lines) for c in range(len(self.header))]
+
+    def html(self) -> str:
+        """Give an HTML table; everything that may come from data is escaped."""
+
+        def row(cells: Sequence[str], tag: str) -> str:
+            texts = (
+                f'<{tag} style="text-align:{"left" if c in self.left else "right"}">'
+                f"{html.escape(cell)}</{tag}>"
+                for c, cell in enumerate(cells)
+            )
+            return f"<tr>{''.join(texts)}</tr>"
+
+        title = f'<div style="{TITLE}">{html.escape(self.title)}</div>' if self.title else ""
+        body = "".join(row(r, "td") for r in self.rows)
+        head = f"<thead>{row(self.header, 'th')}</thead>"
+        table = f"<table>{head}<tbody>{body}</tbody></table>" if self.header else ""
+        listed, plain = _sorted_notes(list(map(html.escape, self.notes)))
+        items = "".join(f"<li>{note}</li>" for note in listed)
+        lines = "".join(f"<div>{note}</div>" for note in plain)
+        notes = f"{lines}{f'<ul>{items}</ul>' if items else ''}"
+        return f"{title}{table}" + (f'<div style="{NOTES}">{notes}</div>' if notes else "")
+
+    def csv(self) -> str:
+        """Give the cells as CSV, numbers with all their digits; title and notes are left out."""
+        return csv_table(self.header, self.rows)
+
+    def markdown(self) -> str:
+        r"""Give a Markdown table with its title above and its notes below, escaped.
+
+        >>> print(Grid("", ("name", "share"), (("a|b", "0.5"),), notes=("* a note",)).markdown())
+        | name | share |
+        | :--- | ---: |
+        | a\|b | 0.5 |
+        <BLANKLINE>
+        \* a note
+        <BLANKLINE>
+        """
+        blocks = [f"**{markdown(self.title)}**"] if self.title else []
+        if self.header:
+            rule = [":---" if c in self.left else "---:" for c in range(len(self.header))]
+            lines = [[markdown(cell) for cell in line] for line in (self.header, *self.rows)]
+            lines.insert(1, rule)
+            blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        listed, plain = _sorted_notes(self.notes)
+        blocks += map(markdown, plain)
+        blocks += ["\n".join(f"- {markdown(note)}" for note in listed)] if listed else []
+        return "\n\n".join(blocks) + "\n"
+
+    def latex(self) -> str:
+        r"""Give a LaTeX table (package booktabs), its title as the caption, its notes below.
+
+        >>> print(Grid("", ("name", "share"), (("50 %", "0.5"),)).latex())
+        \begin{table}
+          \centering
+          \begin{tabular}{lr}
+            \toprule
+            name & share \\
+            \midrule
+            50 \% & 0.5 \\
+            \bottomrule
+          \end{tabular}
+        \end{table}
+        <BLANKLINE>
+        """
+        remarks = [f"{latex(note)}\\par" for note in self.notes]
+        if not self.header:
+            return "\n".join([*([f"{latex(self.title)}\\par"] if self.title else []), *remarks, ""])
+        columns = "".join("l" if c in self.left else "r" for c in range(len(self.header)))
+        rows = (" & ".join(map(latex, line)) + r" \\" for line in (self.header, *self.rows))
+        body = [r"\toprule", next(rows), r"\midrule", *rows, r"\bottomrule"]
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"  \centering",
+                *([f"  \\caption{{{latex(self.title)}}}"] if self.title else []),
+                f"  \\begin{{tabular}}{{{columns}}}",
+                *(f"    {line}" for line in body),
+                r"  \end{tabular}",
+                *([r"  \par\footnotesize", *(f"  {line}" for line in remarks)] if remarks else []),
+                r"\end{table}",
+                "",
+            ]
+        )
+
+
+def _width(text: str) -> int:
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1
+        for c in text
+    )
