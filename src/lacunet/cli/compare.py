@@ -51,7 +51,7 @@ PriorOption: TypeAlias = Annotated[
     api.select,
     states=("whole_range",),
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=(*o.MISSING, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
+    prior=o.TABLE,
     report=o.MEASURING,
     tables=("blrt",),
     criteria=o.PRINTING,
@@ -127,16 +127,7 @@ def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
 @command
 @o.options_after(
     api.compare,
-    hidden=(
-        "scores",
-        *o.LEARNING,
-        "dimension",
-        *o.MISSING,
-        *o.LIMITS,
-        *o.DESIGN,
-        *o.COLUMNS,
-        *o.NUMBERS,
-    ),
+    hidden=("scores", *o.LEARNING, "dimension", *o.TABLE),
     report=o.MEASURING,
     reference=o.PRINTING,
 )

@@ -1,8 +1,9 @@
 """`lacunet fit`: one latent class model or network, with covariates, or in groups."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -11,8 +12,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, echo
 from lacunet.cli.options import Request
 from lacunet.cli.outcome import (
-    TITLES,
-    Described,
+    Further,
     Wanted,
     audit,
     check_one_model,
@@ -28,8 +28,8 @@ from lacunet.cli.outcome import (
 from lacunet.cli.parsing import parse_hidden, split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data import Table
+from lacunet.data.design import SamplingDesign
 from lacunet.errors import OptionError
-from lacunet.fitting.fit import Fit
 from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots import plot_group_profiles, plot_profile_lines
@@ -38,14 +38,13 @@ from lacunet.report.documents import effects_document, group_document, regressio
 from lacunet.report.page.network_page import (
     fitted_answer,
     groups_answer,
-    on_a_page,
     regression_answer,
 )
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import FEWEST, check_number, check_replicates
 from lacunet.summaries.intervals import Intervals
 from lacunet.summaries.profiles import check_items, item_table
-from lacunet.tabular import Together
+from lacunet.tabular import Printable, Together
 
 # Settings of `fit` that need another option.
 ABOUT: Mapping[str, tuple[str, ...]] = {
@@ -130,7 +129,7 @@ Like: TypeAlias = Annotated[
     covariates=("missing_covariates", "coefficient_sd"),
     free=("quick", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.MISSING, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
+    like=(*o.LEARNING, *o.TABLE, *o.PRINTING),
 )
 def fit(
     request: o.Request,
@@ -246,30 +245,31 @@ def _fit(
     if resembled is not None:
         fitted = api.match_classes(fitted, resembled)
     save_network(fitted.model, wanted.save)  # before the slow intervals
-    described = _described(table, fitted, request, wanted)
-    precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
-    others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
-    if effects is not None:
-        others = {"Direct effects": [effects.tried], **others}
+    further = _further(
+        request,
+        wanted,
+        partial(api.intervals, table, fitted),
+        lambda: api.fit_statistics(table, fitted, settings=settings),
+        sampled=table.design,
+    )
+    tried = {} if effects is None else {"Direct effects": [effects.tried]}
     document = {
-        **request_document(table, request, states),
         "hidden": fitted.model.network.hidden_sizes,
         "dimension": fitted.model.network.dimension,
         "missing_as_state": settings.missing_as_state,
         **fitted.to_dict(),
         "seconds": {"em": fitted.seconds},
-        "model": None if wanted.save is None else str(wanted.save),
-        **({} if effects is None else {"direct_effects": effects_document(effects)}),
     }
     finish_fit(
         request,
         wanted,
         fitted if effects is None else replace(effects, fit=fitted),
-        document,
-        described,
-        lambda: fitted_answer(fitted, table, settings, others),
-        tables=lambda: api.paper_tables(fitted, precise),
-        picture=lambda: plot_profile_lines(fitted, intervals=precise or True),
+        {**request_document(table, request, states), **document},
+        further,
+        lambda others: fitted_answer(fitted, table, settings, {**tried, **others}),
+        tables=lambda: api.paper_tables(fitted, further.intervals),
+        picture=lambda: plot_profile_lines(fitted, intervals=further.intervals or True),
+        effects=None if effects is None else effects_document(effects),
     )
 
 
@@ -292,18 +292,20 @@ def _check(
             check_replicates(table.counts, settings.bootstrap, FEWEST)
 
 
-def _described(table: Table, fit: Fit, request: o.Request, wanted: Wanted) -> Described:
-    """Compute the requested intervals and statistics, with their documents, by name."""
-    further: Described = {}
-    drawn = table.design is not None and table.design.declared  # a design affects only intervals
+def _further(
+    request: o.Request,
+    wanted: Wanted,
+    intervals: Callable[..., Intervals],
+    statistics: Callable[[], Printable],
+    sampled: SamplingDesign | None = None,
+) -> Further:
+    """Compute the requested intervals and statistics, by name."""
+    precise = None
+    drawn = sampled is not None and sampled.declared  # a design affects only intervals
     if wanted.intervals or request.settings.bootstrap or drawn:
         with request.work() as kwargs:
-            precise = api.intervals(table, fit, **kwargs)
-        further["intervals"] = precise, precise.to_dict()
-    if wanted.statistics:
-        statistics = api.fit_statistics(table, fit, settings=request.settings)
-        further["fit_statistics"] = statistics, statistics.to_dict()
-    return further
+            precise = intervals(**kwargs)
+    return Further(precise, statistics() if wanted.statistics else None)
 
 
 def fit_covariates(
@@ -321,24 +323,13 @@ def fit_covariates(
     for note in fitted.table.notes[len(table.notes) :]:
         echo(f"note: {note}")
     save_network(fitted.model, wanted.save)
-    described: Described = {}
-    if wanted.intervals or request.settings.bootstrap:
-        described["intervals"] = fitted.intervals, fitted.intervals.to_dict()
-    if wanted.statistics:
-        described["fit_statistics"] = fitted.statistics, fitted.statistics.to_dict()
-    others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
-    document = {
-        **request_document(fitted.table, request, states),
-        **regression_document(fitted),
-        "model": None if wanted.save is None else str(wanted.save),
-    }
     finish_fit(
         request,
         wanted,
         fitted,
-        document,
-        described,
-        lambda: regression_answer(fitted, request.settings, others),
+        {**request_document(fitted.table, request, states), **regression_document(fitted)},
+        _further(request, wanted, lambda **_: fitted.intervals, lambda: fitted.statistics),
+        lambda others: regression_answer(fitted, request.settings, others),
         tables=lambda: Together(fitted.coefficients, item_table(fitted.intervals)),
         picture=lambda: plot_profile_lines(fitted.model, intervals=fitted.intervals),
     )
@@ -364,25 +355,15 @@ def fit_groups(
     with request.work() as kwargs:
         fitted = api.compare_groups(table, states, group, free=named, **kwargs)
     save_network(fitted.model, wanted.save)
-    described: Described = {}
-    precise: Intervals | None = None
-    if wanted.intervals or (table.design is not None and table.design.declared):
-        with request.work() as kwargs:
-            precise = api.intervals(fitted.selection.table, fitted.fit, **kwargs)
-        described["intervals"] = precise, precise.to_dict()
-    sections = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
-    document = {
-        **request_document(table, request, states),
-        **group_document(fitted),
-        "model": None if wanted.save is None else str(wanted.save),
-    }
+    intervals = partial(api.intervals, fitted.selection.table, fitted.fit)
+    further = _further(request, wanted, intervals, lambda: fitted, sampled=table.design)
     finish_fit(
         request,
         wanted,
         fitted,
-        document,
-        described,
-        lambda: groups_answer(fitted, request.settings, sections, precise),
+        {**request_document(table, request, states), **group_document(fitted)},
+        further,
+        lambda others: groups_answer(fitted, request.settings, others, further.intervals),
         tables=lambda: fitted,
-        picture=lambda: plot_group_profiles(fitted, intervals=precise or True),
+        picture=lambda: plot_group_profiles(fitted, intervals=further.intervals or True),
     )

@@ -182,6 +182,7 @@ LIMITS = ("memory",)
 DESIGN, NUMBERS = names.DESIGN, names.NUMBERS
 MISSING = ("missing", "missing_as_state", "weights", "weights_as")
 PRINTING = ("form", "json")
+TABLE = (*MISSING, *LIMITS, *DESIGN, *COLUMNS, *NUMBERS)
 
 LISTS = {"missing", "clusters", "columns", "exclude", "bin"}
 METAVARS = {"blrt": "DRAWS", "budget": "TIME", "cluster": "ADDRESS", "missing": "MARKER"}

@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from lacunet import api
 from lacunet.api.structure import Structured
@@ -21,13 +21,15 @@ from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style
 from lacunet.plots.figures import write_picture
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
+from lacunet.report.page.network_page import on_a_page
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.candidates import Selection
 from lacunet.selection.comparing import check_states
 from lacunet.settings import Settings
 from lacunet.structure.learned import GraphDistances
-from lacunet.tabular import Printable, Together, to_json
+from lacunet.summaries.intervals import Intervals
+from lacunet.tabular import Grid, Printable, Together, to_json
 
 
 def read_structure(
@@ -135,8 +137,14 @@ def audit(table: Table) -> None:
             )
 
 
-# Further results beside a fit, with their documents, by name; their titles on a page.
-Described: TypeAlias = dict[str, tuple[Printable, dict[str, Any]]]
+class Further(NamedTuple):
+    """Further results beside a fit."""
+
+    intervals: Intervals | None = None
+    fit_statistics: Printable | None = None
+
+
+# Their titles on a page.
 TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 
 
@@ -217,21 +225,27 @@ def finish_fit(
     wanted: Wanted,
     result: Printable,
     document: Mapping[str, Any],
-    described: Described,
-    answer: Callable[[], NetworkAnswer],
+    more: Further,
+    answer: Callable[[Mapping[str, Sequence[Grid]]], NetworkAnswer],
     tables: Callable[[], Printable],
     picture: Callable[[], Any],
+    effects: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the requested outputs of a fit, and show it with its further results."""
+    further = {name: x for name, x in more._asdict().items() if x is not None}
     if wanted.tables is not None:
         write_tables(tables(), wanted.tables)
     if wanted.plot is not None:
         with paper_style():
             write_picture(picture(), wanted.plot, _note)
     if wanted.report is not None:
-        report_network(answer(), wanted.report)
-    whole = {**document, **{name: further for name, (_, further) in described.items()}}
-    show(Together(result, *(other for other, _ in described.values())), whole, request.form)
+        sections = {TITLES[name]: on_a_page(x) for name, x in further.items()}
+        report_network(answer(sections), wanted.report)
+    model = None if wanted.save is None else str(wanted.save)
+    documents = {name: x.to_dict() for name, x in further.items()}
+    direct = {} if effects is None else {"direct_effects": effects}
+    whole = {**document, "model": model, **direct, **documents}
+    show(Together(result, *further.values()), whole, request.form)
     echo_written(wanted.save, wanted.report, wanted.tables, wanted.plot)
 
 
