@@ -107,7 +107,8 @@ from lacunet.report.tables_file import write_tables as write_tables
 from lacunet.scores import Evidence as Evidence
 from lacunet.selection.average import Labellings as Labellings
 from lacunet.selection.forecasting import Forecast as Forecast
-from lacunet.selection.candidates import Candidate as Candidate, Selection as Selection
+from lacunet.selection.candidates import Candidate as Candidate
+from lacunet.selection.result import Selection as Selection
 from lacunet.selection.certainty import (
     Certainty as Certainty,
     CertaintyBasis as CertaintyBasis,

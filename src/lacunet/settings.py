@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -364,15 +364,6 @@ class Settings(ComputeSettings, GraphSettings, SearchSettings, EvidenceSettings)
         """Options of the search for a maximum."""
         chosen = Estimate(self.estimate), Schedule(self.schedule)
         return Options(*chosen, self.starts, self.seed, DeviceName(self.device))
-
-    @property
-    def one_alpha(self) -> float | str:
-        """The prior; one for each family, which needs a graph, is refused."""
-        if isinstance(self.alpha, Mapping):
-            raise OptionError(
-                "a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE."
-            )
-        return self.alpha
 
     @property
     def graph_search(self) -> GraphSearch:

@@ -16,7 +16,7 @@ import numpy as np
 from lacunet.api import select
 from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
-from lacunet.selection.candidates import Selection
+from lacunet.selection.result import Selection
 from lacunet.selection.sentences import limits
 from studies.calibration.cell import How, timed
 

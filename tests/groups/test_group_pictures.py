@@ -12,7 +12,8 @@ import lacunet
 from lacunet import OptionError
 from lacunet.report.page.network_page import groups_answer, write_network_report
 from lacunet.report.page.views import group_view
-from lacunet.selection.groups import Level, group_answers
+from lacunet.selection.group_comparison import group_answers
+from lacunet.selection.groups import Level
 from lacunet.settings import DEFAULTS
 
 mpl.use("Agg")

@@ -22,9 +22,9 @@ from lacunet.models.latent_class import find_classes
 from lacunet.models.network import Model
 from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.selection.candidates import Selection
 from lacunet.selection.paper_tables import Criteria, FitTable, PaperTables, selection_criteria
 from lacunet.selection.regression import ClassRegression
+from lacunet.selection.result import Selection
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import bootstrap_intervals
 from lacunet.summaries.em_traces import Traces

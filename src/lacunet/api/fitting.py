@@ -56,7 +56,7 @@ from lacunet.models.ensemble import ModelLike, NetworkLike
 from lacunet.models.latent_class import classes_of
 from lacunet.models.network import Model, Network
 from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
-from lacunet.models.prior import dirichlet
+from lacunet.models.prior import dirichlet, one_alpha
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
@@ -136,7 +136,7 @@ def _covariate_models(
     if settings.missing_as_state:
         items = missing_as_state(items, merged=False)  # rows beside their covariates
     (proposal,) = latent_classes(items, [k], settings.numbers)
-    alpha = dirichlet(proposal.network, settings.one_alpha)
+    alpha = dirichlet(proposal.network, one_alpha(settings.alpha))
     plain = build_problem(items, proposal.network, alpha)
     root = classes_of(proposal.network).root
     return CovariateModels(
@@ -315,7 +315,7 @@ def add_direct_effects(
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
     with at_work(settings, listener, structure) as engine:
-        fitter = NestedFitter(table, settings.one_alpha, settings.options, engine.executor)
+        fitter = NestedFitter(table, one_alpha(settings.alpha), settings.options, engine.executor)
         return direct_effects(fitter, structure)
 
 

@@ -26,6 +26,7 @@ from lacunet.models import equivalence
 from lacunet.models.ensemble import NetworkLike
 from lacunet.models.equivalence import EquivalenceClass
 from lacunet.models.number_prior import GRAPH_NUMBERS
+from lacunet.models.prior import one_alpha
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
@@ -74,7 +75,7 @@ def learn_structure(
     """
     settings, reading = divide(settings, options)
     alpha, known, search_options = (
-        settings.one_alpha,
+        one_alpha(settings.alpha),
         known_of(knowledge, max_parents),
         settings.graph_search,
     )
@@ -124,7 +125,7 @@ def edge_certainty(
     ('CPK', 'Q', 1.0)
     """
     settings, reading = divide(settings, options)
-    alpha, known = settings.one_alpha, known_of(knowledge, max_parents)
+    alpha, known = one_alpha(settings.alpha), known_of(knowledge, max_parents)
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         if resamples:
@@ -222,7 +223,7 @@ def learn_latent_tree(
     """
     chosen = one_of(TreeShape, "shape", shape)
     settings, reading = divide(settings, options)
-    alpha, table = settings.one_alpha, as_table(data, reading, numbers=True)
+    alpha, table = one_alpha(settings.alpha), as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
         if chosen is TreeShape.NAIVE:
             return learn_classes(table, settings, executor)

@@ -47,10 +47,11 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.selection.average import FIRST, FURTHER, PriorLike
 from lacunet.selection.blrt import check_drawn, with_one_less, with_ratio_tests
-from lacunet.selection.candidates import Proposal, Selection
+from lacunet.selection.candidates import Proposal
 from lacunet.selection.comparing import compare as compare_candidates
 from lacunet.selection.comparing import ends_worth, latent_classes, sizes_of_hidden
 from lacunet.selection.misfit import misfit_of
+from lacunet.selection.result import Selection
 from lacunet.settings import DEFAULTS, Settings
 
 AVERAGED = Settings(alpha=AVERAGE)

@@ -24,8 +24,8 @@ from lacunet.report.page import NetworkAnswer, write_network_report, write_repor
 from lacunet.report.page.network_page import on_a_page
 from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
-from lacunet.selection.candidates import Selection
 from lacunet.selection.comparing import check_states
+from lacunet.selection.result import Selection
 from lacunet.settings import Settings
 from lacunet.structure.learned import GraphDistances
 from lacunet.summaries.intervals import Intervals

@@ -25,9 +25,9 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.progress import Listener
 from lacunet.scores import choose_scores
 from lacunet.selection.average import PriorLike
-from lacunet.selection.candidates import Selection
 from lacunet.selection.certainty import Certainty
 from lacunet.selection.mixing import Mixture, mix
+from lacunet.selection.result import Selection
 from lacunet.selection.sentences import at_the_end
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import frame_of, library_of

@@ -71,6 +71,13 @@ def base_alpha(alpha: Alpha) -> Alpha:
     return PAPER_ALPHA if alpha == AVERAGE else alpha
 
 
+def one_alpha(alpha: Alpha) -> float | str:
+    """Return a prior of all families; refuse one for each family, which needs a graph."""
+    if isinstance(alpha, Mapping):
+        raise OptionError("a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE.")
+    return alpha
+
+
 def same_whatever_the_number(alpha: Alpha) -> bool:
     """Whether the prior of hidden states does not depend on their number."""
     if isinstance(alpha, Mapping) or alpha == AUTOCLASS:

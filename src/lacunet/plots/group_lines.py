@@ -25,8 +25,8 @@ from lacunet.plots.lines import (
     tidy_panels,
 )
 from lacunet.plots.style import PRINT, Look
-from lacunet.selection.group_comparison import GroupComparison
-from lacunet.selection.groups import GroupAnswer, Level, group_answers
+from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
+from lacunet.selection.groups import Level
 from lacunet.summaries.intervals import Intervals, intervals_to_draw
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from lacunet.plots.style import (
     posteriors,
     score_series,
 )
-from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import TITLES
+from lacunet.selection.result import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ import numpy as np
 
 from lacunet.runtime.arrays import FloatArray
 from lacunet.selection.average import Label, Labellings
-from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import TITLES
+from lacunet.selection.result import Selection
 from lacunet.summaries.profiles import NumberProfile
 from lacunet.tabular import number
 

@@ -18,7 +18,7 @@ from lacunet.runtime.files import (
     harmless,
     write_text,
 )
-from lacunet.selection.candidates import Selection
+from lacunet.selection.result import Selection
 from lacunet.tabular import Grid, Printable, Shown, to_json
 from lacunet.tabular.export import csv_table
 

@@ -15,8 +15,9 @@ from lacunet.models.network import Network
 from lacunet.models.prior import PAPER_ALPHA, dirichlet
 from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.executor import Executor
-from lacunet.selection.candidates import Proposal, Selection
+from lacunet.selection.candidates import Proposal
 from lacunet.selection.grids import STOP_AFTER
+from lacunet.selection.result import Selection
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import STARTS, ratio_of_fits
 

@@ -38,9 +38,10 @@ from lacunet.selection.average import (
     check_prior,
     understood_prior,
 )
-from lacunet.selection.candidates import Candidate, Failed, Proposal, Selection
+from lacunet.selection.candidates import Candidate, Failed, Proposal
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses, with_priors
 from lacunet.selection.measuring import measured
+from lacunet.selection.result import Selection
 from lacunet.settings import Settings
 from lacunet.wording import range_words
 
@@ -210,18 +211,9 @@ def compare(
     have weights or `settings.whole_range`. An open-ended range is tried up to its usual end, and
     further while more are probable; the result equals that of the whole range to its last number.
 
-    Parameters
-    ----------
-    table
-        The data.
-    candidates
-        Networks to fit and score, or fitted candidates.
-    settings
-        Options of fits, scores, and of what is measured.
-    prior
-        Weights by label, or a prior on the number of classes (default: equal weights).
-    sensitivity
-        Whether to try other priors on parameters, and to average over them if `alpha` says so.
+    `candidates` are networks to fit and score, or fitted ones; `prior` has weights by label, or is
+    one on the number of classes. With `sensitivity`, other priors on parameters are tried too, and
+    averaged over if `settings.alpha` is their average.
     """
     named = understood_prior(prior, [c.sizes for c in candidates])
     weights = prior if isinstance(prior, Mapping) else None
@@ -233,8 +225,7 @@ def compare(
     if open_ended:
         ends = ends_worth(table, len(candidates))
     elif not (isinstance(prior, Mapping) or settings.whole_range):
-        end, reach = early_end(table, candidates, settings, executor, checkpoint)
-        ends = [end]
+        ends[0], reach = early_end(table, candidates, settings, executor, checkpoint)
     for last in ends:
         found = evaluate(
             table,

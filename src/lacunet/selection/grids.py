@@ -24,7 +24,7 @@ from lacunet.summaries.ratio_tests import RatioTest
 from lacunet.tabular import Documented, Grid, Shown, chance, number, probability, share
 
 if TYPE_CHECKING:
-    from lacunet.selection.candidates import Selection
+    from lacunet.selection.result import Selection
 
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}

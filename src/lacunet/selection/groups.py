@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from lacunet.models.conjugacy import mean
 from lacunet.models.known import Relabelling
 from lacunet.models.latent_class import Grouped, with_edges
 from lacunet.models.layout import with_more_parents
-from lacunet.models.network import Model, Variable
-from lacunet.models.surgery import table_of
+from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import Executor
 from lacunet.selection.average import Label
@@ -37,16 +35,12 @@ from lacunet.selection.effects import (
     stepwise_edges,
     trials_of,
 )
-from lacunet.summaries.intervals import Intervals, drawn_answers
 from lacunet.summaries.matching import (
     cheapest_order,
     matched_fit,
     profile_distances,
     relabelled_fit,
 )
-
-if TYPE_CHECKING:
-    from lacunet.selection.group_comparison import GroupComparison
 
 CLEAR = 0.5  # of the distance to the next class, above which a match is doubtful
 
@@ -292,43 +286,3 @@ def _one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:
     codes = np.delete(problem.codes[in_group], column, axis=1)
     alpha = grouped.of_group(problem.alpha, g)
     return problem_of_codes(codes, problem.counts[in_group], grouped.alone, alpha)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupAnswer:
-    """One answer to an item, or the size of classes, in G groups and K classes."""
-
-    variable: Variable  # the item, or the classes themselves
-    state: int | None  # place in its table, as `drawn_answers` gives it; None of class sizes
-    values: FloatArray  # (3, G, K) estimate, low, high; the ends are NaN without an interval
-    shared: bool  # whether it is the same in all groups, by the model
-
-
-def group_answers(
-    comparison: GroupComparison, level: Level, precise: Intervals | None
-) -> Iterator[GroupAnswer]:
-    """Yield class sizes, then items in their order; of binary items only the second state."""
-    grouped, model = comparison.grouped(level), comparison.candidate(level).model
-    network = model.network
-    none = np.full_like(model.theta, np.nan)
-    ends = [model.theta, *((none, none) if precise is None else (precise.low, precise.high))]
-    sizes = np.stack([table_of(network, x, grouped.root) for x in ends])
-    yield GroupAnswer(network.variables[grouped.root], None, sizes, False)
-    for i in grouped.items:
-        v = network.variables[i]
-        drawn = drawn_answers(v)
-        if not drawn:
-            continue
-        # Axes of a table are parents, then states: (groups, classes, states), the groups perhaps 1.
-        family = list(network.layout.families[i])
-        tables = np.stack([table_of(network, x, i) for x in ends])
-        shared = grouped.group not in family
-        if shared:
-            tables = np.broadcast_to(
-                tables[:, None], (len(ends), len(comparison.groups), *tables.shape[1:])
-            )
-        else:
-            axes = [family.index(grouped.group) + 1, family.index(grouped.root) + 1]
-            tables = np.moveaxis(tables, axes, [1, 2])
-        for k in drawn:
-            yield GroupAnswer(v, k, tables[..., k], shared)

@@ -15,16 +15,16 @@ from lacunet.fitting.prepare import prepare
 from lacunet.inference.leaves import leaves_of
 from lacunet.models.latent_class import over_leaves
 from lacunet.models.network import Model, Network
-from lacunet.models.prior import describe_alpha
+from lacunet.models.prior import describe_alpha, one_alpha
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import CSL_OCCUPIED, VB
 from lacunet.selection.average import Label
-from lacunet.selection.candidates import Selection
 from lacunet.selection.certainty import CertaintyBasis, Factor
 from lacunet.selection.comparing import evaluate, latent_classes
 from lacunet.selection.grids import TITLES
 from lacunet.selection.measuring import measured
+from lacunet.selection.result import Selection
 from lacunet.settings import Settings
 from lacunet.structure.hidden.growing import FEWEST_IN_CLIQUE
 from lacunet.structure.hidden.latent_graph import hidden_grid, hidden_variables
@@ -249,7 +249,7 @@ def learn_classes(table: Table, settings: Settings, executor: Executor = SERIAL)
     return LatentTree(
         TreeShape.NAIVE,
         mean_model(best.fit.model),
-        settings.one_alpha,
+        one_alpha(settings.alpha),
         certainty.values[best.label],
         f"{TITLES[certainty.by]}, {certainty.basis}",
         flags=(*few_rows(table), *best.flags, *certainty.notes),

@@ -19,15 +19,17 @@ from lacunet.errors import OptionError
 from lacunet.fitting.diagnose import Variational
 from lacunet.fitting.fit import learn
 from lacunet.models import conjugacy
+from lacunet.models.prior import one_alpha
 from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.files import StrPath
 from lacunet.scores import CSL_OCCUPIED, VB, Score
-from lacunet.selection.candidates import Candidate, Proposal, Selection
+from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.selection.certainty import CertaintyBasis
 from lacunet.selection.comparing import candidate_at, compare
 from lacunet.selection.hidden_comparison import WITHOUT, HiddenFound, PriorAverage
 from lacunet.selection.measuring import approximated
+from lacunet.selection.result import Selection
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.structure.completing import Completer
 from lacunet.structure.families import GraphPrior
@@ -225,7 +227,7 @@ def find_hidden(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
     settings = search.settings
-    task = graph_task(table, settings.one_alpha, search.graphs, knowledge, settings.numbers)
+    task = graph_task(table, one_alpha(settings.alpha), search.graphs, knowledge, settings.numbers)
     with closing(Checkpoint(resume, search.fingerprint(task) if resume else None)) as checkpoint:
         first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
         priors = [PriorSearch.begin(task, search, first, rest, checkpoint)]

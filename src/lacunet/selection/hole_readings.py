@@ -29,8 +29,9 @@ from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, Score
-from lacunet.selection.candidates import Candidate, Proposal, Selection
+from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.selection.comparing import fit_candidates, or_raise
+from lacunet.selection.result import Selection
 from lacunet.tabular import Columns, Grid, Printable, described, number
 
 AT_RANDOM = "missing at random"

@@ -32,7 +32,7 @@ from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import RECOMMENDED, VB, Evidence
 from lacunet.selection.average import Label, log_weight_of
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import (
     TRUTH,
     Certainty,
@@ -41,6 +41,7 @@ from lacunet.selection.certainty import (
     combine_with_scores,
     unconverged_error,
 )
+from lacunet.selection.result import Selection
 
 NEGLIGIBLE = 7.0  # nats behind the best: about one in a thousand
 NOTHING: Mapping[Label, float] = {}

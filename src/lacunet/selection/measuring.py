@@ -27,7 +27,7 @@ from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
 from lacunet.selection.average import Label
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import (
     SCORED,
     TRUTH,
@@ -39,6 +39,7 @@ from lacunet.selection.certainty import (
     combine_with_scores,
 )
 from lacunet.selection.joint_evidence import by_walk, guesses, known_exactly, may_matter
+from lacunet.selection.result import Selection
 from lacunet.settings import OF_PROBABILITY, Settings
 
 BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores

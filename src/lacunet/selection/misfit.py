@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from lacunet.models.number_prior import Covariance, NumberPrior
 from lacunet.models.prior import Alpha, dirichlet
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.rows import rows_at
-from lacunet.selection.candidates import Selection, approximate_log_evidence
+from lacunet.selection.candidates import approximate_log_evidence
 from lacunet.selection.effects import (
     Edge,
     log_weight,
@@ -45,6 +45,9 @@ from lacunet.summaries.residuals import bivariate_residuals
 from lacunet.summaries.statistics import few_pairs
 from lacunet.tabular import Grid, probability
 from lacunet.wording import residual_words, worded
+
+if TYPE_CHECKING:
+    from lacunet.selection.result import Selection
 
 CLEAR = math.log(20.0)  # nats of advantage from which another model is reported
 MOST_ROWS = 10_000  # distinct rows that are used; of more, a sample of this size

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from lacunet.fitting.objective import Estimate
 from lacunet.models.latent_class import find_classes
 from lacunet.selection.average import Label
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import TRUTH
 from lacunet.selection.grids import TITLES, drawn_p, first_column, how_drawn, starred
+from lacunet.selection.result import Selection
 from lacunet.selection.sentences import limits
 from lacunet.summaries.profiles import ItemTable, sizes_of
 from lacunet.summaries.ratio_tests import VuongTest, vuong_test

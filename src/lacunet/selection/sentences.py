@@ -17,7 +17,8 @@ from lacunet.tabular import chance, probability
 from lacunet.wording import range_words
 
 if TYPE_CHECKING:
-    from lacunet.selection.candidates import Candidate, Selection
+    from lacunet.selection.candidates import Candidate
+    from lacunet.selection.result import Selection
 
 RIVALS = 3  # other candidates that the answer names at most
 WORTH_A_WORD = 0.005  # probability of a candidate, or of a number of used classes, that is named

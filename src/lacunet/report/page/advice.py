@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lacunet.flags import Flag, Kind
-from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import TITLES
+from lacunet.selection.result import Selection
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from lacunet.plots.style import PLAIN, Series, by_number, posteriors, ranked, sc
 from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
 from lacunet.report.page.render import Cell, LabelledRow, chance_cell, count, listed, nats
 from lacunet.scores import Evidence
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import Factor
 from lacunet.selection.grids import TITLES, factor_words
+from lacunet.selection.result import Selection
 from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0

@@ -20,9 +20,10 @@ from lacunet.report.page.network_page import Tile, data_tiles, picture
 from lacunet.report.page.profile_view import hidden_views
 from lacunet.report.page.render import count, kind, listed, nats
 from lacunet.runtime.files import check_not_read
-from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import TRUTH, CertaintyBasis
 from lacunet.selection.grids import TITLES, beside_classes, calibration_grid, factor_words
+from lacunet.selection.result import Selection
 from lacunet.selection.sentences import answer, cannot_tell, limits, why_not_bic
 from lacunet.tabular import chance
 

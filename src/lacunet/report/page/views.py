@@ -17,11 +17,10 @@ from lacunet.models.latent_class import is_latent_class
 from lacunet.plots.style import MARKS, Look
 from lacunet.report.page.chart import key
 from lacunet.report.page.render import Cell, LabelledRow, count, listed, percent, share_cell
-from lacunet.selection.candidates import Selection
 from lacunet.selection.grids import ratio_grid
-from lacunet.selection.group_comparison import GroupComparison
-from lacunet.selection.groups import GroupAnswer, group_answers
+from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
 from lacunet.selection.paper_tables import Criteria
+from lacunet.selection.result import Selection
 from lacunet.summaries.intervals import Intervals, drawn_answers, intervals_to_draw
 from lacunet.summaries.statistics import Classification, fit_statistics
 from lacunet.tabular import Grid, probability
