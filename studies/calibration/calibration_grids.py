@@ -34,7 +34,7 @@ def overview_grid(rows: Sequence[Record]) -> Grid:
         "Evidence: of those data sets alone in which none is bounded only from below.",
         "Largest and right: the default's mean largest probability, and how often it is right.",
     )
-    return Grid("How sure, cell by cell", header, body, notes=notes)
+    return Grid("Calibration, cell by cell", header, body, notes=notes)
 
 
 def reliability_grid(row: Record) -> Grid:
@@ -102,7 +102,7 @@ def coverage_grid(rows: Sequence[Record]) -> Grid:
         "Mean and largest error: estimate − truth, in nats. Above: bounds that exceed the truth.",
         "Open: the bound from above leaves room for 3 nats more. Late: beyond 1.2 budgets.",
     )
-    title = "Does measured evidence keep its word?"
+    title = "Measured evidence against the reference"
     return Grid(title, header, body, frozenset({0, 1, 2}), notes)
 
 

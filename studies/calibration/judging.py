@@ -29,7 +29,7 @@ HOLES = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells
 
 @dataclass(frozen=True)
 class VerdictCell:
-    """Problems of one shape, parameters from the prior: does measured evidence keep its word?"""
+    """Problems of one shape, parameters from the prior: measured evidence against a reference."""
 
     name: str
     shape: Shape

@@ -127,7 +127,7 @@ def run(case: Case) -> Outcome:
 
 def main() -> None:
     sys.stdout.write(
-        "| what | processor time, at most | taken | it ends in |\n|---|---:|---:|---|\n"
+        "| what | processor time, at most | measured | result |\n|---|---:|---:|---|\n"
     )
     lost = 0
     for case in CASES:

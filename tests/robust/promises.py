@@ -38,7 +38,7 @@ def rows(inputs: int, kills: int) -> Iterator[tuple[str, str, int, int]]:
 
 def main() -> None:
     inputs, kills = (int(x) for x in (*sys.argv[1:], INPUTS, KILLS)[:2])
-    sys.stdout.write("| what | of what | tried | lost |\n|---|---|---:|---:|\n")
+    sys.stdout.write("| what | of what | tried | failed |\n|---|---|---:|---:|\n")
     for what, which, tried, lost in rows(inputs, kills):
         sys.stdout.write(f"| {what} | {which} | {tried:,} | {lost} |\n")
         sys.stdout.flush()
