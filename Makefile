@@ -55,6 +55,7 @@ check: lint types layers
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python tests/words.py
 
 # The package by our own settings; a project of a user by mypy's, strictly.
 types: $(VENV)/.dev

@@ -90,7 +90,7 @@ def test_processes_stay_for_the_next_block_and_end_without_work(monkeypatch):
         first = {*executor.map(process_of, range(8))}
     with on_processes(2) as executor:
         assert {*executor.map(process_of, range(8))} & first
-        monkeypatch.setattr("lacunet.runtime.processes.IDLE", 0.05)
+        monkeypatch.setattr("lacunet.runtime.processes.UNUSED", 0.05)
     pool = processes._STAYING._pool
     processes._STAYING._timer.join(60)
     assert processes._STAYING._pool is None

@@ -29,8 +29,8 @@ from lacunet.selection.candidates import Proposal
 from lacunet.selection.comparing import evaluate, latent_classes
 from lacunet.selection.effects import NestedFitter, direct_effects
 from lacunet.selection.groups import fit_levels
-from lacunet.selection.hole_readings import compare_readings
 from lacunet.selection.measuring import measure_each
+from lacunet.selection.missing_comparison import compare_readings
 from lacunet.structure.edges.certainty import resample_edges
 from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.knowledge import Knowledge

@@ -1,7 +1,12 @@
 """Names of earlier versions, which give the new name in a warning."""
 
+import functools
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 RENAMED = {"How": "CertaintyBasis", "Pool": "CellStack"}  # of the package
 
@@ -19,3 +24,19 @@ def renamed(old: str, new: str) -> property:
         return getattr(self, new)
 
     return property(read, doc=f"The old name of `{new}`.")
+
+
+def renamed_parameter(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Accept a keyword argument by its old name; using it warns."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if old in kwargs:
+                warn_renamed(f"`{old}` of `{function.__name__}`", f"`{new}`")
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

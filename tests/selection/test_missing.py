@@ -15,7 +15,7 @@ from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import latent_class
 from lacunet.models.prior import dirichlet
 from lacunet.scores import HEADLINE, ScoreInput
-from lacunet.selection.hole_readings import (
+from lacunet.selection.missing_comparison import (
     AN_ANSWER,
     AT_RANDOM,
     compare_readings,

@@ -21,6 +21,7 @@ from lacunet.api.options import (
     with_options,
 )
 from lacunet.data.table import Table
+from lacunet.deprecation import renamed_parameter
 from lacunet.errors import OptionError
 from lacunet.models import equivalence
 from lacunet.models.ensemble import NetworkLike
@@ -180,10 +181,13 @@ def graph_distances(
     return learned.graph_distances(graphs, as_network(reference), as_knowledge(knowledge))
 
 
-def edge_f1(found: NetworkLike, true: NetworkLike, knowledge: KnowledgeLike | None = None) -> float:
+@renamed_parameter("found", "learned")
+def edge_f1(
+    learned: NetworkLike, true: NetworkLike, knowledge: KnowledgeLike | None = None
+) -> float:
     """Compute the F1 of the edges of a network's CPDAG, compared with the true CPDAG."""
     known = as_knowledge(knowledge)
-    return equivalence.edge_f1(cpdag(found, known), cpdag(true, known))
+    return equivalence.edge_f1(cpdag(learned, known), cpdag(true, known))
 
 
 TREES = Settings(number_prior=GRAPH_NUMBERS)
@@ -217,8 +221,8 @@ def learn_latent_tree(
     Examples
     --------
     >>> import lacunet
-    >>> found = lacunet.learn_latent_tree(lacunet.load_dataset("values"))
-    >>> found.hidden
+    >>> learned = lacunet.learn_latent_tree(lacunet.load_dataset("values"))
+    >>> learned.hidden
     {'H1': 2}
     """
     chosen = one_of(TreeShape, "shape", shape)

@@ -96,8 +96,8 @@ def understand(
         i = network.index(name)
         if i in seen or i in heard:
             raise OptionError(
-                f"'{name}' is both given and set by do. An intervention says nothing about "
-                "causes, an observation does: name it once."
+                f"'{name}' is both given and set by do. An intervention carries no evidence about "
+                "causes: name it once."
             )
         done[i] = network.variables[i].code(state)
     return Known(network, seen, heard, done)

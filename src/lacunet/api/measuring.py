@@ -50,7 +50,7 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import HEADLINE
 from lacunet.selection.blrt import check_bounded
 from lacunet.selection.comparing import latent_classes, sizes_of_hidden
-from lacunet.selection.hole_readings import MissingComparison, compare_readings
+from lacunet.selection.missing_comparison import MissingComparison, compare_readings
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
 

@@ -173,20 +173,20 @@ def _unpacked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def unknown_option(function: str, name: str, names: Collection[str]) -> UnknownOptionError:
     """Make the error for an unknown argument, with the likely intended name."""
-    synonym = _named_here(name, names)
+    synonym = _synonym_in(name, names)
     if synonym is not None:
         words = f", {OTHER[synonym]}" if synonym in OTHER else ""
         hint = f" Here it is called '{synonym}'{words}."
     else:
-        others = (other for group in SAME for other in group if _named_here(other, names))
+        others = (other for group in SAME for other in group if _synonym_in(other, names))
         hint = did_you_mean(name, [*names, *others]) or f" It has {', '.join(names)}."
     return UnknownOptionError(f"{function}() has no option '{name}'.{hint}")
 
 
-def _named_here(name: str, names: Collection[str]) -> str | None:
+def _synonym_in(name: str, names: Collection[str]) -> str | None:
     """Give the synonym of a name among some argument names; None if absent.
 
-    >>> _named_here("random_state", ["states", "seed"]), _named_here("seed", ["n_init", "n_jobs"])
+    >>> _synonym_in("random_state", ["states", "seed"]), _synonym_in("seed", ["n_init", "n_jobs"])
     ('seed', None)
     """
     group: tuple[str, ...] = next((g for g in SAME if name in g), ())
@@ -199,7 +199,7 @@ def _translated(function: str, given: dict[str, Any], names: Collection[str]) ->
     for name in given:
         if name in names:
             continue
-        synonym = _named_here(name, names)
+        synonym = _synonym_in(name, names)
         if synonym is None or synonym in OTHER or synonym in given:
             raise unknown_option(function, name, names)
         value = arguments.pop(name)

@@ -138,7 +138,7 @@ def check_names(names: Iterable[str], option: str, source: Source) -> None:
     """Refuse the name of a column that does not exist, and suggest a similar one."""
     for name in names:
         if name not in source.columns:
-            raise OptionError(f"{option}: {_not_there(name, source)}")
+            raise OptionError(f"{option}: {_absent(name, source)}")
 
 
 def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
@@ -154,10 +154,10 @@ def check_has(names: Iterable[str], source: Source) -> None:
     """Refuse data without a needed column."""
     for name in names:
         if name not in source.columns:
-            raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
+            raise DataError(f"{_absent(name, source)} Add it, or rename the one that holds it.")
 
 
-def _not_there(name: str, source: Source) -> str:
+def _absent(name: str, source: Source) -> str:
     hint = did_you_mean(str(name), source.columns)
     listed = f"Its columns are {shown(source.columns)}."
     return f"there is no column {name!r} in {source.name}.{hint} {listed}"

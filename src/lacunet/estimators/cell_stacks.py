@@ -220,10 +220,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
         predictive_model = self.cell_stack_.ensemble
-        holes = MissingCells(
+        missing = MissingCells(
             self._read_rows(checked), predictive_model, self._places, predictive_model.network
         )
-        return holes, X if is_frame(X) else checked
+        return missing, X if is_frame(X) else checked
 
 
 CLASS = "\x00class"  # column of y in the training table; no user column has this name

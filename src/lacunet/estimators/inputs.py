@@ -70,8 +70,8 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, np.ma.MaskedArray):  # an array would lose the mask
         words = X.dtype.kind in "OUS"
-        holes, X = np.ma.getmaskarray(X), X.data.astype(object if words else float)
-        X[holes] = None if words else np.nan
+        masked, X = np.ma.getmaskarray(X), X.data.astype(object if words else float)
+        X[masked] = None if words else np.nan
     _check_finite(X)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 

@@ -127,7 +127,7 @@ def worded_estimator(cls: C) -> C:
 
 def _with_translated_messages(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def worded_here(self: Any, X: Any, *args: Any, **given: Any) -> Any:
+    def run(self: Any, X: Any, *args: Any, **given: Any) -> Any:
         parameters = frozenset((*inspect.signature(type(self)).parameters, "sample_weight"))
         words = EstimatorWords(parameters, self._function, left_out_of(X), made_missing_in(X))
         with of_estimator(words):
@@ -137,7 +137,7 @@ def _with_translated_messages(method: Callable[..., Any]) -> Callable[..., Any]:
                 error.args = (worded(error.args[0]), *error.args[1:])
                 raise
 
-    return worded_here
+    return run
 
 
 def _refusing(cls: type, init: Callable[..., None]) -> Callable[..., None]:

@@ -110,12 +110,12 @@ def structural_hamming_distance(one: EquivalenceClass, other: EquivalenceClass) 
     return sum(first.get(pair) != second.get(pair) for pair in {*first, *second})
 
 
-def edge_f1(found: EquivalenceClass, true: EquivalenceClass) -> float:
+def edge_f1(learned: EquivalenceClass, true: EquivalenceClass) -> float:
     """F1 score of the edges: the harmonic mean of precision and recall; 1 if both have none.
 
     An edge counts as found only if its mark, →, ← or —, is the same.
     """
-    first, second = _by_pair(found, true)
+    first, second = _by_pair(learned, true)
     hits = sum(first.get(pair) == edge for pair, edge in second.items())
     return 2.0 * hits / (len(first) + len(second)) if first or second else 1.0
 

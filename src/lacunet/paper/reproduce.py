@@ -38,7 +38,7 @@ TITLES = SCORES | {"em": "EM", "cs": "CS"}
 PACKAGES = ("lacunet", "numpy", "scipy", "numba")
 NEAR = 0.5  # states: closer means count as equal
 FAR = 2.0  # combined standard errors above which means count as different
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 TIMED = ("em", *PAPER_SCORES)
 PLACE = ("n", "c", "N")
 MADE = "states chosen by a score − states chosen by Laplace"
@@ -183,13 +183,13 @@ def _differ(x: Record) -> bool:
     return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
 
 
-def render(content: dict[str, Any], folder: Path = HERE, **more: Any) -> str:
+def render(content: dict[str, Any], folder: Path = FOLDER, **more: Any) -> str:
     """Fill `page.html.j2` of a folder, which may extend a template of this one."""
     jinja2 = require("jinja2", extra="paper", what="the page")
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader([folder, HERE]),
+        loader=jinja2.FileSystemLoader([folder, FOLDER]),
     )
     environment.filters |= {
         "plusminus": plusminus,

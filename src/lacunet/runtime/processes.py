@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
-IDLE = 20.0  # seconds without work after which all processes end
+UNUSED = 20.0  # seconds without work after which all processes end
 
 
 class Processes(Serial):
@@ -80,7 +80,7 @@ class _Staying:
     def __init__(self) -> None:
         self._lock, self._blocks = threading.Lock(), 0
         self._pool: ProcessPoolExecutor | None = None
-        self._timer = threading.Timer(0.0, self._end_idle)
+        self._timer = threading.Timer(0.0, self._end_unused)
 
     def begin(self, count: int) -> ProcessPoolExecutor:
         from loky import get_reusable_executor
@@ -95,11 +95,11 @@ class _Staying:
         with self._lock:
             self._blocks -= 1
             self._timer.cancel()
-            self._timer = threading.Timer(IDLE, self._end_idle)
+            self._timer = threading.Timer(UNUSED, self._end_unused)
             self._timer.daemon = True
             self._timer.start()
 
-    def _end_idle(self) -> None:
+    def _end_unused(self) -> None:
         with self._lock:
             if self._pool is not None and not self._blocks:
                 self._pool.shutdown(wait=True)

@@ -1,7 +1,7 @@
 """Compare candidates for the same data: `compare` fits, scores, measures and ranks them.
 
 Builders make the candidates: `latent_classes` and `sizes_of_hidden` here, levels of invariance in
-`groups.py`, readings of missing values in `hole_readings.py`, graphs with hidden variables in
+`groups.py`, readings of missing values in `missing_comparison.py`, graphs with hidden variables in
 `hidden_search.py`. Long ranges of numbers of hidden states end early, and open ones are extended.
 """
 

@@ -181,9 +181,9 @@ def r_hat(energy: FloatArray, shares: FloatArray) -> float:
     mean = np.divide(total.sum(axis=0), seen, out=np.zeros_like(seen), where=seen > 0)
     weights = np.divide(shares, seen, out=np.zeros_like(seen), where=seen > 0)
     within = float(((squares - sweeps * of_chain**2).sum(axis=0) * weights).sum())
-    between = float(((sweeps * (of_chain - mean) ** 2).sum(axis=0) * weights).sum())
+    variance_between = float(((sweeps * (of_chain - mean) ** 2).sum(axis=0) * weights).sum())
     # The variance within is 0 if all chains visited one and the same partition.
-    return float(np.sqrt((within + between) / within)) if within > 0 else 1.0
+    return float(np.sqrt((within + variance_between) / within)) if within > 0 else 1.0
 
 
 def agreement_flags(energy: FloatArray, shares: FloatArray) -> tuple[Flag, ...]:

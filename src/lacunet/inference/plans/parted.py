@@ -87,11 +87,11 @@ class PartitionedEStep(EStep):
     @property
     def completions(self) -> CompletionSampler:
         """Raise: sampling needs random access to cases."""
-        raise _not_here()
+        raise _rows_elsewhere()
 
     def weighted(self, counts: FloatArray) -> EStep:  # noqa: ARG002
         """Raise: counts are held with their rows."""
-        raise _not_here()
+        raise _rows_elsewhere()
 
     @cached_property
     def counts(self) -> FloatArray:  # type: ignore[override]
@@ -143,7 +143,7 @@ class PartitionedEStep(EStep):
         return np.concatenate(log_z), np.concatenate(N)
 
 
-def _not_here() -> OptionError:
+def _rows_elsewhere() -> OptionError:
     return OptionError(
         "sampling hidden values needs access to single cases, but these rows are held in parts, on "
         "workers or on disk. Leave out --evidence and --calibrate, and scores that sample; or "

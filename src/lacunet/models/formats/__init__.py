@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacunet.deprecation import warn_renamed
+from lacunet.deprecation import renamed_parameter
 from lacunet.errors import DataError, ModelError
 from lacunet.models.ensemble import (
     Ensemble,
@@ -62,20 +62,12 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def write_network(
-    model: HasModel,
-    path: StrPath,
-    report: Callable[[str], None] = warn,
-    *,
-    say: Callable[[str], None] | None = None,
-) -> None:
+@renamed_parameter("say", "report")
+def write_network(model: HasModel, path: StrPath, report: Callable[[str], None] = warn) -> None:
     """Write a network with its parameters, atomically.
 
     `report` receives a message about what the format cannot hold; by default it warns.
     """
-    if say is not None:
-        warn_renamed("`say`", "`report`")
-        report = say
     chosen, model = _allowed(path)[0], model_as_shown(model_in(model))
     numbers = [v.name for v in model.network.variables if not v.family.tabular]
     check_holds_numbers(path, numbers)

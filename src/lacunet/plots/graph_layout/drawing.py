@@ -81,11 +81,11 @@ def line(*points: Point) -> Curve:
     """Return a polyline as a Bézier curve."""
     curve = [points[0]]
     for a, b in pairwise(points):
-        curve += [_between(a, b, 1 / 3), _between(a, b, 2 / 3), b]
+        curve += [_interpolated(a, b, 1 / 3), _interpolated(a, b, 2 / 3), b]
     return tuple(curve)
 
 
-def _between(a: Point, b: Point, share: float) -> Point:
+def _interpolated(a: Point, b: Point, share: float) -> Point:
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 

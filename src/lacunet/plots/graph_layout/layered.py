@@ -86,7 +86,7 @@ def order_layers(layers: Layers, above: Neighbours, below: Neighbours) -> Layers
         if not fewest or without_gain == PATIENCE:
             break
         _sort_by_medians(layers, above, below, down=sweep % 2 == 0)
-        _exchange(layers, above, below)
+        _swap(layers, above, below)
         crossings = _crossings(layers, below)
         without_gain += 1
         if crossings < fewest:
@@ -146,7 +146,7 @@ def _median(places: list[int]) -> float:
     return (places[half - 1] * right + places[half] * left) / (left + right)
 
 
-def _exchange(layers: Layers, above: Neighbours, below: Neighbours) -> None:
+def _swap(layers: Layers, above: Neighbours, below: Neighbours) -> None:
     """Exchange neighbouring nodes while that removes crossings."""
     at = _positions(layers)
     active = set(range(len(layers)))
@@ -189,7 +189,7 @@ class Direction(NamedTuple):
 
     across: bool  # from left to right, not from top to bottom
     within: float  # pixels between boxes of a layer
-    between: float  # least pixels between layers
+    gap: float  # least pixels between layers
     most: float = math.inf  # most pixels between layers
 
 
@@ -237,7 +237,7 @@ def place(
         ]
         part = _Part([sizes[i] for i in boxes], inner, direction)
         if left and left + part.width > room:
-            left, top = 0.0, height + direction.between
+            left, top = 0.0, height + direction.gap
         part.shift(left, top)
         for k, i in enumerate(boxes):
             middles[i] = part.middle(k)
@@ -332,7 +332,7 @@ class _Part:
         for layer, aside in zip(self.layers, widest, strict=True):
             bottom = top + max(self.sizes[i][1] for i in layer)
             self.bands.append((top, bottom))
-            top = bottom + min(max(direction.between, SLOPE * aside), direction.most)
+            top = bottom + min(max(direction.gap, SLOPE * aside), direction.most)
         self.height = self.bands[-1][1]
 
     def middle(self, i: int) -> Point:

@@ -35,7 +35,7 @@ from lacunet.plots.graph_layout.layered import (
 FEWEST = 4  # least leaves of a fan
 DROP = 26.0  # pixels from the trunk beside a column to its boxes
 APART = 14.0  # pixels between columns
-BETWEEN = 9.0  # pixels between boxes of a column
+GAP = 9.0  # pixels between boxes of a column
 ABOVE = 16.0  # pixels from the upper edge to the first boxes
 
 Edge: TypeAlias = tuple[int, int]  # parent and child
@@ -155,9 +155,9 @@ def gather(parent: int | None, leaves: Sequence[int], sizes: Sequence[Size], roo
         for i in column:
             middles[i] = (x + drop + sizes[i][0] / 2, y + sizes[i][1] / 2)
             drops[i] = x
-            y += sizes[i][1] + BETWEEN
+            y += sizes[i][1] + GAP
         x += drop + max(sizes[i][0] for i in column) + APART
-        height = max(height, y - BETWEEN)
+        height = max(height, y - GAP)
     return Fan(parent, x - APART, height, middles, drops)
 
 

@@ -148,7 +148,7 @@ def _plain(value: object) -> str:
 
 LARGEST = 3_000_000  # most bytes of a page
 PAGES = (".html", ".htm")
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 
 def version() -> str:
@@ -193,7 +193,7 @@ def write_page(
 def page_text(template: str, content: Mapping[str, Any], command: str | None) -> str:
     """Return the HTML of a page."""
     environment = _jinja().Environment(
-        loader=_jinja().FileSystemLoader(HERE),
+        loader=_jinja().FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=_jinja().StrictUndefined,
         trim_blocks=True,
@@ -227,4 +227,4 @@ def _whole_options(words: str) -> Any:
 
 
 def _asset(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    return (FOLDER / name).read_text(encoding="utf-8")
