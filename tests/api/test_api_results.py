@@ -178,7 +178,7 @@ def test_assign_wants_rows_in_order(carcinoma, selection):
 
 
 def test_reading_options_belong_to_reading(carcinoma):
-    with pytest.raises(OptionError, match="weights: this table is read already"):
+    with pytest.raises(OptionError, match="weights: this is already a table"):
         lacunet.select(carcinoma, [1], weights="count")
 
 

@@ -87,8 +87,8 @@ def test_anything_else_is_refused_in_our_words(other):
 def test_wrong_questions_are_refused_in_our_words(holders):
     _, model = holders["model"]
     for wrong, message in (
-        (lambda: lacunet.query(model, 3), "by their names"),
-        (lambda: lacunet.query(model, ["a", 2]), "by their names"),
+        (lambda: lacunet.query(model, 3), "targets are names"),
+        (lambda: lacunet.query(model, ["a", 2]), "targets are names"),
         (lambda: lacunet.simulate(model, "5"), "give a whole number"),
         (lambda: lacunet.simulate(model, 2.5), "give a whole number"),
         (lambda: lacunet.likelihood_ratio_test(ROWS, [1, 2]), "Give one"),

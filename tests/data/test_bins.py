@@ -159,9 +159,9 @@ def test_only_categories_can_be_so_numbers_are_in_bins(people):
     ("bins", "words"),
     [
         ({"age": 1}, "1 bins. Give 2 to 1,000"),
-        ({"age": [0, 0, 1]}, "are no edges"),
+        ({"age": [0, 0, 1]}, "are not edges"),
         ({"age": [0, 1]}, "at least three"),
-        ({"age": "x"}, "are no edges"),
+        ({"age": "x"}, "are not edges"),
         ("age=x", "'x' is not understood"),
         ("0:1:2", "edges are those of one column"),
         ({"aeg": 3}, "no column 'aeg'.*Did you mean 'age'"),

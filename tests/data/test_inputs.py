@@ -87,7 +87,7 @@ def test_rows_in_a_list_have_the_columns_of_an_array():
         (scipy.sparse.csr_matrix(np.eye(2)), r"Give X.toarray\(\)"),
         (None, "NoneType cannot be read as a table. Give a path, a dataframe"),
         ({1, 2}, "set cannot be read"),
-        (WANTED, "read already"),
+        (WANTED, "already a table"),
         (pd.DataFrame({"a": [[1, 2], [3]]}), "column 'a', row 1: a cell holds a list"),
         (pd.DataFrame({"a": ["x", {"u": 1}]}), "column 'a', row 2: a cell holds a dict"),
         (pd.DataFrame({"a": [object(), 1]}), "row 1: a cell holds a object"),

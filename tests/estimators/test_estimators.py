@@ -718,7 +718,7 @@ def test_columns_that_a_network_does_not_have(missing, fitted):
     [
         ([("A", "B"), ("B", "A")], None, "cycle"),
         ([("A", "Bee")], None, "'Bee' is neither a column of X nor a hidden variable"),
-        (["AB"], None, "is no edge"),
+        (["AB"], None, "is not an edge"),
         (None, {"A": 2}, "'A' is hidden, and a column of X too"),
         (None, {"h": 0}, "0 states. Give a whole number"),
         (None, {"h": None}, "None states. Give a whole number"),

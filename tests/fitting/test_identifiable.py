@@ -80,7 +80,7 @@ def test_it_is_said_once_of_all_candidates(values):
         "3, 4, 5 classes: not identifiable: there are 14 to 24 parameters, and"
     )
     assert "determine at most 13 to 15" in said[0]
-    assert "take fewer classes, or more columns" in said[0]
+    assert "use fewer classes, or more columns" in said[0]
     assert values.label == 2
     assert not [text for text in limits(values) if "identifiable" in text]
 

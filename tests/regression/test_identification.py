@@ -291,7 +291,7 @@ def test_classes_that_no_row_is_given():
     x, y = (rng.normal(size=70).round(3) for _ in range(2))
     result = lacunet.three_step(frame.assign(x=x, y=y), fit, outcomes="y", covariates=["x"])
     text = checked(result)
-    assert "empty class: no row is given" in text
+    assert "empty class: no row is assigned to" in text
     assert Kind.CLASS_WITHOUT_ROWS in {flag.kind for flag in result.rows.flags}
     means = result.outcomes["y"].estimate[:, 0]
     assert sorted(means[np.isfinite(means)]) == pytest.approx(
