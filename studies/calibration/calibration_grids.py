@@ -17,7 +17,7 @@ BIN_NAMES = ("0–0.4", "0.4–0.6", "0.6–0.8", "0.8–1")
 def overview_grid(rows: Sequence[Record]) -> Grid:
     """Give all cells in one table: the mean log probability of the true k, and of being right."""
     names = (SELECT, EVIDENCE, *SHOWN)
-    header = ("cell", "leaves", "classes", "rows", "holes", "sets", *names, "largest", "right")
+    header = ("cell", "leaves", "classes", "rows", "missing", "sets", *names, "largest", "right")
     body = tuple(
         (
             *(str(row[x]) for x in ("cell", "leaves", "classes", "rows")),
@@ -41,7 +41,7 @@ def reliability_grid(row: Record) -> Grid:
     """Give the table of a cell: how good each posterior is, and how calibrated."""
     title = (
         f"{row['cell']}: {row['leaves']} binary leaves, 1 to {row['classes']} classes, "
-        f"{row['rows']} rows, {row['holes']:.0%} holes, {row['datasets']} data sets"
+        f"{row['rows']} rows, {row['holes']:.0%} missing, {row['datasets']} data sets"
     )
     header = ("posterior by", "sets", "mean log p(true k)", "±", "right", "largest", *BIN_NAMES)
     rows = tuple(

@@ -54,7 +54,7 @@ def _draw(ax: Any, row: Record) -> None:
     ax.set_ylim(0, 1)
     ax.set_aspect("equal")
     title = f"{row['cell']}: {row['leaves']} leaves, {row['classes']} classes, {row['rows']} rows"
-    ax.set_title(f"{title}, {row['holes']:.0%} holes", fontsize=SMALL, loc="left")
+    ax.set_title(f"{title}, {row['holes']:.0%} missing", fontsize=SMALL, loc="left")
     ax.set_xlabel("probability stated", fontsize=SMALLER)
     ax.set_ylabel("share that is right", fontsize=SMALLER)
 
