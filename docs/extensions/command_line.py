@@ -58,13 +58,13 @@ def option(p: Any, kind: Any) -> Iterator[str]:
     """Give the lines of one option or argument."""
     argument, value = p.param_type_name == "argument", value_of(p, kind)
     names = [] if argument else [f"{name} {value}".rstrip() for name in p.opts]
-    told = marked(p.help or "").replace("*", r"\*")
+    text = marked(p.help or "").replace("*", r"\*")
     if p.required and not argument:
-        told += " Required."
+        text += " Required."
     default = p.default.value if isinstance(p.default, Enum) else p.default
     if p.show_default and default not in (None, False):
-        told += f" Default: `{default}`."
-    yield from (f":::{{option}} {', '.join(names) or value}", told, ":::", "")
+        text += f" Default: `{default}`."
+    yield from (f":::{{option}} {', '.join(names) or value}", text, ":::", "")
 
 
 def marked(text: str) -> str:

@@ -57,14 +57,14 @@ def described(kind: type) -> Iterator[str]:
     }
     (definition,) = ast.parse(source).body
     for line in definition.body:  # type: ignore[attr-defined]
-        told = comments.get(line.end_lineno, "")
+        comment = comments.get(line.end_lineno, "")
         match line:
             case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
-                yield f"**{name}** (``{ast.unparse(line.annotation)}``){told}"
+                yield f"**{name}** (``{ast.unparse(line.annotation)}``){comment}"
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=value)) if (
                 name != "KEYS"
             ):
-                yield f"**{name}** (``{value!r}``){told}"
+                yield f"**{name}** (``{value!r}``){comment}"
 
 
 def plain(comment: str) -> str:

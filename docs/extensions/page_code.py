@@ -185,8 +185,8 @@ class Session:
             except Exception as error:
                 if "Traceback" not in (statement.want or ""):
                     raise
-                told = "".join(traceback.format_exception_only(error))
-                out.write(f"Traceback (most recent call last):\n  ...\n{told}")
+                lines = "".join(traceback.format_exception_only(error))
+                out.write(f"Traceback (most recent call last):\n  ...\n{lines}")
         return out.getvalue().rstrip()
 
     def _command(self, statement: Statement) -> str:
