@@ -49,7 +49,7 @@ def require(
     except (ImportError, OSError) as broken:
         raise error(
             f"{needed} is installed but cannot be loaded: {broken}. Install the library or "
-            f"package that the message names, or reinstall {package} again."
+            f"package that the message names, or reinstall {package}."
         ) from broken
     if loaded is None:
         install = f"pip install 'lacunet[{extra or package}]'"

@@ -58,15 +58,15 @@ def test_setting_what_a_number_depends_on(model):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda m: lacunet.query(m, ["height", "class"]), "Ask for it by itself"),
+        (lambda m: lacunet.query(m, ["height", "class"]), "Query it alone"),
         (lambda m: lacunet.query(m, "class", {"height": "tall"}), "'tall' is not a number"),
         (lambda m: lacunet.query(m, "class", {"visits": -1}), "must be a whole number from 0"),
         (lambda m: lacunet.query(m, "class", {"agree": 7}), "a whole number from 1 to 5"),
         (lambda m: lacunet.query(m, "class", {"agree": 2.5}), "cannot be"),
         (lambda m: lacunet.query(m, "class", {"income": 0}), "cannot be"),
         (lambda m: lacunet.query(m, "class", {"height": [1, 2]}), "is not a number"),
-        (lambda m: lacunet.query(m, "class", do={"height": 170}), "changes nothing"),
-        (lambda m: lacunet.most_probable(m, "height"), "numbers have no states"),
+        (lambda m: lacunet.query(m, "class", do={"height": 170}), "has no effect"),
+        (lambda m: lacunet.most_probable(m, "height"), "numbers have no most probable state"),
         (lambda m: lacunet.api.answer(m, "height", {"height": 170}), "both a target and given"),
     ],
 )

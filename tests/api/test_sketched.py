@@ -165,7 +165,7 @@ def test_residuals_name_the_pair_that_asks_for_a_direct_effect():
     items["B"] = np.where(rng.random(800) < 0.4, items["A"], items["B"])
     statistics = lacunet.fit_statistics(items, lacunet.fit(items, 2, **FEW))
     assert {statistics.residuals[0].first, statistics.residuals[0].second} == {"A", "B"}
-    assert "A and B go together beyond their classes" in str(statistics)
+    assert "A and B are dependent within classes" in str(statistics)
     assert "edges=['A:B']" in str(statistics)
     direct = lacunet.fit_statistics(items, lacunet.fit(items, 2, edges=["A:B"], **FEW))
-    assert "beyond their classes" not in str(direct)
+    assert "within classes" not in str(direct)

@@ -354,4 +354,6 @@ def test_rows_that_are_impossible_under_the_model(invoke, carcinoma, model, tmp_
     assert {row["p(class=1)"] for row in impossible} == {"NaN"}
     assert all(row["class"] in {"1", "2"} for row in rows if row["A"] == "0")
     assert ran.out.startswith(f"class: {20 - len(impossible)} of 20 rows assigned\n")
-    assert f"{len(impossible)} have probability 0 under the model: they get nothing." in ran.out
+    assert (
+        f"{len(impossible)} have probability 0 under the model: they are not assigned." in ran.out
+    )

@@ -217,7 +217,7 @@ MISTAKES = [
     (("fit", "--states", "2", "--like", "nil.json"), "nil.json: No such file or directory."),
     (("fit", "--states", "2", "--format", "tex"), "'text', 'csv', 'markdown', 'latex', 'json'"),
     (("compare-missing", "--states", "2"), "no cell is missing, so there is nothing to compare."),
-    (("compare-missing", "--states", "1"), "'class' has 1 state: then both readings are the"),
+    (("compare-missing", "--states", "1"), "'class' has 1 state: then both models are the"),
     (
         ("compare-missing",),
         "give --classes for a latent class model, or --network; one of the two.",

@@ -61,7 +61,7 @@ def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
     assert invoke(*learn).json["parents"] == document["parents"]
     ran = invoke(*learn, "--score", "available")
     assert ran.code == 2
-    assert "search.json: it belongs to work with other settings" in ran.err
+    assert "search.json: it belongs to a run with other settings" in ran.err
 
 
 def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
@@ -87,7 +87,7 @@ def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
         (("--edges",), "--edges is about graphs over the columns alone"),
         (("--columns", "A"), "only from 2 or more"),
         (("--hidden", "auto"), "has hidden variables of its own"),
-        (("--resume", "x.json"), "--resume keeps the search for a graph"),
+        (("--resume", "x.json"), "--resume stores a graph search"),
     ],
 )
 def test_a_shape_refuses_what_it_leaves_no_room_for(invoke, carcinoma, also, words):
@@ -199,7 +199,7 @@ def test_how_sure_each_edge_is(invoke, tmp_path):
     ask = ("learn", path, "--weights", "count", "--edges")
     text = invoke(*ask)
     assert text.code == 0
-    assert "How sure each edge is\npair       p(edge)   p(→)   p(←)\nCPK – Q" in text.out
+    assert "Edge probabilities\npair       p(edge)   p(→)   p(←)\nCPK – Q" in text.out
     edges = invoke(*ask, "--json").json["edges"]
     assert edges["by"] == "exact"
     pair = edges["pairs"][0]

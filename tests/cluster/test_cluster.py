@@ -216,7 +216,7 @@ def test_a_file_with_other_columns_or_none_is_named(client, worth, tmp_path):
     with client.as_current(), pytest.raises(DataError, match=r"part-9.parquet has no column 'b'"):
         lacunet.read_table(folder)
     gone = dask_rows.FilePart(str(tmp_path / "gone.parquet"))
-    with pytest.raises(DataError, match=r"gone\.parquet is not there for the worker on"):
+    with pytest.raises(DataError, match=r"gone\.parquet does not exist for the worker on"):
         list(dask_rows.grouped([gone], partial(dask_rows._split, ("a",), ("a",)), list))
 
 

@@ -521,7 +521,7 @@ def test_another_criterion(missing):
 def test_options_of_functions_are_options_of_estimators(missing):
     """Those of `select` by the same names, with the same defaults and results."""
     parameters = LatentClassSelector().get_params()
-    # These have names of scikit-learn; and a cluster is the client that one works in.
+    # These have names of scikit-learn; and a cluster is the current Dask client.
     others = {"starts", "seed", "threads", "cluster", "workers"}
     shared = {*TAKEN["select"]} & {*OPTIONS} - others
     assert shared <= {*parameters}

@@ -110,7 +110,7 @@ def test_it_is_told_beside_the_bootstrap_and_in_the_table_of_fits():
     table = lacunet.load_dataset("values")
     ratio = lacunet.likelihood_ratio_test(table, 2, replicates=2, starts=4)
     assert "VLMR p-value " in str(ratio)
-    assert "go by the bootstrap" in str(ratio)
+    assert "use the bootstrap" in str(ratio)
     assert ratio.tidy()["lmr_p"] == [ratio.vuong.adjusted_p]
     chosen = lacunet.select(table, range(1, 4), starts=4, quick=True, estimate="ml")
     fits = lacunet.paper_tables(chosen).fits

@@ -402,5 +402,5 @@ def test_wald_tests_take_all_or_nothing():
     assert again.statistic == pytest.approx(2.0)
     alike = wald("x", np.array([1.0, 1.0]), np.ones((2, 2)))
     assert np.isnan(alike.statistic)
-    assert (alike.df, "vary in 1 directions only" in alike.why) == (2, True)
+    assert (alike.df, "has rank 1" in alike.why) == (2, True)
     assert wald("x", np.array([1.0, 1.0]), np.zeros((2, 2))).why == NO_ESTIMATES

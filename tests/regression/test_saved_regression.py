@@ -220,7 +220,7 @@ def test_three_steps_know_the_first(frame, regression, path):
     extended = frame.assign(income=np.random.default_rng(1).normal(30, 5, len(frame)))
     steps = lacunet.three_step(extended, path, outcomes="income")
     assert not any("maximum" in note for note in steps.notes)
-    assert any("did not depend on covariates" in note for note in steps.notes)
+    assert any("not to depend on covariates" in note for note in steps.notes)
     names = [c.name for c in regression.table.columns]
     rows = rows_of_fit(regression, frame[names]).mean(axis=0)
     np.testing.assert_allclose(steps.rows.sizes, rows, atol=1e-9)

@@ -221,7 +221,7 @@ def test_answers_that_listen_to_each_other_have_no_table_of_items(rows):
     tables = lacunet.paper_tables(chosen)
     assert tables.items is None
     assert "Items by class: left out" in str(tables)
-    with pytest.raises(ModelError, match="only latent class models whose answers listen to their"):
+    with pytest.raises(ModelError, match="only latent class models whose items depend on the"):
         lacunet.paper_tables(chosen.best.fit)
 
 

@@ -149,9 +149,9 @@ def test_it_finds_the_column_whose_missing_values_go_with_the_classes():
     )
     text = str(comparison)
     assert text.startswith(
-        "All missing values together: go with the classes (very strong); log Bayes factor +"
+        "All missing values together: depend on the classes (very strong); log Bayes factor +"
     )
-    assert "do not go with the classes" in text
+    assert "do not depend on the classes" in text
     assert "No data can tell whether a cell is missing because of its own value" in text
 
 
@@ -192,7 +192,7 @@ def test_what_cannot_be_compared():
     complete = Table.from_codes([[0, 1], [1, 0]])
     with pytest.raises(DataError, match="no cell is missing, so there is nothing to compare"):
         compare_readings(complete, structure(complete, 2))
-    with pytest.raises(OptionError, match="'class' has 1 state: then both readings are the same"):
+    with pytest.raises(OptionError, match="'class' has 1 state: then both models are the same"):
         compare_readings(TINY, structure(TINY, 1))
     with pytest.raises(OptionError, match=r"the network has 2 hidden variables \('G', 'H'\)"):
         the_hidden(build("G>a H>a", dict.fromkeys("GHa", 2), "GH"))
@@ -216,5 +216,5 @@ def test_one_column_with_missing_values_is_all_of_them():
 
 def test_words_follow_the_size():
     assert words(float("nan"), "H") == "no value"
-    assert words(1.0, "H") == "go with H (some)"
-    assert words(-3.0, "H") == "do not go with H (strong)"
+    assert words(1.0, "H") == "depend on H (some)"
+    assert words(-3.0, "H") == "do not depend on H (strong)"

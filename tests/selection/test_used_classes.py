@@ -68,7 +68,7 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
 def test_where_nothing_was_measured_it_is_not_known(few):
     selection = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
     assert selection.used is None
-    assert "is not known, because that was not measured" in str(selection)
+    assert "is unknown, because it was not measured" in str(selection)
     assert selection.to_dict()["used_classes"] is None
     networks = lacunet.compare(few, ["x0 -> x1; x2", "x0 -> x1 -> x2"], starts=2, threads=1)
     assert networks.used is None

@@ -137,7 +137,7 @@ class Separations(Printable):
         condition = [*self.given, *(f"do({name})" for name in self.do)]
         title = f"d-separated given {', '.join(condition)}" if condition else "d-separated"
         rows = tuple((*pair, "yes" if apart else "no") for pair, apart in self.pairs.items())
-        notes = ("yes: independent, whatever the parameters are; no: with most parameters, not.",)
+        notes = ("yes: independent for all parameters; no: dependent for almost all parameters.",)
         return [Grid(title, ("variable", "and", "d-separated"), rows, frozenset({0, 1, 2}), notes)]
 
 

@@ -44,9 +44,8 @@ from lacunet.settings import DEFAULTS
 from lacunet.tabular import library_of
 
 SEEN_ROWS = (
-    "the stack was learned from these rows and remembers them, so that too few look unusual. "
-    "Models that had not seen them judge them in lacunet stack --output, and in held_out_scores_ "
-    "of StackedModel"
+    "the stack was learned from these rows, so too few look unusual. lacunet stack --output and "
+    "held_out_scores_ of StackedModel use models learned without each row"
 )
 NOTHING = {  # by whether cells are to be filled in
     True: "nothing to assign: the model has no hidden variable, and no cell is missing.",

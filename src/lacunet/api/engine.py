@@ -68,7 +68,7 @@ def described(settings: Settings, table: Table, seconds: float) -> tuple[str, in
         return f"Dask, {settings.workers} workers of this machine{many}", settings.workers
     if cluster is not None:
         with on_cluster(cluster, __version__) as engine:
-            where = settings.cluster or "the client that one works in"
+            where = settings.cluster or "the current Dask client"
             return f"Dask, {engine.count} workers of {where}{many}", engine.count
     threads = settings.threads or cores()
     if table.memory is not None and Disk(table.memory).wants(_rows(table)):

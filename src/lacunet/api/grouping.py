@@ -69,7 +69,9 @@ def compare_groups(
     if settings.options.device is not DeviceName.CPU:
         raise OptionError("--device cuda is not for groups. Use --device cpu.")
     if settings.numbers.covariance != Covariance():
-        raise OptionError("--covariance is not for groups: there, every number is by itself.")
+        raise OptionError(
+            "--covariance is not available with groups, which use diagonal covariances."
+        )
     k = one_number(states)
     if k < 2:
         raise OptionError(f"{k} classes: groups may differ in classes, so give 2 or more.")
@@ -95,7 +97,9 @@ def read_groups(data: object, group: str, reading: ReadSettings) -> Table:
     if isinstance(data, Table):
         return with_groups(as_table(data, reading, numbers=True), group)
     if group in reading.exclude:
-        raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
+        raise OptionError(
+            f"'{group}' is the group, and left out by --exclude. Remove one of the two options."
+        )
     if group in beside_items(reading):
         raise OptionError(
             f"'{group}' cannot be the group, because it describes the design or the weights of "

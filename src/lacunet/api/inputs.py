@@ -128,7 +128,7 @@ def as_written(data: object, reading: ReadSettings = AS_USUAL, *, numbers: bool 
     given = [name for name, value in reading.changed.items() if value]
     if given:
         raise OptionError(
-            f"{', '.join(given)}: this table is read already. Give these to read_table instead."
+            f"{', '.join(given)}: this is already a table. Give these to read_table instead."
         )
     return data
 

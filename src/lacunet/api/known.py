@@ -160,8 +160,8 @@ def with_numbers_of(
             continue
         if name in do:
             raise OptionError(
-                f"'{name}' is a number, on which nothing depends: to set it changes nothing. "
-                "Leave it out."
+                f"'{name}' is a number without children, so an intervention has no effect. Leave "
+                "it out."
             )
         given[name] = _number(v, evidence[name])
         variables[i] = replace(v, states=(given[name],))

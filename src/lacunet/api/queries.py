@@ -226,7 +226,7 @@ def _number_query(network: Network, group: Sequence[int]) -> int | None:
     numbers = [v for v in group if not network.variables[v].family.tabular]
     if numbers and len(group) > 1:
         name = network.variables[numbers[0]].name
-        raise OptionError(f"'{name}' is a number. Ask for it by itself.")
+        raise OptionError(f"'{name}' is a number. Query it alone.")
     return numbers[0] if numbers else None
 
 
@@ -247,7 +247,7 @@ def _possible_case(
     """Enter the evidence; refuse queries for observed variables, and impossible evidence."""
     known.check_apart(group)
     if any(v in refused for v in group):
-        raise OptionError("numbers have no states, of which one is most probable. Ask --of.")
+        raise OptionError("numbers have no most probable state. Use --of.")
     case = known.of(model)
     if case.log_probability == -np.inf:
         condition = str(known).removeprefix(" | ")

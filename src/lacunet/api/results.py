@@ -240,7 +240,7 @@ class Assignment(Printable):
         if self.unusual is not None:
             grids += self.unusual.grids()
         if self.impossible:
-            note = f"{self.impossible:,} have probability 0 under the model: they get nothing."
+            note = f"{self.impossible:,} have probability 0 under the model: they are not assigned."
             grids.append(Grid("What to know", (), (), notes=(note,)))
         return grids
 

@@ -39,11 +39,11 @@ from lacunet.summaries.three_steps import ThreeStep, outcome_of, predict_classes
 
 OTHER_ROWS = (
     "the model is not at its maximum for these rows (fitted to others, or with another prior), "
-    "so standard errors take it for known."
+    "so standard errors ignore its uncertainty."
 )
 BY_COVARIATES = (
-    "covariates have a part in the classes that rows are given: outcomes are compared as if they "
-    "did not depend on covariates within a class."
+    "covariates influence the assigned classes: outcomes are assumed not to depend on covariates "
+    "within a class."
 )
 
 
@@ -169,8 +169,8 @@ def _understood(
     if terms and predictors:
         raise OptionError(
             f"--covariates: the model predicts its classes from {listed(predictors)} already, so "
-            "that wrong assignments depend on covariates, and cannot be made up for. Fit a model "
-            "without covariates first, or all of them in one step: lacunet fit --covariates."
+            "classification errors depend on covariates and cannot be corrected. Fit a model "
+            "without covariates first, or use one step: lacunet fit --covariates."
         )
     items = {network.variables[i].name for i in network.observed}
     for name in (*names, *(term.name for term in terms)):
@@ -186,7 +186,7 @@ def _understood(
             )
         if name in items:
             raise OptionError(
-                f"'{name}' is an item of the model, which the classes were made of. Fit the model "
+                f"'{name}' is an item of the model, so it defines the classes. Fit the model "
                 f"without it (--exclude {name}), or take its profile as it is."
             )
     return terms, names

@@ -348,4 +348,4 @@ def _check_sandwich(network: Path | None, knowledge: Path | None, resume: Path |
             "--sandwich takes fixed tables from the file of --network. Leave --knowledge out."
         )
     if resume is not None:
-        raise OptionError("--resume keeps what the evidence was sampled with, not --sandwich.")
+        raise OptionError("--resume stores samples of the evidence, not --sandwich.")

@@ -281,8 +281,8 @@ def _check(
     for name, output in (("--tables", wanted.tables), ("--plot", wanted.plot)):
         if output is not None and edges:
             raise OptionError(
-                f"{name} has no meaning with --edge: answers that listen to more than their class "
-                "have no table of items by classes. Leave one of them out."
+                f"{name} has no meaning with --edge: items with parents besides the class have no "
+                "table of items by classes. Leave one of them out."
             )
         if output is not None and structure is not None:
             check_items(structure)

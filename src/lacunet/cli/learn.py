@@ -202,9 +202,7 @@ def _check_shape(shape: TreeShape, known: Knowledge, edges: bool, resume: Path |
     """Refuse options that contradict --shape."""
     _refuse_edges(f"--shape {shape}", edges)
     if resume is not None:
-        raise OptionError(
-            f"--resume keeps the search for a graph, not --shape {shape}. Leave one out."
-        )
+        raise OptionError(f"--resume stores a graph search, not --shape {shape}. Leave one out.")
     if known != Knowledge():
         raise OptionError(
             f"--shape {shape} determines the edges, so it allows no other constraints: leave out "

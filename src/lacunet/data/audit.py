@@ -182,9 +182,10 @@ def notes_on(raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterato
         yield f"column {name!r}: declared but never observed: {shown([states[k] for k in unused])}."
     if coding.bins is not None and forced:
         yield (
-            f"column {name!r} holds numbers, and only categories can be here: they are put into "
-            f"{len(states)} bins of about as many rows each. Say which with "
-            f"--bin {shlex.quote(name)}=5."
+            f"column {name!r} holds numbers, but only categories are allowed here: they are put "
+            "into "
+            f"{len(states)} bins with similar numbers of rows. Choose bins with --bin "
+            f"{shlex.quote(name)}=5."
         )
     if len(states) == 1 and not coding.kind.number:
         yield f"column {name!r} has only one state, {shown(states)}: it carries no information."

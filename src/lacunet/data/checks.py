@@ -232,7 +232,7 @@ def _check_number(kind: ColumnKind, raw: RawValues, i: int, *, declarable: bool)
     """Refuse a text or a truth value."""
     name, value = raw.name, raw.values[i]
     if isinstance(value, bool):
-        raise DataError(f"column {name!r} holds true and false: they are categories, no numbers.")
+        raise DataError(f"column {name!r} holds true and false: they are categories, not numbers.")
     if number_of(value) is not None:
         return
     text = label(value).strip()

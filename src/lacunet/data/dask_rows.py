@@ -104,7 +104,7 @@ def _open_part(columns: Sequence[str], part: FilePart) -> Source:
     path, host = Path(part.path), socket.gethostname()
     if not path.exists():
         raise DataError(
-            f"{path} is not there for the worker on {host}. Put the files where "
+            f"{path} does not exist for the worker on {host}. Put the files where "
             "all workers find them under one name, or read them here, before: give "
             "lacunet.read_table(...), read outside of the client, in place of the files."
         )

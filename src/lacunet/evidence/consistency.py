@@ -92,8 +92,8 @@ def within_bounds(
         slack = ROUNDING * max(1.0, abs(measured.value))
         if not lower - slack <= measured.value <= upper + slack:
             raise ImpossibleNumberError(
-                f"the exact evidence came out as {measured.value:.6g}, outside of its bounds "
-                f"{lower:.6g} and {upper:.6g}. It is kept back: this is a defect of lacunet."
+                f"the exact evidence is {measured.value:.6g}, outside its bounds "
+                f"{lower:.6g} and {upper:.6g}. It is not reported: this is a defect of lacunet."
             )
         return measured
     slack, value = ERRORS * (measured.stderr or 0.0), min(max(measured.value, lower), upper)

@@ -38,10 +38,10 @@ class Convergence(StrEnum):
     """How learning ended, as shown to the user."""
 
     CONVERGED = "converged: scaled gradient below tolerance"
-    MAX_STEPS = "stopped at the step limit before converging: the top is nearly flat"
+    MAX_STEPS = "stopped at the step limit before converging: the maximum is nearly flat"
     PAPER_CONVERGED = "converged by the paper's test: relative change of g below 1e-5"
     PAPER_STOPPED = "not converged by the paper's test after 200 iterations"
-    ABANDONED = "given up: far below a better start, with no way up in sight"
+    ABANDONED = "stopped early: far below a better start, with little possible gain"
     CLOSED_FORM = "closed form: nothing is hidden"
 
 

@@ -63,13 +63,13 @@ def unbounded(problem: Problem) -> Iterator[str]:
             yield (
                 f"'{v.name}' has {len(v.states)} different values, and with so many classes the "
                 f"likelihood has a maximum only from {fewest:g} up: variances go to 0. Use "
-                "--estimate map, where the prior holds them off, or fewer classes."
+                "--estimate map, where the prior bounds them, or fewer classes."
             )
         if not v.family.bounded:
             yield (
                 f"'{v.name}' is continuous, so the likelihood has no maximum: it is unbounded as "
                 "the variance of a class with one case approaches 0. Use --estimate map, "
-                "where the prior holds variances off 0."
+                "where the prior bounds variances."
             )
 
 

@@ -223,7 +223,8 @@ def check_log_probability(
     if not math.isfinite(value) or is_above_zero(problem, terms, noise):
         addends = ", ".join(f"{what} = {x:.17g}" for what, x in terms.items())
         raise ImpossibleNumberError(
-            f"{name} came out as {value:.6g}, which no log probability of these data can be "
+            f"{name} is {value:.6g}, which is impossible for a log probability of these data "
             f"({problem.cases:g} cases, exponents from {problem.alpha.min():.3g} to "
-            f"{problem.alpha.max():.3g}): {addends}. It is kept back: this is a defect of lacunet."
+            f"{problem.alpha.max():.3g}): {addends}. It is not reported: this is a defect of "
+            "lacunet."
         )

@@ -208,7 +208,7 @@ def _check_total(column: Column, total: float) -> None:
         raise DataError(
             f"column '{column.name}': its values count {total:.3g} in all, and {MOST_CASES:g} are "
             "the most: beyond, log probabilities are lost in rounding. Count in a larger unit, "
-            "such as thousands, or treat them as measurements: --kinds {column.name}=gaussian."
+            f"such as thousands, or treat them as measurements: --kinds {column.name}=gaussian."
         )
 
 

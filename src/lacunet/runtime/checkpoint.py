@@ -98,7 +98,7 @@ class Ledger(Generic[T]):
             if made != value:
                 shown = not isinstance(value, dict) and not DIGEST.fullmatch(str(value))
                 why = f"it was made with {name} {made!r}, not {value!r}"
-                raise self._refused(why if shown else f"it belongs to work with other {name}")
+                raise self._refused(why if shown else f"it belongs to a run with other {name}")
         for number, record in enumerate(records[1:], start=2):
             if record is None:
                 raise self._refused(f"line {number} is damaged")
@@ -122,7 +122,7 @@ class Ledger(Generic[T]):
             beside.write_bytes(text)
             warnings.warn(
                 f"{self.path}: its first line is damaged. It was set aside as {beside.name}, and "
-                "the work begins anew.",
+                "the run starts again.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -337,4 +337,4 @@ def _record(name: str) -> Any:
         kind = getattr(importlib.import_module(module), qualname, None)
         if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, tuple | Enum)):
             return kind
-    raise _damaged(f"names '{name}', which is none")
+    raise _damaged(f"names '{name}', which does not exist")

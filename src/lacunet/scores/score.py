@@ -225,7 +225,7 @@ class Score:
         if self.lower and at.dimension == at.parameters:
             classes.check_log_probability(at.problem, self.name, evidence.terms)
         elif not math.isfinite(evidence.value):
-            raise ArithmeticError(f"it came out as {evidence.value}, which is not a finite number")
+            raise ArithmeticError(f"its value {evidence.value} is not a finite number")
 
 
 def marked(problem: Problem, evidence: Evidence) -> Evidence:

@@ -113,7 +113,7 @@ class CertaintyBasis(StrEnum):
 
     EXACT = "exact"
     MEASURED = "measured"
-    UNRELIABLE = "measured, but not reliably: taken together with the score, and widened"
+    UNRELIABLE = "measured, but not reliably: combined with the score, with wider errors"
     CLEAR = "the others are far behind"
     APPROXIMATED = "approximated, not measured"
     QUICK = "approximated, not calibrated"

@@ -101,7 +101,7 @@ def _used_note(selection: Selection) -> list[str]:
         return []
     if selection.used is not None:
         return ["used: posterior of the number of classes that have a case."]
-    unknown = "How many classes have a case is not known, because that was not measured."
+    unknown = "The number of used classes is unknown, because it was not measured."
     return [unknown] if selection.unit == "classes" else []
 
 

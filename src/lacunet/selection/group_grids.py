@@ -111,7 +111,7 @@ def _models(comparison: GroupComparison) -> Grid:
         items = len(comparison.equal.grouped.items)
         named = " (the named set: 1)" * comparison.levels.named
         notes.append(
-            "p: over all models that were fitted. Before the data, equal and free weigh 1 each, "
+            "p: over all models that were fitted. Prior weights: equal and free 1 each, "
             f"and a set of m of the {items} items 1/(2^m C({items}, m)){named}."
         )
     title = f"Are the classes the same by {comparison.group}?"

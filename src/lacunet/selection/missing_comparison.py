@@ -151,14 +151,14 @@ def words(factor: float, hidden: str) -> str:
     """Describe a log Bayes factor in words.
 
     >>> words(4.2, "H"), words(-7.0, "H"), words(0.3, "H")
-    ('go with H (strong)', 'do not go with H (very strong)', 'cannot tell')
+    ('depend on H (strong)', 'do not depend on H (very strong)', 'undecided')
     """
     if math.isnan(factor):
         return "no value"
     size = next((word for least, word in WORDS if abs(factor) >= least), None)
     if size is None:
-        return "cannot tell"
-    return f"{'' if factor > 0 else 'do not '}go with {hidden} ({size})"
+        return "undecided"
+    return f"{'' if factor > 0 else 'do not '}depend on {hidden} ({size})"
 
 
 def compare_readings(
@@ -195,9 +195,7 @@ def compare_readings(
     random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
     selection = Selection(masked, (random, answer), options, alpha, None)
     if not selection.scores:
-        raise OptionError(
-            f"none of these scores is defined for both readings. Use {HEADLINE.name}."
-        )
+        raise OptionError(f"none of these scores is defined for both models. Use {HEADLINE.name}.")
     share = dict(zip((c.name for c in table.columns), table.missing, strict=True))
     columns = []
     for name in names:
@@ -233,7 +231,7 @@ def the_hidden(network: Network) -> int:
     (h,) = network.hidden
     if len(network.variables[h].states) < 2:
         raise OptionError(
-            f"'{network.variables[h].name}' has 1 state: then both readings are the same model. "
+            f"'{network.variables[h].name}' has 1 state: then both models are the same. "
             "Give 2 or more states."
         )
     return h

@@ -26,8 +26,8 @@ from lacunet.wording import worded
 
 SHOWN = ("AIC", "BIC", "SABIC")  # what papers print of the criteria
 RATIOS = (
-    "VLMR and LMR p: k classes against k − 1; theory does not carry them over to classes, the "
-    "bootstrap test ({}) is the one to go by."
+    "VLMR and LMR p: k classes against k − 1; they are not valid for classes in theory: use the "
+    "bootstrap test ({})."
 )
 NO_ITEMS = "Items by class: left out, because items depend on more than their class."
 

@@ -242,9 +242,7 @@ def why_not_bic(selection: Selection) -> OtherChoice | None:
     charged, cost = _bic_charge(large) - _bic_charge(small), gain - factor
     ways, numbered = "", large.log_labellings - small.log_labellings
     if numbered > 0 and selection.score(selection.headline).every_labelling:
-        ways = (
-            f" {numbered:.1f} nats are off already, for {large.title} can be numbered in more ways."
-        )
+        ways = f" {numbered:.1f} nats are subtracted, because {large.title} have more labellings."
     cases = large.problem.cases
     why = _why(large, cost < charged)
     sentences = (
@@ -270,8 +268,8 @@ def _why(large: Candidate, cheap: bool) -> str:
     smallest = float(state_sizes(layout, point.N, classes.root).min())
     if not cheap:
         return (
-            f" That is more: a class of few cases (the smallest has {smallest:.1f}) leaves its "
-            "probabilities open, and most values that they could have fit badly."
+            f" That is more, because a class with few cases (the smallest has {smallest:.1f}) "
+            "does not determine its probabilities, and most of their values fit badly."
         )
     theta = model.theta[layout.in_simplex & layout.learned]
     edge = int(np.sum((theta < EDGE) | (theta > 1 - EDGE)))

@@ -55,11 +55,9 @@ class EdgeSensitivity(Documented):
 
 
 NOTHING = Knowledge()
-ARROWS = (
-    "→: as in every graph with the same independences{known}; —: may as well point the other way."
-)
+ARROWS = "→: as in every graph with the same independences{known}; —: can point either way."
 DECIDED = {
-    GraphScore.AVAILABLE: "available cases alone: each move on the rows that show all it is about",
+    GraphScore.AVAILABLE: "available cases alone: each move scored on the rows complete for it",
     GraphScore.EXPECTED: "expected counts alone: rows completed under the graph before",
 }
 

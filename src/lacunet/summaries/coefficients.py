@@ -31,10 +31,10 @@ from lacunet.tabular import (
 ODDS = ("odds ratio", "low", "high")
 SINGULAR = 1e-10  # eigenvalue of a correlation matrix below which it is singular
 NOTHING_TO_TEST = "no test: nothing to compare"
-NO_ESTIMATES = "no test: it is about estimates that do not exist, or have no standard error"
+NO_ESTIMATES = "no test: its estimates do not exist, or have no standard error"
 FEW_DIRECTIONS = (
-    "no test: the errors of {df} numbers vary in {alive} directions only, as those of fewer units "
-    "or distinct rows than numbers do"
+    "no test: the covariance of {df} estimates has rank {alive}, because there are too few units "
+    "or distinct rows"
 )
 FEW_DEGREES = "no p-value: {degrees:g} degrees of freedom are too few for {df} numbers"
 
@@ -255,7 +255,7 @@ def wald(
     >>> test.df, round(test.p_value, 2)
     (1, 0.05)
     >>> wald("x", np.array([1.96, np.nan]), np.eye(2)).why
-    'no test: it is about estimates that do not exist, or have no standard error'
+    'no test: its estimates do not exist, or have no standard error'
     """
     df = len(values)
 

@@ -67,7 +67,7 @@ class Check:
     def sentence(self) -> str:
         """The finding, in words."""
         where = f" ({', '.join(self.columns)})" if self.columns else ""
-        return f"{self.name}{where} are not as the model has them, p = {self.p_value:.2g}"
+        return f"{self.name}{where} differ from the model, p = {self.p_value:.2g}"
 
     @property
     def advice(self) -> str:

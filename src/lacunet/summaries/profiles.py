@@ -324,8 +324,8 @@ def check_items(network: Network) -> LatentClasses:
     classes = find_classes(network)
     if classes is None:
         raise ModelError(
-            "only latent class models whose answers listen to their class alone have a table of "
-            "items by classes. For other models, --intervals prints every parameter."
+            "only latent class models whose items depend on the class alone have a table of items "
+            "by classes. For other models, --intervals prints every parameter."
         )
     return classes
 

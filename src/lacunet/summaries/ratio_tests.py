@@ -270,7 +270,7 @@ class RatioTest(Printable):
                 f"{number(vuong.deviation)}); LMR (adjusted to {number(vuong.adjusted)}) "
                 f"p-value {probability(vuong.adjusted_p)}"
             )
-            yield "theory does not carry VLMR and LMR over to classes: go by the bootstrap"
+            yield "VLMR and LMR are not valid for classes in theory: use the bootstrap"
 
     def _verdict(self, states: str, more: int) -> str:
         if self.p_value <= 0.05:
@@ -349,8 +349,8 @@ def _statistic(small: Fit, large: Fit) -> float:
 
 
 AT_EDGE = (
-    "{number} probabilities of the wider models are at 0 or 1, on the edge of what can be, where "
-    "the χ² distribution is a rough guide; the evidence does not need it."
+    "{number} probabilities of the wider models are at 0 or 1, on the boundary, where the χ² "
+    "distribution is only approximate; the evidence does not use it."
 )
 
 

@@ -208,7 +208,7 @@ class FitStatistics(Printable):
         if fit.contexts > 1:
             notes.append(
                 f"rows with the same covariates are a table of their own ({fit.contexts:,} "
-                "patterns): numbers as covariates make many, and no test of them means anything."
+                "patterns): numeric covariates give many patterns, so tests are not meaningful."
             )
         if fit.patterns > 1:
             notes.append(
@@ -225,7 +225,7 @@ class FitStatistics(Printable):
         rows = tuple(
             (r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in pairs[:PAIRS]
         )
-        notes = ["X²/df is about 1 where the classes explain how two columns go together."]
+        notes = ["X²/df is about 1 if the classes explain the dependence of two columns."]
         if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
             notes.append(self._about(pairs[0].first, pairs[0].second))
         if left := len(pairs) - len(rows):
@@ -236,7 +236,7 @@ class FitStatistics(Printable):
 
     def _about(self, first: str, second: str) -> str:
         """Recommend an action for two columns associated within classes."""
-        what, edge = f"{first} and {second} go together beyond their classes", (first, second)
+        what, edge = f"{first} and {second} are dependent within classes", (first, second)
         if self.model.predictors is None:
             return (
                 f"{what}: try a direct effect between them, {edge_words(*edge)}; "

@@ -209,7 +209,7 @@ class ThreeStep(Printable):
             for label, given, size in zip(self.rows.classes, errors, sizes, strict=True)
         )
         flags = (f"- {flag}" for flag in self.rows.flags)
-        title = f"How rows are given classes ({self.assigning}): p(given | {name})"
+        title = f"Assignment by class ({self.assigning}): p(assigned | {name})"
         return Grid(title, header, rows, notes=(*self.notes, *flags))
 
 

@@ -123,7 +123,7 @@ class EdgeCertainty(Printable):
             notes.append(f"{rest:,} pair{are} below {SHOWN:g}, and not shown.")
         notes += [f"- {flag}" for flag in self.flags]
         header = ("pair", "p(edge)", "p(→)", "p(←)")
-        return [Grid("How sure each edge is", header, rows, frozenset({0}), tuple(notes))]
+        return [Grid("Edge probabilities", header, rows, frozenset({0}), tuple(notes))]
 
 
 def resample_edges(
