@@ -3,8 +3,8 @@
 import os
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from numba.core import caching
@@ -19,11 +19,12 @@ def compiled_for(seconds, module="lacunet.anything", announcer=None):
     announcer = announcer or _Compiling()
     dispatcher = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
     happening = SimpleNamespace(data={"dispatcher": dispatcher})
-    announcer.on_start(happening)
-    announcer.on_start(happening)
-    announcer._inside.begun[:] = [time.monotonic() - seconds] * 2
-    announcer.on_end(happening)
-    announcer.on_end(happening)
+    with mock.patch("time.monotonic", return_value=100.0):
+        announcer.on_start(happening)
+        announcer.on_start(happening)
+    with mock.patch("time.monotonic", return_value=100.0 + seconds):
+        announcer.on_end(happening)
+        announcer.on_end(happening)
 
 
 @pytest.mark.parametrize(

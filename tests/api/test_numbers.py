@@ -103,7 +103,7 @@ def test_one_class_is_the_closed_form(frame):
 def test_evidence_is_near_what_a_good_score_says(frame):
     small = frame.head(40)
     measured = lacunet.log_evidence(
-        small, 2, kinds=KINDS, alpha=1.01, target=0.2, budget=60, threads=1
+        small, 2, kinds=KINDS, alpha=1.01, target=0.2, budget=6000, threads=1
     )
     selection = lacunet.select(small, [2], kinds=KINDS, quick=True, **FAST)
     score = selection.candidates[0].scores["csl-occupied"].value

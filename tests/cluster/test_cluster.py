@@ -301,9 +301,10 @@ def scheduler(folder):
             process.wait()
 
 
-def end_scheduler(pid, n):
+def end_scheduler(pid, kept, n):
     if n == 1 and pid is not None:
-        time.sleep(0.5)  # what was done before is known
+        while kept.read_bytes().count(b"\n") < 2:  # a header and the first result
+            time.sleep(0.05)
         os.kill(pid, signal.SIGKILL)
     return n
 
@@ -315,11 +316,11 @@ def test_a_lost_scheduler_is_an_error_and_what_was_kept_is_not_done_again(tmp_pa
         pytest.raises(WorkerError, match="resume"),
         on_cluster(address, lacunet.__version__) as engine,
     ):
-        checkpoint.map(partial(end_scheduler, pid), range(4), engine.executor)
+        checkpoint.map(partial(end_scheduler, pid, tmp_path / "kept"), range(4), engine.executor)
     checkpoint.close()
     again = Checkpoint(tmp_path / "kept")
     assert len(again.ledger.records) == 1
-    assert again.map(partial(end_scheduler, None), range(4), SERIAL) == [0, 1, 2, 3]
+    assert again.map(partial(end_scheduler, None, None), range(4), SERIAL) == [0, 1, 2, 3]
     again.close()
 
 

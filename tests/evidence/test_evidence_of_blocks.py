@@ -50,7 +50,7 @@ def test_particles_are_right_on_average(said, classes):
 @pytest.mark.slow
 def test_annealing_measures_the_sum():
     problem, exact = small("full-common", rows=6, seed=4)
-    estimate = measure(problem, Method.AIS, Goal(target=0.15, budget=60), seed=1)
+    estimate = measure(problem, Method.AIS, Goal(0.15, 6000.0), seed=1)
     assert estimate.value == pytest.approx(exact, abs=4 * (estimate.stderr or 0.05) + 0.01)
 
 
@@ -58,5 +58,5 @@ def test_one_class_with_missing_values_is_measured_too():
     """It has no closed form, for what is missing varies with what is shown."""
     problem, exact = small("full", classes=1)
     assert not problem.exact
-    estimate = measure(problem, Method.AUTO, Goal(target=0.05, budget=60), seed=1)
+    estimate = measure(problem, Method.AUTO, Goal(0.05, 6000.0), seed=1)
     assert estimate.value == pytest.approx(exact, abs=4 * estimate.stderr + 0.01)

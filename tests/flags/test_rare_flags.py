@@ -147,6 +147,6 @@ def test_annealing_that_missed_a_mode(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
     monkeypatch.setattr(ParticleRounds, "price", lambda rounds: 2.0)
     monkeypatch.setattr(AnnealingRounds, "price", lambda rounds: 1.0)
-    estimate = measure(values_problem(), goal=Goal(0.01, 60.0))
+    estimate = measure(values_problem(), goal=Goal(0.01, 6000.0))
     assert estimate.verdict is Verdict.LOWER_BOUND
     assert estimate.notes == (Flag(Kind.MISSED_MODE, detail={"value": -515.0, "stderr": 1.0}),)

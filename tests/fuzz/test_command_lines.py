@@ -16,7 +16,7 @@ from fuzz.drawn_lines import COMMAND_WEIGHTS, NEVER, has_values, name_of, parame
 from fuzz.values import VALUES
 from lacunet.cli.app import COMMANDS
 
-FEW, ALL, AT_ONCE = 20, 240, 20  # seeds
+FEW, MORE, ALL, AT_ONCE = 20, 80, 240, 20  # seeds
 
 
 @pytest.mark.parametrize("first", range(0, FEW, AT_ONCE))
@@ -25,8 +25,14 @@ def test_command_lines_end_in_an_answer_or_a_sentence(first):
         try_seed(seed)
 
 
+BATCHES = [
+    *range(FEW, MORE, AT_ONCE),
+    *(pytest.param(first, marks=pytest.mark.long) for first in range(MORE, ALL, AT_ONCE)),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(FEW, ALL, AT_ONCE))
+@pytest.mark.parametrize("first", BATCHES)
 def test_many_command_lines_end_in_an_answer_or_a_sentence(first):
     codes = [try_seed(seed) for seed in range(first, first + AT_ONCE)]
     assert codes.count(0) > AT_ONCE / 5  # most of what is drawn must mean something

@@ -111,7 +111,7 @@ def out_of_reach(problem, method):
 def check_measured(world, method):
     if refused(world):
         return
-    problem, goal = world.problem, Goal(target=0.1, budget=20.0)
+    problem, goal = world.problem, Goal(0.1, 6000.0)
     if out_of_reach(problem, method):
         with pytest.raises(LacunetError, match="method"):
             measure(problem, method, goal)

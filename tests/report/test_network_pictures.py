@@ -6,10 +6,11 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import EVIL
 
+from examples import examples
 from lacunet.errors import OptionError
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.latent_class import latent_class
@@ -115,7 +116,7 @@ def test_nothing_is_missing_and_nothing_overlaps(network):
     check(network, draw(network))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(2, 14), st.integers(0, 24), st.integers(0, 99), st.sampled_from([150.0, ROOM]))
 def test_random_networks_in_any_room(size, edges, seed, room):
     network = random_network(size, edges, seed)

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lacunet
 import precise
+from examples import examples
 from lacunet import api
 from lacunet.errors import DataError, OptionError
 from lacunet.scores import choose_scores
@@ -43,7 +44,7 @@ def at_one():
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
+@examples(12)
 @given(exponent=st.floats(-300.0, 300.0), which=st.sampled_from(KINDS))
 def test_times_c_moves_the_evidence_by_the_jacobian_alone(at_one, exponent, which):
     values, rows = invariants(10.0**exponent, *which)

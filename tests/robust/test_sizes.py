@@ -6,10 +6,11 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lacunet
+from examples import examples
 from lacunet import api
 from lacunet.evidence.estimate import Verdict
 from lacunet.tabular import to_json
@@ -62,7 +63,7 @@ def check(selection):
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
+@examples(6)
 @given(
     rows=st.sampled_from([1, 2, 3, 5, 21, 60]),
     columns=st.sampled_from([1, 2, 6, 40, 150]),
@@ -100,7 +101,7 @@ def test_hundreds_of_columns():
 
 
 @given(seed=st.integers(0, 50), kind=st.sampled_from(["categories", "mixed"]))
-@settings(max_examples=8)
+@examples(8)
 def test_a_constant_column_changes_nothing(seed, kind):
     table = drawn(12, 3, kind, 0.1, seed)
     more = table.with_columns(pl.lit("same").alias("constant"))
@@ -112,7 +113,7 @@ def test_a_constant_column_changes_nothing(seed, kind):
 
 
 @given(seed=st.integers(0, 50))
-@settings(max_examples=6)
+@examples(6)
 def test_a_column_given_twice_is_no_trouble(seed):
     table = drawn(15, 3, "mixed", 0.1, seed)
     first = table.columns[0]

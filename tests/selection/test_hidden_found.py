@@ -5,9 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from lacunet import Knowledge, find_hidden, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
@@ -201,7 +202,7 @@ def test_a_variable_that_is_split_off_takes_its_neighbours_along():
     assert has_sense(after)
 
 
-@settings(max_examples=3)
+@examples(3)
 @given(st.integers(0, 1000))
 def test_hidden_variables_are_never_added_against_what_is_known(seed):
     table = leaves(5, 200, 0.1, seed)

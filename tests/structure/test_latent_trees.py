@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from lacunet import learn_latent_tree
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
@@ -105,7 +106,7 @@ def completed(table, graph, drawn):
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
+@examples(8)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.3]))
 def test_whatever_is_proposed_is_a_tree_and_has_a_start(seed, missing):
     """Every kind of change of a tree gives trees, and completed rows that fit them."""

@@ -47,7 +47,7 @@ def stop_after(monkeypatch, times):
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, times):
-    table, file = a_table(missing), tmp_path / "search.json"
+    table, file = a_table(missing, 8 if missing else 12), tmp_path / "search.json"
     whole = learn_structure(table, **HOW)
     with monkeypatch.context() as patched:
         stop_after(patched, times)
