@@ -27,6 +27,7 @@ from lacunet.models.number_prior import (
     understand_number_prior,
 )
 from lacunet.models.prior import PAPER_ALPHA, Alpha, check_alpha
+from lacunet.runtime.processes import seconds_of
 from lacunet.scores import GROUPS, SCORES, Score, choose_scores
 from lacunet.structure.edges.posterior import EdgeSampling
 from lacunet.structure.families import GraphPrior
@@ -43,7 +44,6 @@ FORMER = {  # removed values, and their error messages
     "highest did.",
 }
 OF_PROBABILITY = 0.2  # approximate error of a probability per nat of error of a log evidence
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # suffixes of times
 
 
 def setting(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
@@ -58,24 +58,6 @@ def _exponent(alpha: Alpha) -> Alpha:
         return float(alpha) if isinstance(alpha, str) else alpha
     except ValueError:  # k2, or bdeu:SIZE
         return alpha
-
-
-def _seconds(time: float | str) -> float:
-    """Read a time from a text.
-
-    >>> _seconds("90"), _seconds("1.5m"), _seconds("1h")
-    (90.0, 90.0, 3600.0)
-    """
-    if not isinstance(time, str):
-        return time
-    number, unit = (time[:-1], time[-1]) if time[-1:] in UNITS else (time, "s")
-    try:
-        seconds = float(number) * UNITS[unit]
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise OptionError(f"--budget '{time}' is not a time. Give for example 60s, 5m or 1h.")
-    return seconds
 
 
 class Configuration:
@@ -259,7 +241,7 @@ class EvidenceSettings(Configuration):
     @property
     def goal(self) -> Goal:
         """Target precision and time budget of a sampled evidence."""
-        return Goal(self.target, _seconds(self.budget))
+        return Goal(self.target, seconds_of(self.budget))
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:

@@ -56,9 +56,8 @@ def stack(
 ) -> Stack:
     """Stack graphs and latent class models: the weights maximise held-out log-likelihood.
 
-    Each model is learned with every block of rows held out in turn. Use a stack for predictions,
-    imputation and anomalies; it does not estimate the graph. `found.held_out_rows` scores each row
-    of the data by models learned without it.
+    Use a stack for predictions, imputation and anomalies, not to estimate the graph.
+    `found.held_out_rows` scores each row of the data by models learned without it.
 
     Parameters
     ----------
@@ -70,8 +69,7 @@ def stack(
     only
         'graphs' or 'classes': models of one kind alone.
     rows, scored_rows
-        With a `Table`: codes of the ordered rows, if any; codes of the rows that
-        `found.held_out_rows` scores.
+        With a `Table`: codes of its ordered rows, if any, and of the rows to score.
     resume
         Checkpoint file of the learned models. If it exists, the run resumes from it.
     settings, listener, **options
@@ -89,21 +87,17 @@ def stack(
         scored_rows = options.pop("own")
     settings, reading = divide(settings, options)
     written = as_written(data, reading, numbers=True)
-    table = written.in_canonical_order
-    kind = None if only is None else one_of(StackKind, "only", only)
-    order = by_name([c.name for c in written.columns])
+    table, order = written.in_canonical_order, by_name([c.name for c in written.columns])
     rows = rows_in_order(data, written, reading) if rows is None else rows
-    if scored_rows is None:
-        scored_rows = (
-            written.codes if isinstance(data, Table) else rows_to_score(data, written, reading)
-        )
+    scored_rows = rows_to_score(data, written, reading) if scored_rows is None else scored_rows
     rows, scored_rows = None if rows is None else rows[:, order], scored_rows[:, order]
+    kind = only and one_of(StackKind, "only", only)
     kwargs: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
-    about: dict[str, Any] = {**kwargs, "only": only, "version": __version__}
+    about = {**kwargs, "only": only, "version": __version__}
     if resume:
         about |= {"data": table.fingerprint, "rows": fingerprint(rows)}
-    checkpoint = Checkpoint(resume, about)
-    with on_processes(settings.threads, listener) as executor, closing(checkpoint):
+    workers, opened = on_processes(settings.threads, listener), closing(Checkpoint(resume, about))
+    with workers as executor, opened as checkpoint:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_stack(
             table, rows, scored_rows=scored_rows, executor=executor, checkpoint=checkpoint, **kwargs
@@ -118,7 +112,9 @@ def rows_in_order(data: object, table: Table, reading: ReadSettings) -> CodeArra
 
 
 def rows_to_score(data: object, table: Table, reading: ReadSettings) -> CodeArray:
-    """Code the rows that a table was read from, in their order."""
+    """Code the rows that a table was read from, in their order; of a table, its distinct rows."""
+    if isinstance(data, Table):
+        return data.codes
     states = {column.name: column.states for column in table.columns}
     return read_rows(data, states, missing=reading.missing, kinds=table.kinds).codes
 

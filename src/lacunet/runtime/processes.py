@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import threading
@@ -161,6 +162,9 @@ def save_address_space() -> None:
     threading.stack_size(STACK)
 
 
+TIMES = {"s": 1.0, "m": 60.0, "h": 3600.0}  # suffixes
+
+
 def in_bytes(number: float) -> str:
     """Write bytes in the largest suitable unit.
 
@@ -189,3 +193,21 @@ def bytes_of(size: str | float) -> int:
             f"--memory '{size}' is not a size of memory. Give for example 500MB or 2GB."
         )
     return int(number)
+
+
+def seconds_of(time: float | str) -> float:
+    """Parse a time in seconds.
+
+    >>> seconds_of("90"), seconds_of("1.5m"), seconds_of("1h")
+    (90.0, 90.0, 3600.0)
+    """
+    if not isinstance(time, str):
+        return time
+    number, unit = (time[:-1], time[-1]) if time[-1:] in TIMES else (time, "s")
+    try:
+        seconds = float(number) * TIMES[unit]
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise OptionError(f"--budget '{time}' is not a time. Give for example 60s, 5m or 1h.")
+    return seconds
