@@ -240,7 +240,7 @@ def _compared(
         closing(Checkpoint(resume, about)) as checkpoint,
     ):
         executor = engine.executor.part(0.0, BOOTSTRAP_FROM if settings.blrt else 1.0)
-        found = compare_candidates(
+        selection = compare_candidates(
             placed_on(table, engine),
             tried,
             settings,
@@ -250,11 +250,11 @@ def _compared(
             executor=executor,
             checkpoint=checkpoint,
         )
-        found = replace(found, misfit=misfit_of(found, settings.numbers, executor))
+        selection = replace(selection, misfit=misfit_of(selection, settings.numbers, executor))
         if settings.blrt:
             drawing = engine.executor.part(BOOTSTRAP_FROM, 1.0)
-            found = with_ratio_tests(found, table, every, settings, drawing, checkpoint)
-    return found
+            selection = with_ratio_tests(selection, table, every, settings, drawing, checkpoint)
+    return selection
 
 
 def _about(

@@ -78,9 +78,9 @@ def fit_candidates(
 
 
 def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
-    own = alpha if proposal.alpha is None else proposal.alpha
+    exponents = alpha if proposal.alpha is None else proposal.alpha
     try:
-        return build_problem(table, proposal.network, dirichlet(proposal.network, own))
+        return build_problem(table, proposal.network, dirichlet(proposal.network, exponents))
     except FAILURES as error:
         return Unfitted(proposal.title, error)
 
@@ -131,8 +131,8 @@ def evaluate(
     options = options or Options()
     check_prior(prior, [c.label for c in candidates])
     proposals = [p for p in candidates if isinstance(p, Proposal)]
-    how = partial(fit_candidates, table, proposals, scores=scores, options=options, alpha=alpha)
-    fits = iter(how(rank=rank, executor=executor, checkpoint=checkpoint) if proposals else [])
+    fit_all = partial(fit_candidates, table, proposals, scores=scores, options=options, alpha=alpha)
+    fits = iter(fit_all(rank=rank, executor=executor, checkpoint=checkpoint) if proposals else [])
     results = [next(fits) if isinstance(c, Proposal) else c for c in candidates]
     fitted = tuple(c for c in results if isinstance(c, Candidate))
     if not fitted:
@@ -227,7 +227,7 @@ def compare(
     elif not (isinstance(prior, Mapping) or settings.whole_range):
         ends[0], reach = early_end(table, candidates, settings, executor, checkpoint)
     for last in ends:
-        found = evaluate(
+        selection = evaluate(
             table,
             candidates[:last],
             scores=settings.chosen_scores,
@@ -238,15 +238,15 @@ def compare(
             executor=executor,
             checkpoint=checkpoint,
         )
-        found = replace(found, named_prior=named, grid=grid, reach=reach)
+        selection = replace(selection, named_prior=named, grid=grid, reach=reach)
         # More parameters than data of these columns can identify: no use in more classes.
         full = last < ends[-1] and identified_parameters(candidates[last - 1].network) is not None
-        if last < ends[-1] and not full and _rising(found):
+        if last < ends[-1] and not full and _rising(selection):
             continue
-        found = with_priors(measured(found, settings, executor, checkpoint), executor)
-        if full or found.more is None or found.more <= ENOUGH:
+        selection = with_priors(measured(selection, settings, executor, checkpoint), executor)
+        if full or selection.more is None or selection.more <= ENOUGH:
             break
-    return replace(found, extended=open_ended and len(found.candidates) > FIRST)
+    return replace(selection, extended=open_ended and len(selection.candidates) > FIRST)
 
 
 def early_end(
@@ -291,7 +291,7 @@ def _log_evidence(
     table: Table, proposal: Proposal, settings: Settings, executor: Executor, checkpoint: Checkpoint
 ) -> float:
     """Log evidence by the recommended score; −inf if the network cannot be fitted."""
-    (found,) = fit_candidates(
+    (candidate,) = fit_candidates(
         table,
         [proposal],
         scores=RECOMMENDED[:1],
@@ -300,9 +300,9 @@ def _log_evidence(
         executor=executor,
         checkpoint=checkpoint,
     )
-    if isinstance(found, Unfitted):  # the reason is reported with the full fits
+    if isinstance(candidate, Unfitted):  # the reason is reported with the full fits
         return -math.inf
-    return found.scores[RECOMMENDED[0].name].value
+    return candidate.scores[RECOMMENDED[0].name].value
 
 
 def ends_worth(table: Table, most: int) -> list[int]:

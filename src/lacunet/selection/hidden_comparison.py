@@ -33,7 +33,7 @@ from lacunet.structure.learned import Learned
 from lacunet.structure.task import few_rows
 from lacunet.tabular import Columns, Grid, Printable, described
 
-KEPT = 0.5  # probability above which a hidden variable is kept
+ACCEPTED = 0.5  # probability above which a hidden variable is accepted
 WORTH = 1e-3  # posterior weight of a prior from which its comparison must be reliable
 HALVED = math.log(2.0)  # nats of prior probability that each state beyond two costs
 WITHOUT = "no hidden variable"
@@ -107,7 +107,7 @@ class PriorAverage:
         return float(np.exp(more - np.logaddexp(fewer, more)))
 
     @property
-    def kept(self) -> bool:
+    def accepted(self) -> bool:
         """Whether the graph with more hidden variables is the answer.
 
         Under each prior that matters, this needs more than an approximation, which cannot separate
@@ -116,7 +116,7 @@ class PriorAverage:
         hows = [
             p.certainty.basis for p, w in zip(self.pairs, self._weights, strict=True) if w >= WORTH
         ]
-        return CertaintyBasis.APPROXIMATED not in hows and self.probability > KEPT
+        return CertaintyBasis.APPROXIMATED not in hows and self.probability > ACCEPTED
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +178,8 @@ class HiddenFound(Printable):
         return (
             f"Log Bayes factor of the best graph with hidden variables and without: "
             f"{', '.join(each)}{over}. Probability with hidden variables, of these two: "
-            f"{average.probability:.2g} (prior odds {average.prior_odds:.2g}; kept above {KEPT:g})."
+            f"{average.probability:.2g} (prior odds {average.prior_odds:.2g}; accepted above "
+            f"{ACCEPTED:g})."
         )
 
     def tidy(self) -> Columns:
@@ -211,7 +212,7 @@ class HiddenFound(Printable):
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f}"
         title = f"{title} ({certainty.basis})"
         notes = [self.comparison]
-        if not number and self.probability is not None and self.probability > KEPT:
+        if not number and self.probability is not None and self.probability > ACCEPTED:
             notes.append("It is not accepted: the approximation cannot separate them.")
         below = (*notes, *(f"- {note}" for note in certainty.notes))
         first = hidden_grid(self.model, title, below) if number else Grid(title, notes=below)
@@ -244,8 +245,8 @@ def learn_classes(table: Table, settings: Settings, executor: Executor = SERIAL)
         if tried.label != most or most == MOST:
             break
         most *= 2
-    found = measured(tried, settings, executor)
-    certainty, best = found.certainty, found.best
+    selection = measured(tried, settings, executor)
+    certainty, best = selection.certainty, selection.best
     return LatentTree(
         TreeShape.NAIVE,
         mean_model(best.fit.model),

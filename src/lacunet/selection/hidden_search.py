@@ -83,8 +83,12 @@ class HiddenSearch:
     def fingerprint(self, task: GraphTask) -> dict[str, Any]:
         """Return the settings that identify a search; it may resume with another `most`."""
         about = task.fingerprint()
-        how = self.settings
-        hidden = {"options": asdict(how.options), "goal": asdict(how.goal), "always": how.evidence}
+        search_settings = self.settings
+        hidden = {
+            "options": asdict(search_settings.options),
+            "goal": asdict(search_settings.goal),
+            "always": search_settings.evidence,
+        }
         return {**about, "settings": {**about["settings"], "hidden": hidden}}
 
 
@@ -107,7 +111,7 @@ class PriorSearch:
     without: Learned  # the best graph without hidden variables
     now: LatentGraphFit  # the best graph that was kept
     alone: Candidate  # `without`, with its scores
-    kept: Candidate  # `now`, with its scores
+    accepted: Candidate  # `now`, with its scores
     rival: Candidate | None = None  # the best graph with hidden variables, kept or not
     pair: Selection | None = None  # the comparison of `alone` and `rival`, if made
     # Graphs with one hidden variable more, by label.
@@ -141,7 +145,7 @@ class PriorSearch:
         graph = self.growing.without_again(self.now, _best(self.tried))
         if graph is not self.now:
             self.now, self.without = graph, _improved(self.without, graph.posterior)
-            self.alone = self.kept = self._scored(WITHOUT, graph)
+            self.alone = self.accepted = self._scored(WITHOUT, graph)
 
     def best_tried(self) -> Candidate:
         """Score the graphs that were tried, and return the best."""
@@ -156,8 +160,8 @@ class PriorSearch:
             certainty = replace(pair.by_score(CSL_OCCUPIED.name), basis=CertaintyBasis.CLEAR)
             return replace(pair, overall=certainty)
         executor = self.executor if settings.evidence else self.executor.silent()
-        own = replace(settings, alpha=pair.alpha)
-        return compare(pair.table, pair.candidates, own, executor=executor)
+        pair_settings = replace(settings, alpha=pair.alpha)
+        return compare(pair.table, pair.candidates, pair_settings, executor=executor)
 
     def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
         """Join two graphs in a selection that is not measured."""
@@ -166,14 +170,14 @@ class PriorSearch:
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
         """Record the decision on a graph that was tried, and keep it if it is better."""
-        first = self.kept is self.alone
+        first = self.accepted is self.alone
         if not (first or better):
             return
         known = [c for c in pair.candidates if c.label == label] if pair else []
         self.rival = known[0] if known else self._scored(label, self.tried[label])
         self.pair = pair if first else None
         if better:
-            self.kept, self.now = self.rival, self.tried[label]
+            self.accepted, self.now = self.rival, self.tried[label]
 
     def against_none(self) -> Selection:
         """Compare the best graph with hidden variables, if any, with that without."""
@@ -241,8 +245,8 @@ def find_hidden(
             if not priors[0].tried or not _decide(priors, number, checkpoint):
                 break
         pairs, given = [one.against_none() for one in priors], priors[0]
-        model = by_size(mean_model(given.kept.fit.model))
-        return HiddenFound(given.without, pairs[0], given.kept.label, model, tuple(pairs[1:]))
+        model = by_size(mean_model(given.accepted.fit.model))
+        return HiddenFound(given.without, pairs[0], given.accepted.label, model, tuple(pairs[1:]))
 
 
 def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
@@ -287,16 +291,16 @@ def _decide(priors: Sequence[PriorSearch], number: int, checkpoint: Checkpoint) 
         return bool(decided["better"])
     others = [one.best_tried() for one in priors]
     scores = np.array(
-        [[score_of(one.kept), score_of(o)] for one, o in zip(priors, others, strict=True)]
+        [[score_of(one.accepted), score_of(o)] for one, o in zip(priors, others, strict=True)]
     )
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
     pairs = [  # by scores alone, if the decision does not depend on it
-        one.compare(one.kept, other)
+        one.compare(one.accepted, other)
         if close or one.search.settings.evidence
-        else approximated(one.unmeasured(one.kept, other))
+        else approximated(one.unmeasured(one.accepted, other))
         for one, other, close in zip(priors, others, near, strict=True)
     ]
-    better = PriorAverage(tuple(pairs)).kept
+    better = PriorAverage(tuple(pairs)).accepted
     for one, other, pair in zip(priors, others, pairs, strict=True):
         measured = pair.certainty.basis is not CertaintyBasis.APPROXIMATED
         one.decided(str(other.label), pair if measured or not better else None, better=better)
