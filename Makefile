@@ -126,7 +126,7 @@ lowest: build/lowest/.installed
 
 build/lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv build/lowest
-	$(PYTHON) tests/lowest.py report sklearn networkx > build/lowest/lowest.txt
+	$(PYTHON) tests/lowest.py sklearn networkx > build/lowest/lowest.txt
 	build/lowest/bin/pip install --quiet -r build/lowest/lowest.txt -e . $(ELSEWHERE)
 	touch $@
 
@@ -135,7 +135,7 @@ PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python)
 versions:
 	@for python in $(PYTHONS); do \
 	  home=build/$$($$python -c 'import sys; print("python-%d.%d" % sys.version_info[:2])') && echo $$home && \
-	  $$python -m venv $$home && $$home/bin/pip install --quiet -e '.[networkx,report,sklearn]' $(ELSEWHERE) && \
+	  $$python -m venv $$home && $$home/bin/pip install --quiet -e '.[networkx,sklearn]' $(ELSEWHERE) && \
 	  $$home/bin/python -m pytest $(QUICK) $(SAMPLE) || exit 1; \
 	done
 

@@ -37,10 +37,10 @@ def require(
 
     `extra` names the extra that installs the package, if its name differs.
 
-    >>> require("no_such_package", extra="report", what="the report")
+    >>> require("no_such_package", extra="word", what="a Word document")
     Traceback (most recent call last):
-    lacunet.errors.OptionError: the report needs no_such_package, which is not installed. Install it
-    with: pip install 'lacunet[report]'.
+    lacunet.errors.OptionError: a Word document needs no_such_package, which is not installed.
+    Install it with: pip install 'lacunet[word]'.
     """
     package = module.partition(".")[0]
     needed = f"{what} needs {package}, which" if what else package

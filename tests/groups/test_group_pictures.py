@@ -11,9 +11,7 @@ from group_worlds import people, with_change
 import lacunet
 from lacunet import OptionError
 from lacunet.report.page.network_page import groups_answer, write_network_report
-from lacunet.report.page.views import group_view
 from lacunet.selection.group_comparison import group_answers
-from lacunet.selection.groups import Level
 from lacunet.settings import DEFAULTS
 
 mpl.use("Agg")
@@ -162,24 +160,15 @@ def test_mistakes(comparison):
         plots.plot_group_profiles(comparison, level="free", intervals=other)
 
 
-def test_the_page_has_a_mark_for_each_group(comparison, tmp_path):
-    view = group_view(comparison)
-    free = {item["name"]: item["free"] for item in view["items"]}
-    assert free == {
-        "class size": False,
-        **{name: comparison.level is Level.FREE or name in comparison.free for name in ITEMS},
-    }
-    for item in view["items"]:
-        for _, cells in item["answers"]:
-            lanes = 2 if item["free"] or item["name"] == "class size" else 1
-            assert [len(cell["lanes"]) for cell in cells] == [lanes, lanes]
+def test_the_page_has_a_chart_for_each_class(comparison, tmp_path):
     path = write_network_report(groups_answer(comparison, DEFAULTS, {}), tmp_path / "page.html")
     page = path.read_text(encoding="utf-8")
     assert "<h2>Profiles by sex</h2>" in page
-    marks = sum(
-        len(c["lanes"]) for item in view["items"] for _, cells in item["answers"] for c in cells
-    )
-    assert len(re.findall(r'<span class="lane ', page)) == marks
-    assert "with 95% intervals where there are any" in page
-    size = comparison.sizes(comparison.level)[0, 0]
-    assert f"f {size:.3f} (" in page
+    charts = re.findall(r'<svg[^>]*aria-label="class (\d)".*?</svg>', page, flags=re.DOTALL)
+    assert charts == ["1", "2"]
+    for text in (
+        "class size",
+        *ITEMS,
+        *(f"{g} (n = {n:g})" for g, n in zip("fm", comparison.cases, strict=True)),
+    ):
+        assert page.count(f">{text}</text>") >= 2

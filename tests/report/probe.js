@@ -38,14 +38,15 @@
     const b = luminance(behind(inSvg ? e.ownerSVGElement.parentElement : e));
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < worst.ratio) worst = { ratio: ratio, text: e.textContent.trim().slice(0, 60) };
-    const scale = inSvg ? e.getScreenCTM().a : 1;
+    const to = inSvg ? e.getScreenCTM() : { a: 1, b: 0 };
+    const scale = Math.hypot(to.a, to.b); // also of turned text
     smallest = Math.min(smallest, parseFloat(style.fontSize) * scale);
   });
   audit();
 
   // What the pointer touches tells its values.
   const touch = (e) => e.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: 40, clientY: 40 }));
-  const band = Array.from(document.querySelectorAll(".band")).filter(visible)[0];
+  const band = Array.from(document.querySelectorAll(".power")).filter(visible)[0];
   let told = "";
   if (band) {
     touch(band);
@@ -68,29 +69,6 @@
     const outer = node.querySelector("path").getBBox();
     return inner.every((b) => b.x >= outer.x && b.x + b.width <= outer.x + outer.width);
   });
-
-  // The legend switches a curve off, and on again.
-  const button = document.querySelector("[data-key]");
-  let off = null, on = null;
-  if (button) {
-    const curve = document.querySelector('[data-series="' + button.dataset.key + '"]');
-    button.click();
-    off = getComputedStyle(curve).display;
-    button.click();
-    on = getComputedStyle(curve).display;
-  }
-
-  // Heat map or bars, one at a time.
-  const shown = () => [".as-heat", ".as-bars"].map((s) => {
-    const e = document.querySelector(s);
-    return e ? visible(e) : null;
-  });
-  const first = shown();
-  const bars = document.querySelector(".to-bars");
-  if (bars) bars.click();
-  const second = shown();
-  audit();
-  if (bars) document.querySelector(".to-heat").click();
 
   // What is wider than its room says so.
   const cues = Array.from(document.querySelectorAll(".scroll")).filter(visible).map(function (e) {
@@ -116,10 +94,12 @@
     scrollWidth: root.scrollWidth, innerWidth: window.innerWidth,
     dark: matchMedia("(prefers-color-scheme: dark)").matches,
     paper: luminance(rgba(getComputedStyle(document.body).backgroundColor)),
-    contrast: worst, smallest: smallest, told: told, hidden: hidden, off: off, on: on,
-    first: first, second: second, alerts: window.alerted || 0,
+    contrast: worst, smallest: smallest, told: told, hidden: hidden, alerts: window.alerted || 0,
     text: document.body.innerText, scripts: document.scripts.length,
     cues: cues, broken: broken, table: table, away: away, nodes: nodes,
-    charts: Array.from(document.querySelectorAll("svg.chart")).filter(visible).length,
+    charts: Array.from(document.querySelectorAll("svg.chart")).filter(visible).map(function (e) {
+      const box = e.getBoundingClientRect();
+      return [box.left, box.right];
+    }),
   });
 })();

@@ -101,23 +101,21 @@ def test_text_can_be_read(seen):
         assert visit["probe"]["smallest"] >= 10, key
 
 
-def test_one_chart_for_each_width(seen):
+def test_charts_fit_into_the_page(seen):
     _, result = seen
-    for key, name, _, visit in each(result):
-        assert visit["probe"]["charts"] == (name in CHARTS), key
+    for key, name, width, visit in each(result):
+        charts = visit["probe"]["charts"]
+        assert bool(charts) == (name in CHARTS), key
+        for left, right in charts:
+            assert 0 <= left < right <= int(width), key
 
 
-def test_pointing_tells_the_values(seen, selections):
+def test_pointing_tells_the_values(seen):
+    """At the bar by a variable: how much it gives away."""
     _, result = seen
     for key, name, _, visit in each(result):
-        texts = visit["probe"]["told"]
-        if name not in CHARTS:
-            assert texts == ""
-            continue
-        first = selections[name].candidates[0]
-        value = first.scores["cs"].value
-        assert first.title in texts, key
-        assert f"{value:.2f}".replace("-", "−") in texts, key
+        told = visit["probe"]["told"]
+        assert ("gives away of" in told) == (name in CHARTS), key
         assert visit["probe"]["hidden"], key
 
 
@@ -134,16 +132,6 @@ def test_the_network_tells_its_tables_to_the_keyboard(seen, selections):
         tables = tuple(f"p({v.name})" for v, parents in above if not parents)
         assert probe["table"].startswith(tables), key  # the first is one of those on top
         assert probe["away"], key
-
-
-def test_switches(seen):
-    _, result = seen
-    for key, name, _, visit in each(result):
-        probe = visit["probe"]
-        if name in CHARTS:
-            assert (probe["off"], probe["on"]) == ("none", "inline"), key
-            assert probe["first"] == [True, False], key
-            assert probe["second"] == [False, True], key
 
 
 def test_print(visits):

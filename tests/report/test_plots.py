@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 
 import matplotlib as mpl
 import numpy as np
@@ -92,7 +91,7 @@ def test_posterior(selections):
 
 def test_posterior_of_networks_has_their_names(selections):
     ax = plots.plot_posterior(selections["sizes"])
-    labels = [text.get_text() for text in ax.get_xticklabels()]
+    labels = [text.get_text() for text in ax.get_yticklabels()]
     assert labels == [str(c.label) for c in selections["sizes"].candidates]
 
 
@@ -131,13 +130,6 @@ def test_trace():
     plain = plots.plot_trace(traces, below=False)
     np.testing.assert_array_equal(plain.lines[-1].get_ydata(), traces.best.values)
     assert "log p(D|θ) + log p(θ) (nats)" in svg(plain)
-
-
-def test_without_matplotlib(selections, monkeypatch):
-    monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(OptionError, match=r"needs matplotlib.*pip install 'lacunet\[plots\]'"):
-        plots.plot_evidence(selections["carcinoma"])
 
 
 def test_a_network_has_a_box_and_a_name_for_each_variable_and_an_arrow_for_each_edge():

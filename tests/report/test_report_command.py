@@ -74,13 +74,6 @@ def test_refused_before_the_search(monkeypatch, tmp_path):
         assert reason in done.stderr
 
 
-def test_refused_without_jinja(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    done = run(monkeypatch, tmp_path, "select", dataset_path("carcinoma"), "--report", "x.html")
-    assert done.exit_code == 2
-    assert "pip install 'lacunet[report]'" in " ".join(done.stderr.split())
-
-
 def test_fit_writes_a_report(monkeypatch, tmp_path):
     given = ("fit", dataset_path("carcinoma"), "--weights", "count", "--states", "2")
     given = (*given, "--starts", "2", "--statistics", "--report", "out.html", "--json")

@@ -20,7 +20,7 @@ ALLOWED = {
     "ld-linux-aarch64.so.1", "ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libgcc_s.so.1",
     "libm.so.6", "libpthread.so.0", "librt.so.1", "libstdc++.so.6", "libutil.so.1", "libz.so.1",
 }  # fmt: skip
-EXTRAS = ("dask", "files", "networkx", "plots", "report", "sklearn", "word")
+EXTRAS = ("dask", "files", "networkx", "sklearn", "word")
 # Threads of Numba that it loads if they are there; Lacunet has its own.
 UNUSED = re.compile(r"numba/np/ufunc/(omppool|tbbpool)\.")
 DYNAMIC, LOADED = 2, 1  # kinds of segments

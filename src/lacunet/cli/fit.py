@@ -266,7 +266,9 @@ def _fit(
         fitted if effects is None else replace(effects, fit=fitted),
         {**request_document(table, request, states), **document},
         further,
-        lambda others: fitted_answer(fitted, table, settings, {**tried, **others}),
+        lambda others: fitted_answer(
+            fitted, table, settings, {**tried, **others}, further.intervals
+        ),
         tables=lambda: api.paper_tables(fitted, further.intervals),
         picture=lambda: plot_profile_lines(fitted, intervals=further.intervals or True),
         effects=None if effects is None else effects_document(effects),

@@ -21,7 +21,6 @@ from lacunet.models.latent_class import latent_class
 from lacunet.models.network import Model
 from lacunet.models.prior import uniform_alpha
 from lacunet.models.surgery import sample_codes
-from lacunet.plots.figures import load
 from lacunet.runtime.checkpoint import Ledger, Sort
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import check_folder
@@ -52,7 +51,6 @@ def begin(
         if value < 1:
             raise OptionError(f"{value} {what}: there must be at least 1.")
     check_folder(out)
-    load(extra="paper", what="a figure")
     return Ledger(Path(out) / name, RESULTS, settings, kind)
 
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lacunet.optional import require
 from lacunet.paper import tables
 from lacunet.paper.experiments import (
     PAPER,
@@ -185,7 +184,8 @@ def _differ(x: Record) -> bool:
 
 def render(content: dict[str, Any], folder: Path = FOLDER, **more: Any) -> str:
     """Fill `page.html.j2` of a folder, which may extend a template of this one."""
-    jinja2 = require("jinja2", extra="paper", what="the page")
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,

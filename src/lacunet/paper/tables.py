@@ -10,8 +10,8 @@ from typing import Any
 
 from lacunet.paper.experiments import EPSILON, PAPER, PAPER_SCORES, Design, Panel
 from lacunet.plots.figures import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
-from lacunet.plots.score_curves import draw_curves
-from lacunet.plots.style import Look, Series
+from lacunet.plots.score_curves import Series, draw_curves
+from lacunet.plots.style import Look
 from lacunet.runtime.files import atomic_path, write_text
 from lacunet.selection.grids import TITLES
 from lacunet.tabular.export import csv_table

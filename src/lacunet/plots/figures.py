@@ -7,13 +7,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.optional import require
 from lacunet.plots import style
 from lacunet.plots.style import PRINT
 from lacunet.runtime.files import StrPath, atomic_path, check_file
@@ -28,6 +28,7 @@ SMALL, SMALLER = 8.0, 7.0  # points
 POINTS = SMALLER / style.TEXT  # points in a figure per pixel of a page
 THIN = 0.6  # points
 GREY = PRINT.curves[-1]
+LEGEND: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.6}
 SETTINGS = {
     "font.size": SMALL,
     "axes.labelsize": SMALL,
@@ -39,9 +40,9 @@ SETTINGS = {
 }
 
 
-def load(module: str = "pyplot", *, extra: str = "plots", what: str = "a plot") -> Any:
-    """Return a module of matplotlib."""
-    return require(f"matplotlib.{module}", extra=extra, what=what)
+def load(module: str = "pyplot") -> Any:
+    """Return a module of matplotlib, which is imported on first use."""
+    return import_module(f"matplotlib.{module}")
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = ONE_COLUMN) -> Axes:
@@ -55,13 +56,19 @@ def axes(ax: Axes | None, size: tuple[float, float] = ONE_COLUMN) -> Axes:
     return ax
 
 
-def level_lines(ax: Axes) -> None:
-    """Draw a horizontal line at each round number of the vertical axis."""
-    ax.grid(axis="y", color=PRINT.page["line"], linewidth=0.8 * THIN)
+def level_lines(ax: Axes, along: Literal["x", "y"] = "y") -> None:
+    """Draw a line at each round number of the axis of values."""
+    ax.grid(axis=along, color=PRINT.page["line"], linewidth=0.8 * THIN)
     ax.set_axisbelow(True)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    round_numbers(ax.yaxis)
+    ax.spines["left" if along == "y" else "bottom"].set_visible(False)
+    ax.tick_params(axis=along, length=0)
+    round_numbers(ax.yaxis if along == "y" else ax.xaxis)
+
+
+def legend_below(ax: Axes, columns: int) -> None:
+    """Draw the legend of some axes below the whole figure."""
+    handles, names = ax.get_legend_handles_labels()
+    ax.figure.legend(handles, names, loc="outside lower center", ncols=columns, **LEGEND)
 
 
 def round_numbers(axis: Axis, *, whole: bool = False) -> None:
@@ -73,14 +80,12 @@ def round_numbers(axis: Axis, *, whole: bool = False) -> None:
 
 def curve(look: style.Look, *, main: bool = False) -> dict[str, Any]:
     """Return matplotlib's line properties of a curve."""
-    corners = [(x, -y) for x, y in (*look.corners, *look.corners[:1])]
-    reach = max((abs(v) for corner in corners for v in corner), default=1.0)
     return {
         "color": PRINT.curves[look.colour],
         "linestyle": (0, look.dash) if look.dash and not main else "-",
         "linewidth": POINTS * (style.MAIN_LINE if main else style.LINE),
-        "marker": corners or "o",
-        "markersize": 2 * reach * POINTS * (style.MAIN_MARK if main else style.MARK),
+        "marker": look.marker,
+        "markersize": 2 * POINTS * (style.MAIN_MARK if main else style.MARK),
         "markeredgewidth": 0.0,
         "zorder": 3.0 if main else 2.0,
     }
@@ -109,7 +114,6 @@ def check_picture(target: StrPath) -> None:
     if Path(target).suffix.lower() not in ENDINGS:
         known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise OptionError(f"'{target}': figures are written to {known} files. Choose one of these.")
-    load()
     check_file(target)
 
 

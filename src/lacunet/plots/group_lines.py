@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.models.ensemble import check_kind
 from lacunet.models.network import Variable
-from lacunet.plots.figures import curve
+from lacunet.plots.figures import curve, legend_below
 from lacunet.plots.lines import (
-    LEGEND,
     NAME,
     AxisPoint,
     Naming,
-    draw,
+    draw_lines,
     draw_one,
     height,
     panels_of,
@@ -76,34 +75,56 @@ def plot_group_profiles(
     levels = [f.level for f in found.levels.fits]
     if level not in (None, *levels):
         raise OptionError(f"level '{level}' was not fitted. There are: {', '.join(levels)}.")
-    shown = Level(level or found.level)
     if panels not in PANELS:
         raise OptionError(f"panels '{panels}' is not known. Choose classes or groups.")
-    precise = intervals_to_draw(found.candidate(shown).fit, intervals)
-    answers = list(group_answers(found, shown, precise))
-    if len(answers) == 1:
+    shown = group_panels(
+        found, Level(level or found.level), intervals, by_class=panels == "classes"
+    )
+    if shown is None:
         raise OptionError("every item is a number, so there are no categories to draw.")
-    root = answers[0].variable
-    classes = [f"{root.name} {label}" for label in root.labels]
-    by_class = panels == "classes"
-    titles, lines = (classes, _groups(found)) if by_class else (_groups(found), classes)
-    naming = Naming(list(dict.fromkeys(a.variable for a in answers[1:])))
-    each = [list(_points(answers, naming, p, by_class)) for p in range(len(titles))]
-    drawn = panels_of(titles, ACROSS, height(each[0], len(lines)), PANEL, NAMES)
-    for panel, points in zip(drawn, each, strict=True):
-        draw(panel, points, lines)
-        _draw_shared(panel, points)
-    tidy_panels(drawn, each[0], naming.axis(root), ACROSS)
+    tall = height(shown.points[0], len(shown.lines))
+    drawn = panels_of(shown.titles, ACROSS, tall, PANEL, NAMES)
+    for panel, points in zip(drawn, shown.points, strict=True):
+        draw_panel(panel, points, shown.lines)
+    tidy_panels(drawn, shown.points[0], shown.title, ACROSS)
     if legend:
-        _name_lines(drawn[0], max(2, len(titles)))
+        lines = len(drawn[0].lines)
+        legend_below(drawn[0], min(lines, ACROSS, max(2, len(shown.titles))))
     return drawn[0]
 
 
-def _name_lines(first: Axes, most: int) -> None:
-    """Draw a legend below the figure, with at most `most` columns."""
-    names = [str(line.get_label()) for line in first.lines]
-    columns = min(len(names), ACROSS, most)
-    first.figure.legend(first.lines, names, loc="outside lower center", ncols=columns, **LEGEND)
+class GroupPanels(NamedTuple):
+    """Titles and answers of the panels, names of the lines, and the title of the values."""
+
+    titles: list[str]
+    points: list[list[AxisPoint]]
+    lines: list[str]
+    title: str
+
+
+def group_panels(
+    found: GroupComparison, level: Level, intervals: Intervals | bool, *, by_class: bool = True
+) -> GroupPanels | None:
+    """Return a panel for each class, or for each group; None if every item is a number."""
+    precise = intervals_to_draw(found.candidate(level).fit, intervals)
+    answers = list(group_answers(found, level, precise))
+    if len(answers) == 1:
+        return None
+    root = answers[0].variable
+    classes = [f"{root.name} {label}" for label in root.labels]
+    titles, lines = (classes, _groups(found)) if by_class else (_groups(found), classes)
+    naming = Naming(list(dict.fromkeys(a.variable for a in answers[1:])))
+    points = [list(_points(answers, naming, p, by_class)) for p in range(len(titles))]
+    return GroupPanels(titles, points, lines, naming.axis(root))
+
+
+def draw_panel(panel: Axes, points: Sequence[AxisPoint], lines: Sequence[str]) -> None:
+    """Draw the lines of a panel; answers that are equal in all groups are one line, with gaps."""
+    draw_lines(panel, points, lines)
+    if any(p.shared for p in points):
+        gap = np.full((3, 1), np.nan)
+        alike = [replace(p, values=p.values if p.shared else gap, shared=False) for p in points]
+        draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **SHARED})
 
 
 def _groups(comparison: GroupComparison) -> list[str]:
@@ -129,11 +150,3 @@ def _points(
             yield from naming.heading(a.variable)
         before = a.variable
         yield AxisPoint(naming.name(before, a.state), values, joined, shared=by_class and a.shared)
-
-
-def _draw_shared(panel: Axes, points: Sequence[AxisPoint]) -> None:
-    """Draw the answers that are equal in all groups as one line, with gaps for the others."""
-    if any(p.shared for p in points):
-        gap = np.full((3, 1), np.nan)
-        alike = [replace(p, values=p.values if p.shared else gap, shared=False) for p in points]
-        draw_one(panel, alike, 0, 0.0, {**curve(Look(0)), **SHARED})

@@ -10,17 +10,18 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 
-from lacunet.plots.figures import LACKING, SETTINGS, load
+from lacunet.plots.figures import LACKING, SETTINGS, axes, legend_below, load
 from lacunet.plots.style import PRINT
 from lacunet.runtime.files import harmless
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 3.2  # inches of a chart; on a phone 330 pixels, where the smallest letters have 10
+WIDTH = 3.0  # inches of a chart; on a phone 315 pixels, where the smallest letters have 10
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 VARIABLES = {"#000000": "var(--soft)"} | {
     value: f"var(--{name})" for name, value in PRINT.variables().items()
@@ -31,6 +32,32 @@ IN_PAGES = {"text.parse_math": False, "savefig.bbox": "standard"}
 COORDINATES = ("d", "height", "transform", "viewBox", "width", "x", "y")
 
 Attributes = Mapping[str, str]
+
+
+class InlineChart(NamedTuple):
+    """A chart of a page."""
+
+    title: str
+    svg: str
+
+
+def inline_chart(
+    draw: Callable[[Axes], object], title: str, about: str, tall: float, columns: int = 2
+) -> InlineChart:
+    """Draw a chart of a height in inches; `columns` of its legend stand below (0: no legend).
+
+    Title and `about`, its alternative text, together must be unique on the page.
+    """
+
+    def on(figure: Figure) -> None:
+        ax = axes(figure.subplots())
+        draw(ax)
+        if columns:
+            legend_below(ax, columns)
+
+    words = f"{title}: {about}" if title and about else title or about
+    attributes = {"class": "chart", "role": "img", "aria-label": words}
+    return InlineChart(title, inline_svg(on, words, (WIDTH, tall), attributes))
 
 
 def inline_svg(
@@ -89,8 +116,8 @@ def _group(root: ET.Element, parts: Mapping[str, Attributes]) -> None:
     first: dict[str, ET.Element] = {}
     for parent in list(root.iter()):
         for child in list(parent):
-            gid, style = child.get("id", ""), parent is root and child.tag.endswith("}defs")
-            if style or child.tag.endswith("}metadata") or gid in first:
+            gid, tag = child.get("id", ""), child.tag.rpartition("}")[2]
+            if tag in ("metadata", "style") or gid in first:
                 parent.remove(child)
             if gid in first:
                 first[gid].append(child)
@@ -103,7 +130,7 @@ def _group(root: ET.Element, parts: Mapping[str, Attributes]) -> None:
 
 def _align(paragraph: ET.Element, anchor: str, x: str) -> None:
     for line in paragraph:
-        moved = re.sub(r"translate\([\d.]+", f"translate({x}", line.get("transform", ""))
+        moved = re.sub(r"translate\(-?[\d.]+", f"translate({x}", line.get("transform", ""))
         line.attrib.update(transform=moved, style=f"{line.get('style')}; text-anchor: {anchor}")
 
 
@@ -120,7 +147,9 @@ def _suit(element: ET.Element, used: set[str]) -> None:
             plain = re.sub(r"font-family: [^;]*;? ?", "", value)
             element.set(name, re.sub(r"#[0-9a-f]{6}", lambda c: VARIABLES.get(c[0], c[0]), plain))
         elif name in COORDINATES:
-            rounded = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
+            rounded = re.sub(
+                r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", " ".join(value.split())
+            )
             element.set(name, re.sub(r" ?rotate\(-0[ \d.]*\)", "", rounded))
         elif name != "id" or value in used:
             element.set(name, value)

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.network import Model, Variable
-from lacunet.plots.figures import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
+from lacunet.plots.figures import (
+    GREY,
+    LEGEND,
+    POINTS,
+    SMALL,
+    SMALLER,
+    THIN,
+    axes,
+    curve,
+    legend_below,
+    load,
+)
 from lacunet.plots.style import ERROR_LINE, Look
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.intervals import Intervals, drawn_answers, drawn_name, intervals_to_draw
@@ -25,7 +36,6 @@ NAME, LINES = 30, 2  # most characters of a line of a label, and most lines
 APART, MOST_APART = 0.09, 0.5  # offset between two lines and between all, in rows
 ROW, EDGES, TITLE = 0.22, 0.9, 0.35  # inches
 LINE_ROW = 0.018  # extra inches per answer and line, so that intervals do not overlap
-LEGEND: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 3.0}
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ def height(points: Sequence[AxisPoint], lines: int) -> float:
     return (ROW + LINE_ROW * lines) * len(points)
 
 
-def draw(
+def draw_lines(
     ax: Axes,
     points: Sequence[AxisPoint],
     names: Sequence[str],
@@ -261,6 +271,43 @@ def plot_profile_lines(
     legend
         Whether to draw a legend of the classes.
     """
+    lines = profile_lines(fit, intervals, groups)
+    points, names, title = lines
+    if ax is None and len(names) > TOGETHER:
+        panels = panels_of(names, ACROSS, ROW * len(points), PANEL, NAMES)
+        for c, panel in enumerate(panels):
+            draw_class(panel, lines, c)
+        tidy_panels(panels, points, title, ACROSS)
+        return panels[0]
+    short = len(points) <= FEW and max(len(p.name) for p in points) <= SHORT
+    upright = groups is None and short
+    size = (max(WIDE, 0.4 * len(points)), TALL)
+    if not upright:
+        size = (WIDE, EDGES + height(points, len(names)))
+    alone, ax = ax is None, axes(ax, size)
+    draw_lines(ax, points, names, upright=upright)
+    tidy(ax, points, title, upright=upright)
+    if legend and alone:  # a new figure has room for a long legend
+        legend_below(ax, min(len(names), 3))
+    elif legend:
+        ax.legend(**LEGEND)
+    return ax
+
+
+class ProfileLines(NamedTuple):
+    """Answers, the names of the lines, and the title of the axis of values."""
+
+    points: list[AxisPoint]
+    names: list[str]
+    title: str
+
+
+def profile_lines(
+    fit: Fit | Model,
+    intervals: Intervals | bool = True,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> ProfileLines:
+    """Return the answers of a latent class model, with a line for each class."""
     model = fit.model if isinstance(fit, Fit) else fit
     network = model.network
     classes, precise = check_items(network), intervals_to_draw(fit, intervals)
@@ -271,35 +318,17 @@ def plot_profile_lines(
     naming = Naming(items)
     points = list(_points(model, items, naming, precise, groups))
     root = classes.variable
-    title, sizes = naming.axis(root), network.layout.table(model.theta, classes.root).tolist()
+    sizes = network.layout.table(model.theta, classes.root).tolist()
     names = [f"{root.name} {k} ({p:.0%})" for k, p in zip(root.labels, sizes, strict=True)]
-    if ax is None and len(names) > TOGETHER:
-        return _in_panels(points, names, title)
-    short = len(points) <= FEW and max(len(p.name) for p in points) <= SHORT
-    upright = groups is None and short
-    size = (max(WIDE, 0.4 * len(points)), TALL)
-    if not upright:
-        size = (WIDE, EDGES + height(points, len(names)))
-    alone, ax = ax is None, axes(ax, size)
-    draw(ax, points, names, upright=upright)
-    tidy(ax, points, title, upright=upright)
-    if legend and alone:  # a new figure has room for a long legend
-        ax.figure.legend(loc="outside lower center", ncols=min(len(names), 3), **LEGEND)
-    elif legend:
-        ax.legend(**LEGEND)
-    return ax
+    return ProfileLines(points, names, naming.axis(root))
 
 
-def _in_panels(points: Sequence[AxisPoint], names: Sequence[str], title: str) -> Axes:
-    """Draw each class in its own panel, with all others in grey."""
-    panels = panels_of(names, ACROSS, ROW * len(points), PANEL, NAMES)
-    for c, panel in enumerate(panels):
-        for other in range(len(names)):
-            if other != c:
-                draw_line(panel, points, other, 0.0, GREY_LINE)
-        draw(panel, points, names, only=c)
-    tidy_panels(panels, points, title, ACROSS)
-    return panels[0]
+def draw_class(ax: Axes, lines: ProfileLines, c: int) -> None:
+    """Draw the line of one class, with all others in grey."""
+    for other in range(len(lines.names)):
+        if other != c:
+            draw_line(ax, lines.points, other, 0.0, GREY_LINE)
+    draw_lines(ax, lines.points, lines.names, only=c)
 
 
 def _points(

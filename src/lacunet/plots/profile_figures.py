@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from lacunet.data.discover import shorten
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit
 from lacunet.models.network import Model
-from lacunet.plots.figures import SMALL, SMALLER, axes, curve, load
-from lacunet.plots.style import PRINT, Look, shading
+from lacunet.plots.figures import SMALL, SMALLER, axes, curve, load, round_numbers
+from lacunet.plots.style import MOST_TICKS, PRINT, Look, shading
 from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, pair_ellipses, profile
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NAME = 34  # most characters of a row label
 ROW, WIDE, EDGES = 0.17, 3.4, 0.7  # inches
+WIDE_RANGE = 100.0  # ratio of the ends of a logarithmic axis above which powers of 10 are enough
 
 
 def plot_profiles(
@@ -62,7 +63,7 @@ def plot_profiles(
         middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
         for y, row in enumerate(texts):
             for x, text in enumerate(row):
-                ax.text(x + 0.5, y + 0.5, text, color=PRINT.page["low"], **middle)
+                ax.text(x + 0.5, y + 0.5, text, color="black", **middle)
     classes = zip(profiles.states, profiles.sizes, strict=True)
     sizes = [f"{profiles.name} {state}\n{p:.0%}" for state, p in classes]
     ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
@@ -115,19 +116,37 @@ def plot_densities(
         The hidden variable (default: the first one).
     """
     profiles = profiles_of(fit, hidden)
-    n = _number(profiles, number)
-    ax = axes(ax)
+    n, ax = _number(profiles, number), axes(ax)
+    draw_densities(ax, n, profiles)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_densities(ax: Axes, n: NumberProfile, profiles: Profiles) -> None:
+    """Draw the density of a number in each state."""
     slope = 1.0 if n.whole else np.gradient(n.values, n.places)
     for k, state in enumerate(profiles.states):
         look = curve(Look(k)) if n.whole else {**curve(Look(k)), "marker": ""}
         ax.plot(n.values, n.density[k] / slope, label=f"{profiles.name} {state}", **look)
-    if n.of_logarithm:
-        ax.set_xscale("log")
+    _scale(ax, n)
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel(n.name, fontsize=SMALL)
     ax.set_ylabel("probability" if n.whole else "density", fontsize=SMALL)
-    ax.legend(frameon=False)
-    return ax
+
+
+def _scale(ax: Axes, n: NumberProfile, along: Literal["x", "y"] = "x") -> None:
+    """Choose the scale and the ticks of the axis of a number."""
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    if not n.of_logarithm:
+        round_numbers(axis, whole=n.whole)
+        return
+    (ax.set_xscale if along == "x" else ax.set_yscale)("log")
+    ticker = load("ticker")
+    low, high = axis.get_view_interval()
+    steps = [1.0, 2.0, 5.0] if high < WIDE_RANGE * low else [1.0]
+    axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=MOST_TICKS))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:.6g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes:
@@ -155,22 +174,30 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
         for n, j in zip(pair, columns, strict=True)
     ]
     mine = problem.about_hidden(fit.model.theta)[0][both].argmax(axis=1)
-    ax, ellipses = axes(ax), pair_ellipses(fit.model, *pair)
-    for k, state in enumerate(profiles.states):
-        colour = PRINT.curves[Look(k).colour]
+    ax = axes(ax)
+    for k in range(len(profiles.states)):
         across, up = (x[mine == k] for x in values)
-        ax.scatter(across, up, s=5.0, color=colour, linewidths=0.0, alpha=0.5)
+        look: dict[str, Any] = {"color": PRINT.curves[Look(k).colour], "linewidths": 0.0}
+        ax.scatter(across, up, s=5.0, alpha=0.5, **look)
+    draw_ellipses(ax, fit.model, pair, profiles)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_ellipses(
+    ax: Axes, model: Model, pair: Sequence[NumberProfile], profiles: Profiles
+) -> None:
+    """Draw ellipses of two numbers, one and two standard deviations around the class means."""
+    ellipses = pair_ellipses(model, *pair)
+    for k, state in enumerate(profiles.states):
         for r, ellipse in enumerate(ellipses[k]):
             around = (n.as_values(places) for n, places in zip(pair, ellipse, strict=True))
             name = None if r else f"{profiles.name} {state}"
             ax.plot(*around, label=name, **{**curve(Look(k)), "marker": ""})
-    for n, set_scale in zip(pair, (ax.set_xscale, ax.set_yscale), strict=True):
-        if n.of_logarithm:
-            set_scale("log")
-    ax.set_xlabel(first, fontsize=SMALL)
-    ax.set_ylabel(second, fontsize=SMALL)
-    ax.legend(frameon=False)
-    return ax
+    _scale(ax, pair[0])
+    _scale(ax, pair[1], "y")
+    ax.set_xlabel(pair[0].name, fontsize=SMALL)
+    ax.set_ylabel(pair[1].name, fontsize=SMALL)
 
 
 def _number(profiles: Profiles, name: str) -> NumberProfile:

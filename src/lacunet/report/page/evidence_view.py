@@ -1,12 +1,26 @@
 """The evidence of every candidate: chart, table of scores, and posterior probabilities."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-from lacunet.plots.style import PLAIN, Series, by_number, posteriors, ranked, score_series
-from lacunet.report.page.chart import Chart, draw_lines, draw_rows, near, whole
+from lacunet.plots.inline import InlineChart, inline_chart
+from lacunet.plots.score_curves import (
+    PLAIN,
+    Series,
+    by_number,
+    near_best,
+    plot_evidence,
+    posteriors,
+    ranked,
+    score_series,
+    size_of,
+    zoom,
+)
 from lacunet.report.page.render import Cell, LabelledRow, chance_cell, count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.selection.candidates import Candidate
@@ -15,49 +29,49 @@ from lacunet.selection.grids import TITLES, factor_words
 from lacunet.selection.result import Selection
 from lacunet.tabular import probability
 
-WIDE, NARROW = 760.0, 340.0
-FAILED, OPEN = "failed", "not measured"
-EVERY = "†"  # marks scores that count every labelling
-DRAWN = 4000  # most markers of all charts, to limit the size of a page
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DRAWN = 2000  # most values in the charts of every score, to limit the size of a page
 
 
-def series(selection: Selection) -> tuple[Series, ...]:
-    """Return a curve for each score common to all candidates; the main score comes first."""
+def main_scores(selection: Selection) -> list[str]:
+    """Name the headline score, and BIC if it is another."""
+    return [name for name in ranked(selection) if name in (selection.headline, "bic")]
+
+
+def charts(selection: Selection, names: Sequence[str]) -> list[InlineChart]:
+    """Draw scores near the best candidate and over their whole range."""
+    curves = score_series(selection, names)
+    if not any(s.known for s in curves):
+        return []
+    close, (_, tall) = near_best(curves), size_of(selection, len(curves))
+    about = _description(selection, curves)
+
+    def draw(ax: Axes, limits: tuple[float, float] | None) -> None:
+        plot_evidence(selection, ax, scores=names, legend=False)
+        if limits is not None:
+            zoom(ax, limits, across=not by_number(selection))
+
+    views = {"": None} if close is None else {"Near the best": close, "All candidates": None}
+    return [
+        inline_chart(partial(draw, limits=limits), title, about, tall)
+        for title, limits in views.items()
+    ]
+
+
+def every_score(selection: Selection) -> list[InlineChart]:
+    """Draw all scores, unless the main charts show them or they are too many."""
     names = ranked(selection)
-    curves = zip(score_series(selection, names), names, strict=True)
-    return tuple(replace(curve, title=_marked(selection, name)) for curve, name in curves)
-
-
-def mixed(selection: Selection) -> bool:
-    """Whether some scores count every labelling, and others one."""
-    return len({s.every_labelling for s in selection.scores}) > 1
-
-
-def _marked(selection: Selection, name: str) -> str:
-    dagger = mixed(selection) and selection.score(name).every_labelling
-    return f"{TITLES[name]} {EVERY}" if dagger else TITLES[name]
-
-
-def views(selection: Selection, curves: tuple[Series, ...]) -> list[tuple[str, str, str]]:
-    """Draw the near view and the whole range; each has a title, a wide and a narrow chart."""
-    frames = {"Near the best": near(curves), "Everything": whole(curves)}
-    drawn = {title: frame for title, frame in frames.items() if frame is not None}
-    if len(drawn) > 1 and len(curves) * len(selection.candidates) * 4 > DRAWN:
-        drawn.pop("Everything")
-    labels = tuple(str(c.label) for c in selection.candidates)
-    tips = tuple(_tip(c, curves, i) for i, c in enumerate(selection.candidates))
-    words, unit = _description(selection, curves), selection.unit
-    draw = draw_lines if by_number(selection) else draw_rows
-
-    def chart(title: str, width: float) -> str:
-        return draw(Chart(labels, tips, curves, drawn[title], width, words, unit))
-
-    return [(title, chart(title, WIDE), chart(title, NARROW)) for title in drawn]
+    if len(names) == len(main_scores(selection)):
+        return []
+    drawn = len(names) * len(selection.candidates) <= DRAWN
+    return charts(selection, names) if drawn else []
 
 
 def _description(selection: Selection, curves: Sequence[Series]) -> str:
     """Describe the chart, as its alternative text."""
-    main = next(s for s in curves if s.main)
+    main = curves[0]
     what = f"Log evidence of {count(len(selection.candidates), 'candidate')} by {main.title}"
     each = zip(selection.candidates, main.values, strict=True)
     known = [f"{c.title}: {nats(v)}" for c, v in each if not math.isnan(v)]
@@ -65,74 +79,20 @@ def _description(selection: Selection, curves: Sequence[Series]) -> str:
     return f"{what}{others}. {'; '.join(known[:12])}. The table below has all numbers."
 
 
-def _tip(c: Candidate, curves: Sequence[Series], i: int) -> str:
-    """Return the tooltip of a candidate: a title, then a line for each score."""
-    ordered = sorted(curves, key=lambda s: math.inf if math.isnan(s.values[i]) else -s.values[i])
-    lines = [
-        f"{s.title}\t{OPEN if i in s.left_out else _with_error(s.values[i], s.errors[i])}"
-        for s in ordered
-    ]
-    return "\n".join([c.title, *lines])
-
-
-def _with_error(value: float, error: float | None) -> str:
-    if math.isnan(value):
-        return FAILED
-    return f"{nats(value)} ± {error:.2g}" if error else nats(value)
-
-
-def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
-    """Return the notes that explain the chart."""
-    notes = ["Touch or point at a candidate for its values."]
-    if any(e for s in curves for e in s.errors):
-        notes.append("Error bars are one standard error, where a value was sampled.")
-    if near(curves) is not None:
-        notes.append("Near the best, small triangles mark values outside the chart.")
-    if mixed(selection):
-        unit = "classes" if selection.unit == "classes" else "hidden states"
-        notes.append(
-            f"{EVERY} counts every labelling of the {unit}; the others count one, as "
-            "the 1996 paper does, and are log k! lower for that."
-        )
-    if any(s.failed(i) for s in curves for i in range(len(s.values))):
-        notes.append("✕ is the number of scores that failed.")
-    return notes
-
-
-def score_names(selection: Selection) -> list[str]:
-    """Name the scores of all candidates, then those of some."""
-    some = (name for c in selection.candidates for name in c.scores)
-    return list(dict.fromkeys([*(s.name for s in selection.scores), *some]))
-
-
-def number_rows(selection: Selection) -> list[LabelledRow]:
-    """Return the table of candidates: dimension, log likelihood, scores."""
-    names = score_names(selection)
-    return [
-        LabelledRow(
-            str(c.label),
-            (
-                Cell(f"{c.dimension:,}"),
-                Cell(nats(c.fit.log_lik)),
-                *(_value(c.scores.get(n), selection.chosen.get(n) == c.label) for n in names),
-            ),
-            c.label == selection.label,
-        )
-        for c in selection.candidates
-    ]
-
-
-def _value(evidence: Evidence | None, best: bool) -> Cell:
-    if evidence is None:
-        return Cell("–", "not defined here, or not measured")
-    if math.isnan(evidence.value):
-        return _failed(evidence)
-    terms = "\n".join(f"{name}\t{nats(x)}" for name, x in evidence.terms.items())
-    return Cell(_with_error(evidence.value, evidence.stderr), f"{evidence.name}\n{terms}", best)
+def labelling_note(selection: Selection) -> str:
+    """Explain why some scores are higher by log k!, if there are scores of both kinds."""
+    all_of_them = [TITLES[s.name] for s in selection.scores if s.every_labelling]
+    if len(all_of_them) in (0, len(selection.scores)):
+        return ""
+    unit = "classes" if selection.unit == "classes" else "hidden states"
+    return (
+        f"Counted with every labelling of the {unit}: {listed(all_of_them)}. The other scores "
+        "count one labelling, as the 1996 paper does, and are log k! lower for that."
+    )
 
 
 def _failed(evidence: Evidence) -> Cell:
-    return Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True)
+    return Cell("failed", "; ".join(map(str, evidence.flags)), failed=True)
 
 
 def posterior_bars(selection: Selection) -> tuple[list[str], list[LabelledRow]]:
@@ -160,9 +120,7 @@ def factors(selection: Selection) -> list[str]:
 def posterior_matrix(selection: Selection) -> list[LabelledRow]:
     """Return the posterior probability of each candidate by each score."""
     return [
-        LabelledRow(
-            _marked(selection, name), tuple(_chances(selection, name)), name == selection.headline
-        )
+        LabelledRow(TITLES[name], tuple(_chances(selection, name)), name == selection.headline)
         for name in ranked(selection)
     ]
 

@@ -15,10 +15,10 @@ from lacunet.models.display import table_grids, table_lines
 from lacunet.models.latent_class import counted, find_classes
 from lacunet.models.network import Model, Network
 from lacunet.plots.graph_layout import Arrow, Certainty, draw
-from lacunet.plots.inline import Attributes, inline_svg
+from lacunet.plots.inline import Attributes, InlineChart, inline_svg
 from lacunet.plots.network_picture import draw_network, natural_size, whole_axes
 from lacunet.plots.style import TEXT
-from lacunet.report.page.profile_view import hidden_views
+from lacunet.report.page.profile_view import group_charts, hidden_views, line_charts
 from lacunet.report.page.render import (
     check_report,
     count,
@@ -30,7 +30,7 @@ from lacunet.report.page.render import (
     version,
     write_page,
 )
-from lacunet.report.page.views import View, audit, group_view
+from lacunet.report.page.views import View, audit
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.hidden_comparison import HiddenFound
@@ -61,6 +61,7 @@ class NetworkAnswer:
     settings: Settings
     certainty: Certainty | None = None  # probabilities of edges
     compelled: Collection[tuple[str, str]] | None = None  # edges with a determined direction
+    lines: Sequence[InlineChart] = ()  # profiles of classes
     groups: View | None = None  # profiles of classes in groups
     leads: Sequence[str] = ()  # warnings, below the answer
 
@@ -127,7 +128,11 @@ def hidden_answer(
 
 
 def fitted_answer(
-    fit: Fit, table: Table, settings: Settings, others: Mapping[str, Sequence[Grid]]
+    fit: Fit,
+    table: Table,
+    settings: Settings,
+    others: Mapping[str, Sequence[Grid]],
+    intervals: Intervals | None = None,
 ) -> NetworkAnswer:
     """Report a fit and other results about it, by title."""
     network = fit.model.network
@@ -148,6 +153,7 @@ def fitted_answer(
         [("Fit", grids), *others.items()],
         _call("fit", f"{argument}, ", settings),
         settings,
+        lines=() if classes is None else line_charts(fit, intervals or True),
     )
 
 
@@ -174,7 +180,11 @@ def groups_answer(
         list(parts.items()),
         _call("compare_groups", f"{classes}, {comparison.group!r}, ", settings),
         settings,
-        groups=group_view(comparison, intervals),
+        groups={
+            "group": comparison.group,
+            "level": str(comparison.level),
+            "charts": group_charts(comparison, intervals or True),
+        },
     )
 
 
@@ -192,6 +202,7 @@ def regression_answer(
         [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # rest[-1]: the profiles
         _call("fit", f"{regression.fit.given.states}, covariates={covariates}, ", settings),
         settings,
+        lines=line_charts(regression.model, regression.intervals),
     )
 
 
@@ -240,6 +251,7 @@ def _content(page: NetworkAnswer) -> dict[str, Any]:
         ],
         "picture": picture(model, page.certainty, page.compelled),
         "hidden": hidden if classes else [],
+        "lines": page.lines,
         "groups": page.groups,
         "numbers": [] if classes else [view for view in hidden if view["numbers"]],
         "parts": page.parts,

@@ -71,21 +71,6 @@
     if (event.key === "Escape") hide();
   });
 
-  // The legend switches curves off and on.
-  const chart = document.getElementById("chart");
-  if (chart) {
-    chart.querySelectorAll("[data-key]").forEach(function (button) {
-      button.addEventListener("click", function () {
-        const on = button.getAttribute("aria-pressed") !== "true";
-        button.setAttribute("aria-pressed", String(on));
-        const same = '[data-series="' + button.dataset.key + '"]';
-        chart.querySelectorAll(same).forEach(function (series) {
-          series.classList.toggle("off", !on);
-        });
-      });
-    });
-  }
-
   // What is wider than its room says so, and on which side there is more of it.
   const wide = Array.from(document.querySelectorAll(".scroll, nav ul"));
   function cue(box) {

@@ -1,28 +1,41 @@
 """Class profiles: answers, means and densities; the variables that separate best come first."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable, Sequence
-from html import escape
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lacunet.errors import LacunetError
+from lacunet.fitting.fit import Fit
 from lacunet.models.latent_class import is_latent_class
 from lacunet.models.network import Model
-from lacunet.plots.style import Look, factor_ticks, shading, ticks
-from lacunet.report.page.chart import dash, key
-from lacunet.report.page.render import count, label, tag
-from lacunet.report.page.views import View
-from lacunet.summaries.profiles import (
-    RINGS,
-    Answers,
-    NumberProfile,
-    Profiles,
-    pair_ellipses,
-    profile,
+from lacunet.plots.group_lines import draw_panel, group_panels
+from lacunet.plots.inline import InlineChart, inline_chart
+from lacunet.plots.lines import (
+    EDGES,
+    TOGETHER,
+    AxisPoint,
+    draw_class,
+    draw_lines,
+    height,
+    profile_lines,
+    tidy,
 )
-from lacunet.tabular import measured
+from lacunet.plots.profile_figures import draw_densities, draw_ellipses
+from lacunet.plots.style import shading
+from lacunet.report.page.render import count
+from lacunet.report.page.views import View
+from lacunet.selection.group_comparison import GroupComparison
+from lacunet.selection.groups import Level
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CELLS = 4000  # most cells of all heat maps of a page, to limit its size
 STATES = 12  # most categories shown of a variable; those that differ least are merged
@@ -59,7 +72,16 @@ def _view(model: Model, profiles: Profiles) -> View:
         "name": profiles.name,
         "classes": names,
         "sizes": [1.0] if alone else profiles.sizes.tolist(),
-        "variables": [_variable(a, profiles) | {"power": power(a.information)} for a in shown],
+        "variables": [
+            {
+                "name": a.name,
+                "power": power(a.information),
+                "answers": list(
+                    zip(a.states, np.vstack([a.given, a.overall]).T.tolist(), strict=True)
+                ),
+            }
+            for a in shown
+        ],
         "numbers": [
             {
                 "name": n.name,
@@ -67,12 +89,11 @@ def _view(model: Model, profiles: Profiles) -> View:
                 "titles": n.titles,
                 "means": list(zip(n.mean.tolist(), shading(n).tolist(), strict=True)),
                 "spreads": n.spread.tolist(),
-                "chart": density_chart(n, profiles),
             }
             for n in numbers
         ],
-        "legend": [(name, key(Look(k), marked=False)) for k, name in enumerate(names)],
-        "pair": pair_chart(profiles, model) if simple else "",
+        "densities": density_charts(profiles, numbers),
+        "pair": pair_chart(profiles, model) if simple else [],
         "left_out": "One state: there is nothing to compare."
         if alone
         else (more if left_out else ""),
@@ -103,98 +124,72 @@ def _shortened(a: Answers) -> Answers:
     )
 
 
-def _variable(a: Answers, profiles: Profiles) -> dict[str, Any]:
-    """Return the rows of the heat map and the segments of the bars."""
-    last = max(len(a.states) - 1, 1)
-    shades = [0.12 + 0.8 * k / last for k in range(len(a.states))]  # from light to dark
-    everybody = np.vstack([a.given, a.overall])
-    return {
-        "name": a.name,
-        "answers": list(zip(a.states, shades, everybody.T.tolist(), strict=True)),
-        "bars": [
-            (state, [x for x in zip(a.states, row, shades, strict=True) if x[1] > 0])
-            for state, row in zip(profiles.states, a.given.tolist(), strict=True)
-        ],
-    }
+SHORT, TALL = 2.1, 2.9  # inches: heights of charts
+KEYS = 3  # columns of a legend of classes
+ANSWERS = 100  # most answers in a chart of lines
 
 
-WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a density chart, in pixels
-FEW = 4  # most ticks on its axis
-WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair of numbers
+def density_charts(profiles: Profiles, numbers: Sequence[NumberProfile]) -> list[InlineChart]:
+    """Draw the density of each number in each state."""
+    return [
+        inline_chart(
+            partial(draw_densities, n=n, profiles=profiles),
+            "",
+            f"{n.name} in each state of {profiles.name}",
+            SHORT,
+            KEYS,
+        )
+        for n in numbers
+    ]
 
 
-def _scale(ends: tuple[float, float], first: float, last: float) -> Callable[[Any], Any]:
-    """Return the linear map from values to pixels."""
-    unit = (last - first) / (ends[1] - ends[0] or 1.0)
-    return lambda value: first + (value - ends[0]) * unit
-
-
-def _curve(xs: Sequence[float], ys: Sequence[float], look: Look, kind: str = "polyline") -> str:
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
-    return tag(kind, points=points, class_="curve", stroke_dasharray=dash(look))
-
-
-def density_chart(n: NumberProfile, profiles: Profiles) -> str:
-    """Draw the density of a number in each class."""
-    ends = float(n.places[0]), float(n.places[-1])
-    x = _scale(ends, EDGE, WIDTH - EDGE)
-    heights = HEIGHT - n.density / float(n.density[:-1].max()) * (HEIGHT - EDGE)
-    parts = [tag("line", x1=EDGE, x2=WIDTH - EDGE, y1=HEIGHT, y2=HEIGHT, class_="level")]
-    for words, at in _ticks(n, ends):
-        parts.append(tag("line", x1=x(at), x2=x(at), y1=HEIGHT, y2=HEIGHT + 4, class_="level"))
-        parts.append(label(words, x(at), HEIGHT + 18))
-    for k, state in enumerate(profiles.states):
-        title = f"{profiles.name} {state}: {n.titles[0]} {measured(float(n.mean[k]))}"
-        curve = _curve(x(n.places).tolist(), heights[k].tolist(), Look(k))
-        parts.append(tag("g", tag("title", escape(title)), curve, class_=f"s{Look(k).colour}"))
-    box = f"0 0 {WIDTH:.0f} {HEIGHT + BELOW:.0f}"
-    about = f"{n.name} in each state of {profiles.name}"
-    return tag("svg", *parts, class_="chart", viewBox=box, role="img", aria_label=about)
-
-
-def _ticks(n: NumberProfile, ends: tuple[float, float]) -> list[tuple[str, float]]:
-    """Return the tick labels of an axis, and their positions in coordinates of the family."""
-    low, high = n.as_values(ends).tolist()
-    if n.of_logarithm:  # the axis is logarithmic too
-        shown = factor_ticks(low, high, FEW)
-    else:
-        shown = ticks(low, high, FEW) if high > low else [low]
-    return [(f"{x:.6g}", at) for x, at in zip(shown, n.as_places(shown).tolist(), strict=True)]
-
-
-def pair_chart(profiles: Profiles, model: Model) -> str:
-    """Draw the classes in the plane of the two most informative measurements, if there are two.
-
-    Ellipses mark one and two standard deviations around the means.
-    """
+def pair_chart(profiles: Profiles, model: Model) -> list[InlineChart]:
+    """Draw the classes in the plane of the two most informative measurements, if there are two."""
     pair = [n for n in profiles.numbers if not n.whole][:2]
     if len(pair) < 2 or len(profiles.states) < 2:
-        return ""
+        return []
     across, up = pair
-    ends = [_reach(n) for n in pair]
-    x, y = _scale(ends[0], LEFT, WIDE - EDGE), _scale(ends[1], TALL, TOP)
-    parts = [
-        tag("line", x1=LEFT, x2=WIDE - EDGE, y1=TALL, y2=TALL, class_="level"),
-        tag("line", x1=LEFT, x2=LEFT, y1=TOP, y2=TALL, class_="level"),
-        *(label(words, x(at), TALL + 18) for words, at in _ticks(across, ends[0])),
-        *(label(words, LEFT - 6, y(at) + 4, "end") for words, at in _ticks(up, ends[1])),
-        label(across.name, (LEFT + WIDE) / 2, TALL + 38, class_="axis"),
-        label(up.name, 0.0, TOP - 10.0, "start", class_="axis"),
-    ]
-    ellipses = pair_ellipses(model, across, up)
-    for k, state in enumerate(profiles.states):
-        cx, cy = (float(n.as_places(n.mean[k])) for n in pair)
-        rings = (_curve(x(u).tolist(), y(v).tolist(), Look(k), "polygon") for u, v in ellipses[k])
-        title = tag("title", escape(f"{profiles.name} {state}"))
-        dot = tag("circle", cx=x(cx), cy=y(cy), r=3.0, class_="mark")
-        parts.append(tag("g", title, *rings, dot, class_=f"s{Look(k).colour}"))
-    box = f"0 0 {WIDE:.0f} {TALL + 2 * BELOW:.0f}"
+    draw = partial(draw_ellipses, model=model, pair=pair, profiles=profiles)
     about = f"States of {profiles.name} by {across.name} and {up.name}"
-    return tag("svg", *parts, class_="chart pair", viewBox=box, role="img", aria_label=about)
+    return [inline_chart(draw, "", about, TALL, KEYS)]
 
 
-def _reach(n: NumberProfile) -> tuple[float, float]:
-    """Return the ends of an axis with room for every ellipse."""
-    middle = n.as_places(n.mean[:-1])
-    far = 1.1 * RINGS[-1] * n.deviations[:-1]
-    return float(np.min(middle - far)), float(np.max(middle + far))
+def line_charts(fit: Fit | Model, intervals: Intervals | bool = True) -> list[InlineChart]:
+    """Draw the answers of a latent class model as lines with intervals, unless they are too many.
+
+    Each of many classes has its own chart.
+    """
+    try:
+        lines = profile_lines(fit, intervals)
+    except LacunetError:  # numbers only, or a parameter that is not free
+        return []
+    points, names, title = lines
+    if len(points) > ANSWERS:
+        return []
+    tall, every = EDGES + height(points, len(names)), range(len(names))
+
+    def draw(ax: Axes, c: int | None = None) -> None:
+        if c is None:
+            draw_lines(ax, points, names)
+        else:
+            draw_class(ax, lines, c)
+        tidy(ax, points, title, upright=False)
+
+    if len(names) <= TOGETHER:
+        return [inline_chart(draw, "", f"Answers by {', '.join(names)}", tall)]
+    return [inline_chart(partial(draw, c=c), names[c], "", tall, 0) for c in every]
+
+
+def group_charts(comparison: GroupComparison, intervals: Intervals | bool) -> list[InlineChart]:
+    """Draw the answers of each class in each group."""
+    shown = group_panels(comparison, Level(comparison.level), intervals)
+    if shown is None:
+        return []
+
+    def draw(ax: Axes, points: Sequence[AxisPoint]) -> None:
+        draw_panel(ax, points, shown.lines)
+        tidy(ax, points, shown.title, upright=False)
+
+    tall = EDGES + height(shown.points[0], len(shown.lines))
+    each = zip(shown.titles, shown.points, strict=True)
+    return [inline_chart(partial(draw, points=points), title, "", tall) for title, points in each]

@@ -1,4 +1,4 @@
-"""Rendering of a page: number formats, table cells, SVG elements, jinja2 templates."""
+"""Rendering of a page: number formats, table cells, jinja2 templates."""
 
 import base64
 import hashlib
@@ -7,16 +7,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from lacunet.errors import OutputError
 from lacunet.models.network import Variable
 from lacunet.models.prior import Alpha
-from lacunet.optional import require
-from lacunet.plots.figures import load
-from lacunet.plots.style import Corners, style_sheet
+from lacunet.plots.style import style_sheet
 from lacunet.runtime.files import StrPath, check_ending, check_file, harmless, write_text
 from lacunet.tabular import chance, measured, number, probability
 
@@ -29,7 +26,16 @@ def nats(x: float) -> str:
     >>> nats(-355.123), nats(math.nan)
     ('−355.12', '–')
     """
-    return number(x).replace("-", "−")
+    return minus(number(x))
+
+
+def minus(text: str) -> str:
+    """Write numbers with true minus signs.
+
+    >>> minus("-355.12 ± 0.3"), minus("1e-05")
+    ('−355.12 ± 0.3', '1e-05')
+    """
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def percent(p: float) -> str:
@@ -108,44 +114,6 @@ def chance_cell(
     return Cell(chance(p, stderr, exact=exact), tip, best, share=hundredths(p))
 
 
-def tag(name: str, *children: str, **attributes: object) -> str:
-    """Write an XML element; `_` in an attribute name becomes `-`, a trailing `_` is dropped.
-
-    >>> tag("text", "a", x=1.25, class_="b < c")
-    '<text x="1.25" class="b &lt; c">a</text>'
-    """
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_quoted(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return f"<{name}{given}>{''.join(children)}</{name}>" if children else f"<{name}{given}/>"
-
-
-def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
-    """Write an SVG text at a position."""
-    return tag("text", escape(content), x=x, y=y, text_anchor=anchor, **more)
-
-
-def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:
-    """Draw the marker of a curve at a point; without corners it is a circle."""
-    if not corners:
-        return tag("circle", cx=x, cy=y, r=size, **attributes)
-    points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
-    return tag("polygon", points=points, **attributes)
-
-
-def _quoted(value: object) -> str:
-    """Escape an attribute value; XML parsers replace bare line ends and tabs with spaces."""
-    text = escape(_plain(value))
-    return text.replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
-
-
-def _plain(value: object) -> str:
-    """Format coordinates to two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-
-
 LARGEST = 3_000_000  # most bytes of a page
 PAGES = (".html", ".htm")
 FOLDER = Path(__file__).parent
@@ -166,8 +134,6 @@ def prior_words(alpha: Alpha) -> str:
 def check_report(target: StrPath) -> None:
     """Raise an error before the computation if a report cannot be written."""
     check_file(target)
-    _jinja()
-    load("figure", extra="report", what="the report")
 
 
 def check_page(target: StrPath) -> None:
@@ -192,14 +158,16 @@ def write_page(
 
 def page_text(template: str, content: Mapping[str, Any], command: str | None) -> str:
     """Return the HTML of a page."""
-    environment = _jinja().Environment(
-        loader=_jinja().FileSystemLoader(FOLDER),
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
-        undefined=_jinja().StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for write in (hundredths, percent, chance, measured, probability):
+    for write in (hundredths, minus, percent, chance, measured, probability):
         environment.filters[write.__name__] = write
     environment.filters["whole"] = _whole_options
     script = _asset("page.js")
@@ -215,15 +183,12 @@ def page_text(template: str, content: Mapping[str, Any], command: str | None) ->
     return harmless(page.encode("utf-8", "replace").decode())  # paths may hold undecodable bytes
 
 
-def _jinja() -> Any:
-    return require("jinja2", extra="report", what="the report")
-
-
-def _whole_options(words: str) -> Any:
+def _whole_options(words: str) -> str:
     """Escape a text, and prevent line breaks within option names."""
-    markup = require("markupsafe", extra="report", what="the report").Markup
-    whole = re.sub(r"--[a-z-]+", r'<span class="nobr">\g<0></span>', str(markup.escape(words)))
-    return markup(whole)
+    from markupsafe import Markup
+
+    whole = re.sub(r"--[a-z-]+", r'<span class="nobr">\g<0></span>', str(Markup.escape(words)))
+    return Markup(whole)
 
 
 def _asset(name: str) -> str:

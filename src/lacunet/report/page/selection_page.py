@@ -10,19 +10,24 @@ from typing import Any
 from lacunet import api
 from lacunet.data.audit import missing_summary, sizes
 from lacunet.data.transform import has_missing_state
-from lacunet.models.display import hidden_grids
+from lacunet.models.display import hidden_grids, network_grid
 from lacunet.models.latent_class import is_latent_class
-from lacunet.plots.style import by_number
+from lacunet.plots.score_curves import by_number
 from lacunet.report.page import evidence_view, render, views
 from lacunet.report.page.advice import warnings
-from lacunet.report.page.chart import key
 from lacunet.report.page.network_page import Tile, data_tiles, picture
-from lacunet.report.page.profile_view import hidden_views
-from lacunet.report.page.render import count, kind, listed, nats
+from lacunet.report.page.profile_view import hidden_views, line_charts
+from lacunet.report.page.render import count, listed, nats
 from lacunet.runtime.files import check_not_read
-from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import TRUTH, CertaintyBasis
-from lacunet.selection.grids import TITLES, beside_classes, calibration_grid, factor_words
+from lacunet.selection.grids import (
+    TITLES,
+    beside_classes,
+    calibration_grid,
+    candidate_grid,
+    factor_words,
+    score_grid,
+)
 from lacunet.selection.result import Selection
 from lacunet.selection.sentences import answer, cannot_tell, limits, why_not_bic
 from lacunet.tabular import chance
@@ -51,7 +56,6 @@ def write_report(
 
 
 def _content(selection: Selection) -> dict[str, Any]:
-    curves = evidence_view.series(selection)
     heads, bars = evidence_view.posterior_bars(selection)
     content: dict[str, Any] = {
         "answer": answer(selection),
@@ -60,12 +64,11 @@ def _content(selection: Selection) -> dict[str, Any]:
         "question": _heading(selection),
         "why": why_not_bic(selection),
         "source": selection.table.source,
-        "views": evidence_view.views(selection, curves),
-        "legend": [(s.title, key(s.look)) for s in curves],
-        "chart_notes": evidence_view.chart_notes(selection, curves),
+        "charts": evidence_view.charts(selection, evidence_view.main_scores(selection)),
+        "every_score": evidence_view.every_score(selection),
+        "labelling_note": evidence_view.labelling_note(selection),
         "first": selection.unit if by_number(selection) else "network",
-        "score_heads": [TITLES[n] for n in evidence_view.score_names(selection)],
-        "numbers": evidence_view.number_rows(selection),
+        "numbers": [candidate_grid(selection), score_grid(selection)],
         "labels": [str(c.label) for c in selection.candidates],
         "posterior_heads": heads,
         "posterior_bars": bars,
@@ -79,14 +82,13 @@ def _content(selection: Selection) -> dict[str, Any]:
         ],
         "calibration": calibration_grid(selection),
         "beside_classes": beside_classes(selection),
-        "starts": [_starts(c, c.label == selection.label) for c in selection.candidates],
         "warnings": warnings(selection),
         "holes": views.audit(selection.table),
         "notes": selection.table.notes,
         "facts": _facts(selection),
         "call": python_call(selection),
-        **dict.fromkeys(("hidden", "tables", "separations", "grids", "structure"), ()),
-        **dict.fromkeys(("picture", "chosen")),
+        **dict.fromkeys(("hidden", "lines", "tables", "separations", "grids"), ()),
+        **dict.fromkeys(("picture", "chosen", "structure")),
     }
     if selection.label is not None:
         content |= _best_content(selection)
@@ -103,23 +105,20 @@ def _heading(selection: Selection) -> str:
 def _best_content(selection: Selection) -> dict[str, Any]:
     """Return the content about the chosen candidate."""
     model = selection.best.fit.model
-    network, names = model.network, [v.name for v in model.network.variables]
+    network = model.network
     simple = is_latent_class(network)
     hidden, notes = hidden_views(model)
     criteria = api.information_criteria(selection)
-    structure = [
-        (v.name, v.hidden, kind(v), [names[p] for p in network.parents[i]])
-        for i, v in ((i, network.variables[i]) for i in network.shown)
-    ]
     return {
         "chosen": selection.best.title,
         "hidden": hidden,
+        "lines": line_charts(selection.best.fit) if simple else [],
         "tables": [] if simple else hidden_grids(model),  # profiles replace them
         "notes": (*selection.table.notes, *notes),
         "separations": views.separations(criteria, selection),
         "grids": views.fit_grids(criteria, selection),
         "picture": picture(model),
-        "structure": [] if by_number(selection) and simple else structure,
+        "structure": None if by_number(selection) and simple else network_grid(network),
     }
 
 
@@ -148,32 +147,6 @@ def _answer_tiles(selection: Selection, separations: Sequence[views.View]) -> li
         reached = f"{best.fit.reached} of {best.fit.finalists}"
         numbers.append(("starts", reached, "ended at this same optimum"))
     return numbers
-
-
-DOTS = 12  # most starts drawn as single dots
-
-
-def _starts(candidate: Candidate, chosen: bool) -> dict[str, Any]:
-    """Describe how many final starts of a candidate reached its best optimum."""
-    reached, finalists = candidate.fit.reached, candidate.fit.finalists
-    if finalists == 1:
-        words = str(candidate.fit.status)
-    elif reached == finalists:
-        words = "every one found the same optimum"
-    elif reached == 1:
-        words = "only one found the best optimum: look further"
-    elif reached == 0:
-        words = "none found it: it came from a neighbouring candidate"
-    else:
-        words = "several found the best optimum, the others ended lower"
-    return {
-        "title": candidate.title,
-        "chosen": chosen,
-        "dots": [i < reached for i in range(finalists)] if finalists <= DOTS else (),
-        "text": f"{reached} of {finalists}",
-        "words": words,
-        "weak": finalists > 1 and not candidate.fit.stable,
-    }
 
 
 PACKAGES = ("numpy", "scipy", "numba")

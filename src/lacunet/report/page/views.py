@@ -1,12 +1,11 @@
-"""Sections of the page: classes in groups, missing data, class separation, fit statistics.
+"""Sections of the page: missing data, class separation, fit statistics.
 
 Each function returns the content of a template.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,84 +13,14 @@ import numpy as np
 from lacunet.data import Table
 from lacunet.inference.plans.decompose import missing_patterns
 from lacunet.models.latent_class import is_latent_class
-from lacunet.plots.style import MARKS, Look
-from lacunet.report.page.chart import key
 from lacunet.report.page.render import Cell, LabelledRow, count, listed, percent, share_cell
 from lacunet.selection.grids import ratio_grid
-from lacunet.selection.group_comparison import GroupAnswer, GroupComparison, group_answers
 from lacunet.selection.paper_tables import Criteria
 from lacunet.selection.result import Selection
-from lacunet.summaries.intervals import Intervals, drawn_answers, intervals_to_draw
 from lacunet.summaries.statistics import Classification, fit_statistics
-from lacunet.tabular import Grid, probability
+from lacunet.tabular import Grid
 
 View = Mapping[str, Any]  # the content of a section
-
-
-def group_view(comparison: GroupComparison, intervals: Intervals | None = None) -> View:
-    """Return the profiles by class and group of the chosen model, with intervals."""
-    precise = intervals_to_draw(comparison.fit, intervals or True)
-    answers = group_answers(comparison, comparison.level, precise)
-    grouped = comparison.grouped(comparison.level)
-    root = grouped.network.variables[grouped.root]
-    items = [grouped.network.variables[i] for i in grouped.items]
-    numbers = [v.name for v in items if not drawn_answers(v)]
-    note = f"Not shown, because they are numbers: {', '.join(numbers)}." if numbers else ""
-    if any(v.family.on_a_scale for v in items):
-        note = f"Means of ordered answers: 0 is the lowest answer, 1 the highest. {note}".rstrip()
-    return {
-        "group": comparison.group,
-        "level": str(comparison.level),
-        "classes": [f"{root.name} {label}" for label in root.labels],
-        "legend": [(name, key(Look(g))) for g, name in enumerate(comparison.groups)],
-        "items": [
-            _group_item(list(of_item), comparison.groups)
-            for _, of_item in groupby(answers, key=lambda a: a.variable.name)
-        ],
-        "intervals": precise and f", with {100 * precise.level:g}% intervals where there are any",
-        "note": note,
-    }
-
-
-def _group_item(answers: Sequence[GroupAnswer], groups: Sequence[str]) -> View:
-    """Return the rows of one item, or of the class sizes."""
-    v, sizes = answers[0].variable, answers[0].state is None
-    return {
-        "name": "class size" if sizes else v.heading,
-        "free": not sizes and not answers[0].shared,  # whether the model lets it differ by group
-        "answers": [
-            ("" if a.state is None else drawn_answers(v)[a.state], list(_group_cells(a, groups)))
-            for a in answers
-        ],
-    }
-
-
-def _group_cells(answer: GroupAnswer, groups: Sequence[str]) -> Iterator[View]:
-    """Yield a cell for each class, with a lane for each group, or one shared lane."""
-    named = ["all"] if answer.shared else groups
-    looks = [f"s{Look(g).colour} m{g % len(MARKS)}" for g in range(len(named))]
-    for c in range(answer.values.shape[2]):
-        each = [
-            _share_and_ends(interval) for interval in answer.values[:, : len(named), c].T.tolist()
-        ]
-        words = [
-            f"{probability(p)} ({probability(ends[0])} to {probability(ends[1])})"
-            if ends
-            else str(probability(p))
-            for p, ends in each
-        ]
-        yield {
-            "lanes": [
-                ("alike" if answer.shared else look, p, ends)
-                for look, (p, ends) in zip(looks, each, strict=True)
-            ],
-            "words": list(zip(named, words, strict=True)),
-        }
-
-
-def _share_and_ends(values: Sequence[float]) -> tuple[float, Sequence[float]]:
-    p, *ends = values
-    return p, ends if all(map(math.isfinite, values)) else ()
 
 
 PATTERNS = 15  # most patterns shown
