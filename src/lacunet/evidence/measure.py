@@ -136,7 +136,7 @@ class _Methods:
             return self._auto()
         if method is Method.EXACT:
             return self._exact()
-        check_sampling(self.problem, one_by_one=method is not Method.AIS)
+        check_sampling(self.problem, sequential=method is not Method.AIS)
         if method is Method.WALK:
             return self._walk()
         if method is Method.AIS:

@@ -37,7 +37,7 @@ from lacunet.fitting.prepare import example, prepare
 from lacunet.fitting.schedules import PAPER_ITERATIONS
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.particles import MOST_ONE_BY_ONE, Draws, Particles, seconds_to_draw
+from lacunet.inference.sampling.particles import MOST_SEQUENTIAL, Draws, Particles, seconds_to_draw
 from lacunet.models.latent_class import classes_of, is_latent_class
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
@@ -267,18 +267,18 @@ def _fit(
     return learn(problem, options, executor=executor, ranks=MASS).model.theta
 
 
-def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:
-    """Refuse priors that absorb single cases, and too many cases for a `one_by_one` method."""
+def check_sampling(problem: Problem, *, sequential: bool = False) -> None:
+    """Refuse priors that absorb single cases, and too many cases for a `sequential` method."""
     if not problem.cases_show:
         raise OptionError(
             f"exponents of the prior add up to {problem.alpha.sum():.2g}: beside them a case is "
             "lost in rounding, so sampling is impossible. Give a smaller alpha, or use method "
             "exact if the sum over all completions is short."
         )
-    if one_by_one and problem.cases > MOST_ONE_BY_ONE:
+    if sequential and problem.cases > MOST_SEQUENTIAL:
         raise OptionError(
             f"this method takes cases one by one, and {problem.cases:.3g} are more than "
-            f"{MOST_ONE_BY_ONE:g}. Use --method ais, or auto."
+            f"{MOST_SEQUENTIAL:g}. Use --method ais, or auto."
         )
 
 

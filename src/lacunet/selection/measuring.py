@@ -185,7 +185,7 @@ def _measured(
     if way in {Way.LARGE_TABLE, Way.LARGE_NETWORKS}:
         most = MOST_WALKED if way is Way.LARGE_TABLE else MOST_MEASURED
         return approximated(selection, Flag(Kind.TOO_LARGE, detail={"work": work, "most": most}))
-    if way is Way.ONE_BY_ONE:
+    if way is Way.PER_MODEL:
         return by_measurements(
             measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
         )
@@ -203,7 +203,7 @@ class Way(StrEnum):
     """How the evidence of several candidates is measured."""
 
     WALK = "a walk over partitions, all numbers at once"
-    ONE_BY_ONE = "the evidence of those that can matter, for its budget"
+    PER_MODEL = "the evidence of those that can matter, for its budget"
     LARGE_TABLE = "nothing: the table is so large that scores decide"
     LARGE_NETWORKS = "nothing: the networks are so large that scores decide"
 
@@ -217,7 +217,7 @@ def way_to_measure(problems: Sequence[Problem], labels: Sequence[Label]) -> tupl
         way = Way.LARGE_TABLE if rounds < FEWEST_ROUNDS else Way.WALK
         return way, work_of_walks(problems[-1], numbers, goal), rounds
     work = max(map(work_of_network, problems))
-    return (Way.LARGE_NETWORKS if work > MOST_MEASURED else Way.ONE_BY_ONE), work, 0
+    return (Way.LARGE_NETWORKS if work > MOST_MEASURED else Way.PER_MODEL), work, 0
 
 
 def work_of_network(problem: Problem) -> float:
@@ -279,11 +279,11 @@ def forecast_measuring(
 
     Scores may still exclude candidates, so this is an upper bound.
     """
-    one_by_one = budget * sum(not problem.exact for problem in problems)
+    per_model = budget * sum(not problem.exact for problem in problems)
     if each or len(problems) == 1:
-        return MeasuringForecast("the evidence of each, for its budget", one_by_one)
+        return MeasuringForecast("the evidence of each, for its budget", per_model)
     if any(problem.place.holder is not None for problem in problems):
         return MeasuringForecast("nothing: rows that are held in parts are not sampled", 0.0)
     way, work, _ = way_to_measure(problems, labels)  # more rounds only where chains disagree
-    seconds = {Way.WALK: work / PACE / workers, Way.ONE_BY_ONE: one_by_one}
+    seconds = {Way.WALK: work / PACE / workers, Way.PER_MODEL: per_model}
     return MeasuringForecast(way.value, seconds.get(way, 0.0))

@@ -22,7 +22,7 @@ from lacunet.inference.sampling.written_cases import (
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray, IntArray
 
-MOST_ONE_BY_ONE = 1e7  # cases of a sequential update: more take too long
+MOST_SEQUENTIAL = 1e7  # cases of a sequential update: more take too long
 CASE_BY_CASE = 2.0  # least nanoseconds for each number touched by a sequential update
 
 
