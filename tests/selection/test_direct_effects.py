@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lacunet
-from lacunet.selection.effects import price
+from lacunet.selection.average import price
 
 FEW = {"starts": 4, "threads": 1}
 

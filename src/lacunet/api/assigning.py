@@ -191,11 +191,8 @@ def anomalies(
 
     Parameters
     ----------
-    data
-        The path of a file, a dataframe or an array: anything with an order of rows. Absent columns
-        are treated as missing.
-    model
-        A model, a stack (its `ensemble`), or the path of its file.
+    data, model
+        As for `assign`.
     draws
         Rows to draw from the model if the observed cells have more configurations than that; else
         the result is exact. The smallest sampled value is 1 / (draws + 1).
@@ -230,11 +227,8 @@ def log_likelihoods(
 
     Parameters
     ----------
-    data
-        The path of a file, a dataframe or an array: anything with an order of rows. Absent columns
-        are treated as missing.
-    model
-        A model, a stack (its `ensemble`), or the path of its file.
+    data, model
+        As for `assign`.
     settings, **options
         `plug_in`: use the point estimate, not its posterior; `missing`: markers of a missing cell.
 

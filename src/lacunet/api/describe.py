@@ -65,8 +65,7 @@ def intervals(
     estimate
         What the parameters maximise: 'map', 'ml' or 'softmax'. Not needed for a fit.
     settings, listener, **options
-        Settings by name, as level, bootstrap, seed, threads, strata, clusters, or as objects of
-        `ReadSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as level, bootstrap, seed, threads, strata, clusters, or as objects; see `select`.
 
     Examples
     --------
@@ -132,13 +131,10 @@ def fit_statistics(
 
     Parameters
     ----------
-    data
-        The data that it was fitted to: a table, or anything that `read_table` reads.
-    fit
-        A fit, or a model (or its path) at its maximum for these data.
+    data, fit
+        As for `intervals`.
     settings, **options
-        Settings by name, as weights, missing, missing_as_state, or as objects of `ReadSettings` and
-        `SearchSettings`; see `select`.
+        By name, as weights, missing, missing_as_state, or as objects; see `select`.
     """
     fit, (settings, reading) = fit_in(fit), divide(settings, options)
     if as_model(fit).predictors is not None:
@@ -163,14 +159,13 @@ def em_traces(
     Parameters
     ----------
     data
-        The data that it was fitted to: a table, or anything that `read_table` reads.
+        As for `intervals`.
     fit
         The fit, whose search options are used.
     starts
         Another number of random starts (default: as many as the fit had).
     settings, listener, **options
-        Settings by name, as weights, missing, missing_as_state, or as objects of `ReadSettings`;
-        see `select`.
+        By name, as weights, missing, missing_as_state, or as objects; see `select`.
 
     Examples
     --------

@@ -88,16 +88,10 @@ def class_regression(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    states
-        Number of classes of a latent class model.
-    covariates
-        Columns that predict classes and are not items: a list of names, or a formula such as '~ age
-        + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
+    data, states, covariates
+        As for `fit`.
     settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, evidence, bootstrap, or as objects of
-        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, starts, seed, threads, evidence, bootstrap, or as objects; see `select`.
 
     Examples
     --------
@@ -234,8 +228,7 @@ def fit(
         Columns that predict classes and are not items: a list of names, or a formula such as '~ age
         + C(region)'. C() makes categories of numbers; C(region, ref=North) names the reference.
     settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, weights, kinds, or as objects of
-        `ReadSettings`, `SearchSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, starts, seed, threads, weights, kinds, or as objects; see `select`.
     """
     if covariates is not None:
         if states is None or network is not None or hidden or knowledge is not None or edges:
@@ -292,15 +285,12 @@ def add_direct_effects(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    states
-        Number of classes of a latent class model.
+    data, states
+        As for `fit`.
     edges
         Direct effects to start from: 'PARENT:CHILD', or pairs of names.
     settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, or as objects of `ReadSettings`,
-        `SearchSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, starts, seed, threads, or as objects; see `select`.
 
     Examples
     --------
@@ -346,8 +336,7 @@ def score(
     refit
         Whether to run EM to a maximum first.
     settings, listener, **options
-        Settings by name, as scores, estimate, dimension, threads, weights, or as objects of
-        `ReadSettings` and `EvidenceSettings`; see `select`.
+        By name, as scores, estimate, dimension, threads, weights, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     given = check_unpredicted(as_model(model, hidden), "these scores")

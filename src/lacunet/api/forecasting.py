@@ -62,14 +62,10 @@ def forecast(
         A network with hidden variables, as for `select`.
     networks
         Networks to compare, as for `compare`.
-    knowledge
-        Constraints on tables and edges: a `Knowledge`, or the path of its JSON file. Fixed tables
-        are not learned, tied ones are learned together, zeros stay zero.
-    edges
-        Direct effects between items of a latent class model: 'PARENT:CHILD', or pairs of names.
+    knowledge, edges
+        As for `select`.
     settings, listener, **options
-        Settings by name, as starts, threads, quick, evidence, calibrate, or as objects of
-        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as starts, threads, quick, evidence, calibrate, or as objects; see `select`.
 
     Examples
     --------

@@ -71,8 +71,7 @@ def learn_structure(
     resume
         Checkpoint file. If it exists, the search resumes from it.
     settings, listener, **options
-        Settings by name, as alpha, seed, threads, evidence, graph_prior, exact, or as objects of
-        `ReadSettings`, `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
+        By name, as alpha, seed, threads, evidence, graph_prior, exact, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     alpha, known, search_options = (
@@ -114,8 +113,7 @@ def edge_certainty(
     max_parents, knowledge
         As for `learn_structure`.
     settings, listener, **options
-        Settings by name, as alpha, seed, threads, target, graph_prior, or as objects of
-        `ReadSettings`, `SearchSettings` and `GraphSettings`; see `select`.
+        By name, as alpha, seed, threads, target, graph_prior, or as objects; see `select`.
 
     Examples
     --------
@@ -215,8 +213,7 @@ def learn_latent_tree(
         tree: every column is a leaf, and inner variables are hidden; forest: the same, perhaps
         disconnected; naive: one hidden parent of all columns (a latent class model).
     settings, listener, **options
-        Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
-        `SearchSettings` and `EvidenceSettings`; see `select`.
+        By name, as alpha, seed, threads, evidence, or as objects; see `select`.
 
     Examples
     --------
@@ -271,8 +268,7 @@ def find_hidden(
     resume
         As for `learn_structure`; a finished search continues if `most` is larger.
     settings, listener, **options
-        Settings by name, as alpha, seed, threads, evidence, or as objects of `ReadSettings`,
-        `SearchSettings`, `GraphSettings` and `EvidenceSettings`; see `select`.
+        By name, as alpha, seed, threads, evidence, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     search, known = HiddenSearch(most, settings), known_of(knowledge, max_parents)

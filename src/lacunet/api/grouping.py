@@ -54,8 +54,7 @@ def compare_groups(
     free
         Free items of the partly equal model (default: chosen by the evidence).
     settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, quick, or as objects of `ReadSettings`,
-        `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, starts, seed, threads, quick, or as objects; see `select`.
 
     Examples
     --------

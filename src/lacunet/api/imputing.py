@@ -283,8 +283,7 @@ def impute(
         Number of completed tables to draw, for multiple imputation. Each has its own posterior draw
         of the parameters.
     settings, listener, **options
-        Settings by name, as seed, threads, kinds, missing, or as objects of `ReadSettings`; see
-        `select`.
+        By name, as seed, threads, kinds, missing, or as objects; see `select`.
 
     Examples
     --------

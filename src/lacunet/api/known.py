@@ -70,28 +70,21 @@ class Known:
 def known_case(
     model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
 ) -> tuple[Model, Known]:
-    """Give the model at the covariates and numbers of a case, and its evidence."""
-    given, evidence, covariates = at_covariates(model, evidence)
-    given, evidence = with_numbers_of(given, evidence, do)
-    return given, replace(understand(given.network, evidence, do), covariates=covariates)
+    """Give the model at the covariates and numbers of a case, and its evidence.
 
-
-def understand(
-    network: Network, evidence: Mapping[str, Any] = NOTHING, do: Mapping[str, Any] = NOTHING
-) -> Known:
-    """Read the evidence of a case: {name: state}, {name: likelihoods of its states}; do: states.
-
+    `evidence` is {name: state} or {name: likelihoods of its states}, `do` is {name: state}.
     Likelihoods are a number for each state, or a mapping of states, in which absent states are
     impossible. A state None is missing.
     """
-    seen, heard = {}, {}
+    given, evidence, covariates = at_covariates(model, evidence)
+    given, evidence = with_numbers_of(given, evidence, do)
+    network, seen, heard, done = given.network, {}, {}, {}
     for name, value in evidence.items():
         i = network.index(name)
         if isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str):
             heard[i] = _likelihoods(network.variables[i], value)
         elif value is not None:
             seen[i] = network.variables[i].code(value)
-    done = {}
     for name, state in do.items():
         i = network.index(name)
         if i in seen or i in heard:
@@ -100,7 +93,7 @@ def understand(
                 "causes: name it once."
             )
         done[i] = network.variables[i].code(state)
-    return Known(network, seen, heard, done)
+    return given, Known(network, seen, heard, done, covariates)
 
 
 def at_covariates(

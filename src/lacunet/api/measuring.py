@@ -76,22 +76,13 @@ def log_evidence(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    states
-        Number of classes of a latent class model.
-    network, hidden
-        Instead: a network (or the path of its file, or a graph as a text, 'class[3] -> A B C'), and
-        its hidden variables.
-    knowledge
-        Constraints on tables and edges: a `Knowledge`, or the path of its JSON file. Fixed tables
-        are not learned, tied ones are learned together, zeros stay zero.
+    data, states, network, hidden, knowledge
+        As for `fit`.
     resume
         Checkpoint file of the samples. If it exists, sampling resumes from it with the whole
         budget. You may remove it at the end.
     settings, listener, **options
-        Settings by name, as alpha, method, target, budget, seed, threads, or as objects of
-        `ReadSettings`, `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, method, target, budget, seed, threads, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
@@ -139,8 +130,7 @@ def log_evidence_bounds(
     hidden
         Hidden variables, besides those of the model.
     settings, listener, **options
-        Settings by name, as alpha, target, budget, seed, threads, or as objects of `ReadSettings`,
-        `SearchSettings`, `EvidenceSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, target, budget, seed, threads, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     given = check_unpredicted(as_model(model, hidden), "these bounds")
@@ -186,8 +176,7 @@ def likelihood_ratio_test(
     stop_after
         Stop when so many of them reach the statistic of the real data.
     settings, listener, **options
-        Settings by name, as starts, seed, threads, weights, or as objects of `ReadSettings`,
-        `SearchSettings` and `ComputeSettings`; see `select`.
+        By name, as starts, seed, threads, weights, or as objects; see `select`.
 
     Examples
     --------
@@ -283,8 +272,7 @@ def compare_missing(
     both_ways
         Also compare each column when the missingness of all others depends on the classes.
     settings, listener, **options
-        Settings by name, as alpha, starts, seed, threads, scores, or as objects of `ReadSettings`,
-        `SearchSettings` and `ComputeSettings`; see `select`.
+        By name, as alpha, starts, seed, threads, scores, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)

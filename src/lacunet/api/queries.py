@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.inputs import as_network, prediction_model, rows_for
-from lacunet.api.known import NOTHING, Known, at_covariates, known_case, understand, with_numbers_of
+from lacunet.api.known import NOTHING, Known, known_case
 from lacunet.api.options import SettingsLike, divide, with_options
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import expected_numbers, in_units
@@ -68,18 +68,16 @@ def query(
     settings, reading = divide(settings, options)
     one = evidence is None or isinstance(evidence, Mapping)
     case = evidence if isinstance(evidence, Mapping) else NOTHING
-    given, case, _ = at_covariates(prediction_model(model, settings), case)
-    given, case = with_numbers_of(given, case, do)
+    given, known = known_case(prediction_model(model, settings), case, do)
     group = _indices(given.network, variables)
     number = _number_query(given.network, group)
     if one:
-        given_case = understand(given.network, case, do).of(given)
-        given, codes = given_case.model, given_case.codes
+        entered = known.of(given)
+        given, codes = entered.model, entered.codes
     else:
-        done = understand(given.network, do=do).done
         predictive_model, codes = rows_for(evidence, given, reading)
         assert isinstance(predictive_model, Model)
-        given = intervened(predictive_model, done) if done else predictive_model
+        given = intervened(predictive_model, known.done) if known.done else predictive_model
     answer = _answers(given, codes, group, number)
     return np.asarray(answer[0] if one else answer)
 

@@ -27,6 +27,8 @@ from lacunet.fitting.split_merge import (
     split_and_merge,
 )
 from lacunet.inference.problem import Problem
+from lacunet.models.conjugacy import mean
+from lacunet.models.layout import with_more_parents
 from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint, Packing
@@ -34,6 +36,7 @@ from lacunet.runtime.executor import SERIAL, Executor
 
 SWEEPS = 4  # passes over the range: up, down, up, down
 TRIED = 2  # starts from each neighbour
+OFF_EDGE = 1e-3  # weight of the prior mean in a start, so that no probability stays at 0
 FALL = 0.1  # nats of log-likelihood; the prior of an empty state explains smaller losses
 
 
@@ -272,3 +275,11 @@ def climbed_from(
     doubt = max(fit.doubt for fit in sources)
     search = Search(climb, least.finalists, least.reached, curvature, doubt)
     return fit_of(objective, search, options, began, sources[0].rank, by_size=False)
+
+
+def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
+    """Start from a fit with fewer edges, moved slightly into the interior."""
+    theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
+    if not problem.layout.tabular:
+        return theta
+    return (1.0 - OFF_EDGE) * theta + OFF_EDGE * mean(problem.alpha, problem.layout)

@@ -184,6 +184,27 @@ def check_prior(prior: Mapping[Label, float] | None, labels: Sequence[Label]) ->
         raise OptionError("the prior gives every candidate weight 0. At least one must be above 0.")
 
 
+# Sets of edges
+
+
+def price(present: int, possible: int) -> float:
+    """Nats that one more edge must gain: its log prior odds against.
+
+    >>> [round(price(present, possible=28), 2) for present in (0, 1, 27)]
+    [4.03, 3.3, 0.0]
+    """
+    return max(0.0, math.log(2 * (possible - present) / (present + 1)))
+
+
+def log_weight(present: int, possible: int) -> float:
+    """Log prior probability of one set of `present` edges, relative to no edge.
+
+    >>> round(log_weight(1, possible=28), 2), log_weight(0, possible=28)
+    (-4.03, 0.0)
+    """
+    return -present * math.log(2.0) - math.log(math.comb(possible, present))
+
+
 # Ranges of numbers of classes
 
 FIRST = 8  # classes of the default range at most;

@@ -18,46 +18,28 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, Options, learn, softmax_climb, with_posterior
 from lacunet.fitting.maxima import BOTH
-from lacunet.fitting.neighbours import better_from, climbed_from
+from lacunet.fitting.neighbours import better_from, climbed_from, start_with_edges
 from lacunet.fitting.objective import Estimate, unbounded
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.models.conjugacy import mean
 from lacunet.models.latent_class import with_edges
-from lacunet.models.layout import with_more_parents
 from lacunet.models.network import Model, Network
 from lacunet.models.prior import Alpha, dirichlet
-from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.selection.average import price
 from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.summaries.ratio_tests import TIED, LikelihoodRatio
-from lacunet.summaries.residuals import PairResidual, bivariate_residuals
-from lacunet.summaries.statistics import criteria, few_pairs
+from lacunet.summaries.residuals import bivariate_residuals, few_pairs, ordered_edge, possible_pairs
+from lacunet.summaries.statistics import criteria
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
 Search: TypeAlias = Callable[[Problem, Options, Executor], Fit]  # finds a maximum
 Edge: TypeAlias = tuple[str, str]  # names of parent and child
 
-OFF_EDGE = 1e-3  # weight of the prior mean in a start, so that no probability stays at 0
 MOST_STEPS = 30  # edges that are added at most
 SLOWER = 0.7  # share of the remaining progress that a step leaves, because their number is unknown
 SUSPECT = 2.0  # X²/df from which two columns are tried
 TRIED = 5  # pairs that are tried in a step, the worst first
-
-
-def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
-    """Start from a fit with fewer edges, moved slightly into the interior."""
-    theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
-    if not problem.layout.tabular:
-        return theta
-    return (1.0 - OFF_EDGE) * theta + OFF_EDGE * mean(problem.alpha, problem.layout)
-
-
-def ordered_edge(network: Network, pair: PairResidual) -> Edge:
-    """Direct an edge from the earlier column to the later one, which avoids cycles."""
-    names = [network.variables[i].name for i in network.shown]
-    one, other = sorted((pair.first, pair.second), key=names.index)
-    return one, other
 
 
 def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
@@ -160,24 +142,6 @@ class Trial:
             for f in (self.after, self.before)
         )
         return one - other
-
-
-def price(present: int, possible: int) -> float:
-    """Nats that one more edge must gain: its log prior odds against.
-
-    >>> [round(price(present, possible=28), 2) for present in (0, 1, 27)]
-    [4.03, 3.3, 0.0]
-    """
-    return max(0.0, math.log(2 * (possible - present) / (present + 1)))
-
-
-def log_weight(present: int, possible: int) -> float:
-    """Log prior probability of one set of `present` edges, relative to no edge.
-
-    >>> round(log_weight(1, possible=28), 2), log_weight(0, possible=28)
-    (-4.03, 0.0)
-    """
-    return -present * math.log(2.0) - math.log(math.comb(possible, present))
 
 
 def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
@@ -339,12 +303,6 @@ def direct_effects(fitter: NestedFitter, network: Network) -> DirectEffects:
     best = fitter.searched(last.network, [last]) if last is not base else base
     mode = softmax_climb(best.fit.problem, best.fit.model.theta, executor.silent())
     return DirectEffects(base, with_posterior(best.fit, mode.point), tuple(trials), pairs)
-
-
-def possible_pairs(network: Network) -> int:
-    """Number of pairs of categorical columns."""
-    columns = sum(network.variables[i].family.tabular for i in network.observed)
-    return columns * (columns - 1) // 2
 
 
 def suspects(now: Candidate) -> list[Edge]:

@@ -25,13 +25,12 @@ from lacunet.models.layout import with_more_parents
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import Executor
-from lacunet.selection.average import Label
+from lacunet.selection.average import Label, log_weight
 from lacunet.selection.candidates import Candidate
 from lacunet.selection.effects import (
     Edge,
     NestedFitter,
     Trial,
-    log_weight,
     stepwise_edges,
     trials_of,
 )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from lacunet.data.table import Table
 from lacunet.evidence.shaped_classes import merged, shaped_problem
 from lacunet.evidence.trait import trait_of
 from lacunet.fitting.fit import Fit, learn
-from lacunet.fitting.neighbours import climbed_from
+from lacunet.fitting.neighbours import climbed_from, start_with_edges
 from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.problem import at_equal_distances, build_problem
@@ -32,23 +32,17 @@ from lacunet.models.number_prior import Covariance, NumberPrior
 from lacunet.models.prior import Alpha, dirichlet
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.rows import rows_at
+from lacunet.selection.average import log_weight
 from lacunet.selection.candidates import approximate_log_evidence
-from lacunet.selection.effects import (
-    Edge,
-    log_weight,
-    ordered_edge,
-    possible_pairs,
-    start_with_edges,
-)
 from lacunet.summaries.predictive_checks import Check, failed, predictive_checks
-from lacunet.summaries.residuals import bivariate_residuals
-from lacunet.summaries.statistics import few_pairs
+from lacunet.summaries.residuals import bivariate_residuals, few_pairs, ordered_edge, possible_pairs
 from lacunet.tabular import Grid, probability
 from lacunet.wording import residual_words, worded
 
 if TYPE_CHECKING:
     from lacunet.selection.result import Selection
 
+Edge: TypeAlias = tuple[str, str]  # names of parent and child
 CLEAR = math.log(20.0)  # nats of advantage from which another model is reported
 MOST_ROWS = 10_000  # distinct rows that are used; of more, a sample of this size
 MOST_EDGES = 12  # direct effects that are added to a number of classes
@@ -332,7 +326,8 @@ def _with_covariance(models: ClassModels) -> Iterator[Alternative]:
 
 def _with_shape(models: ClassModels) -> Iterator[Alternative]:
     """Let numbers be skewed and have heavy tails within few classes."""
-    problem = shaped_problem(models.fits[min(models.fits)].problem)
+    numbers = any(column.kind.number for column in models.table.columns)
+    problem = shaped_problem(models.fits[min(models.fits)].problem) if numbers else None
     if problem is None:
         return
     chosen = models.fits[models.chosen]

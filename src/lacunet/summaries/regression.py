@@ -39,7 +39,8 @@ from lacunet.summaries.intervals import (
     on_boundary,
 )
 from lacunet.summaries.matching import cheapest_order, profile_distances
-from lacunet.summaries.statistics import FitStatistics, classify, criteria, few_pairs
+from lacunet.summaries.residuals import few_pairs
+from lacunet.summaries.statistics import FitStatistics, classify, criteria
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
 NO_ERROR = 1e-6  # standard error of a logit that counts as 0

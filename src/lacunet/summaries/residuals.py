@@ -9,15 +9,18 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from lacunet.inference.plans.decompose import missing_patterns, totals
+from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.inference.queries.query import marginal
 from lacunet.models import conjugacy
-from lacunet.models.latent_class import has_classes
+from lacunet.models.latent_class import has_classes, is_latent_class
 from lacunet.models.network import Model, Network
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.tabular import Documented
 
 LARGEST_TABLE = 1 << 20  # most cells of a table: larger ones are too sparse for any test
+MOST_WORK = 1_000_000_000  # row visits over all pairs of columns: some seconds
+INFERENCE = 500_000  # cost of one pair in a general network, in row visits
 ENOUGH = 5.0  # least cases of an average cell: the usual rule for the χ² approximation
 
 
@@ -207,3 +210,25 @@ class PairTables:
                 size = both.sum(axis=1, keepdims=True)
                 self.of_class[i] = both / np.where(size > 0, size, 1.0)
         return self.of_class[i]
+
+
+def ordered_edge(network: Network, pair: PairResidual) -> tuple[str, str]:
+    """Direct an edge from the earlier column to the later one, which avoids cycles."""
+    names = [network.variables[i].name for i in network.shown]
+    one, other = sorted((pair.first, pair.second), key=names.index)
+    return one, other
+
+
+def possible_pairs(network: Network) -> int:
+    """Number of pairs of categorical columns."""
+    columns = sum(network.variables[i].family.tabular for i in network.observed)
+    return columns * (columns - 1) // 2
+
+
+def few_pairs(problem: Problem, *, latent_class: bool | None = None) -> bool:
+    """Whether the residuals of all pairs of columns take only some seconds."""
+    network = problem.network
+    alone = is_latent_class(network) if latent_class is None else latent_class
+    columns = sum(network.variables[i].family.tabular for i in network.observed)
+    each = len(problem.codes) + (0 if alone else INFERENCE)
+    return columns * (columns - 1) // 2 * each <= MOST_WORK

@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from lacunet.fitting.objective import Estimate
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
-from lacunet.models.latent_class import has_classes, is_latent_class
+from lacunet.models.latent_class import has_classes
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.residuals import (
@@ -24,6 +24,7 @@ from lacunet.summaries.residuals import (
     GoodnessOfFit,
     PairResidual,
     bivariate_residuals,
+    few_pairs,
     goodness_of_fit,
 )
 from lacunet.tabular import (
@@ -120,8 +121,6 @@ def criteria(log_lik: float, dimension: int, cases: float) -> dict[str, float]:
 
 UNEXPLAINED = 4.0  # X²/df above which a direct effect is recommended
 PAIRS = 10  # most pairs of columns printed
-MOST_WORK = 1_000_000_000  # row visits over all pairs of columns: some seconds
-INFERENCE = 500_000  # cost of one pair in a general network, in row visits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,12 +282,3 @@ def fit_statistics(
         goodness=goodness_of_fit(model, codes, counts),
         residuals=tuple(bivariate_residuals(model, codes, counts)) if few_pairs(problem) else None,
     )
-
-
-def few_pairs(problem: Problem, *, latent_class: bool | None = None) -> bool:
-    """Whether the residuals of all pairs of columns take only some seconds."""
-    network = problem.network
-    alone = is_latent_class(network) if latent_class is None else latent_class
-    columns = sum(network.variables[i].family.tabular for i in network.observed)
-    each = len(problem.codes) + (0 if alone else INFERENCE)
-    return columns * (columns - 1) // 2 * each <= MOST_WORK
