@@ -116,7 +116,7 @@ from lacunet.selection.certainty import (
 )
 from lacunet.selection.effects import DirectEffects as DirectEffects
 from lacunet.selection.group_comparison import GroupComparison as GroupComparison
-from lacunet.selection.hidden_comparison import HiddenFound as HiddenFound
+from lacunet.selection.hidden_comparison import HiddenStructure as HiddenStructure
 from lacunet.selection.missing_comparison import MissingComparison as MissingComparison
 from lacunet.selection.misfit import (
     Alternative as Alternative,

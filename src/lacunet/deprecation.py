@@ -8,7 +8,11 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-RENAMED = {"How": "CertaintyBasis", "Pool": "CellStack"}  # of the package
+RENAMED = {
+    "HiddenFound": "HiddenStructure",
+    "How": "CertaintyBasis",
+    "Pool": "CellStack",
+}  # of the package
 
 
 def warn_renamed(old: str, new: str) -> None:

@@ -110,7 +110,7 @@ def test_walk_is_right(alpha):
     problem = make_case([2, 3, 2], 2, 14, missing=0.15, seed=8, alpha=alpha).problem
     walk = walk_numbers(problem, range(1, 5), fits={}, guesses={}, goal=WalkGoal(0.005))
     exact = np.array([exact_evidence(with_classes(problem, k)).value for k in walk.numbers])
-    assert walk.bridge_anchored
+    assert walk.anchored_by_bridge
     assert walk.posterior_errors.max() <= 0.005
     errors = jackknife_error(walk.replicates)
     assert (np.abs(walk.values - exact) <= 4 * errors + 1e-9).all()

@@ -48,7 +48,7 @@ def check(problem, alphas, weights, numbers, exact, *, seed=0, rounds=16):
     )
     with np.errstate(divide="ignore"):
         average = logsumexp(truth + np.log(weights), axis=1)
-    assert walk.bridge_anchored
+    assert walk.anchored_by_bridge
     errors = jackknife_error(walk.replicates)
     assert (np.abs(walk.values - average) <= 4 * errors + 1e-9).all()
     each = jackknife_error(walk.by_prior_replicates)

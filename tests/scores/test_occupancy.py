@@ -243,8 +243,8 @@ def test_classes_below_alpha_one_are_fitted_by_maximum_likelihood():
 def test_labels_of_their_own():
     """Classes far apart have all of their Gaussian to themselves; those of noise share it."""
     apart = fitted(problem_for(load_dataset("carcinoma"), 3, alpha=1.0))
-    assert apart.softmax.log_own_labels == 0.0
+    assert apart.softmax.log_mode_labels == 0.0
     rng = np.random.default_rng(0)
     noise = Table.from_codes(rng.integers(0, 2, (60, 4)))
     alike = fitted(problem_for(noise, 3, alpha=1.0))
-    assert math.log(1 / 6) - 1.0 < alike.softmax.log_own_labels < -0.2
+    assert math.log(1 / 6) - 1.0 < alike.softmax.log_mode_labels < -0.2

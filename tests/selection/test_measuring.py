@@ -113,7 +113,13 @@ def test_a_walk_that_measures_differences_only(small):
     values = np.array([-7.0, -8.5])
     both, replicates = frozenset({2, 3}), values + (common + noise) / 15
     walk = Walk(
-        (2, 3), values, replicates, both, bridge_anchored=False, verdict=Verdict.RELIABLE, used={}
+        (2, 3),
+        values,
+        replicates,
+        both,
+        anchored_by_bridge=False,
+        verdict=Verdict.RELIABLE,
+        used={},
     )
     recorded = joint_evidence.record_walk(walk, selection)
     scores = joint_evidence.guesses(selection)
@@ -136,7 +142,13 @@ def test_numbers_that_a_walk_only_surveyed_have_a_rough_error(small):
     replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
     some = frozenset({1, 3})
     walk = Walk(
-        (1, 2, 3), values, replicates, some, bridge_anchored=True, verdict=Verdict.RELIABLE, used={}
+        (1, 2, 3),
+        values,
+        replicates,
+        some,
+        anchored_by_bridge=True,
+        verdict=Verdict.RELIABLE,
+        used={},
     )
     recorded = joint_evidence.record_walk(walk, selection)
     assert recorded.certainty.values == dict(zip((1, 2, 3), values, strict=True))

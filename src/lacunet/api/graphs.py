@@ -32,7 +32,7 @@ from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.selection import hidden_search
-from lacunet.selection.hidden_comparison import HiddenFound, learn_classes
+from lacunet.selection.hidden_comparison import HiddenStructure, learn_classes
 from lacunet.selection.hidden_search import MOST, HiddenSearch
 from lacunet.settings import Settings
 from lacunet.structure import learned, learning
@@ -250,7 +250,7 @@ def find_hidden(
     settings: SettingsLike = BDEU,
     listener: Listener = ignore,
     **options: Any,
-) -> HiddenFound:
+) -> HiddenStructure:
     """Look for hidden variables in the graph over the columns of a table.
 
     The best graph with a hidden variable is compared with the best without, by measured evidence

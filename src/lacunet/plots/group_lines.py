@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lacunet.deprecation import renamed_parameter
 from lacunet.errors import OptionError
 from lacunet.models.ensemble import check_kind
 from lacunet.models.network import Variable
@@ -37,8 +38,9 @@ SHARED: dict[str, Any] = {"label": "all groups", "color": PRINT.page["ink"], "zo
 PANELS = ("classes", "groups")
 
 
+@renamed_parameter("found", "comparison")
 def plot_group_profiles(
-    found: GroupComparison,
+    comparison: GroupComparison,
     *,
     level: str | None = None,
     panels: str = "classes",
@@ -53,7 +55,7 @@ def plot_group_profiles(
 
     Parameters
     ----------
-    found
+    comparison
         The result of `compare_groups`.
     level
         Which of its models: equal, partly equal or free (default: the chosen one).
@@ -71,14 +73,16 @@ def plot_group_profiles(
     Axes
         The first panel; its attribute `figure` is the whole figure.
     """
-    check_kind(found, GroupComparison, "no comparison of groups", "what compare_groups() returned")
-    levels = [f.level for f in found.levels.fits]
+    check_kind(
+        comparison, GroupComparison, "no comparison of groups", "what compare_groups() returned"
+    )
+    levels = [f.level for f in comparison.levels.fits]
     if level not in (None, *levels):
         raise OptionError(f"level '{level}' was not fitted. There are: {', '.join(levels)}.")
     if panels not in PANELS:
         raise OptionError(f"panels '{panels}' is not known. Choose classes or groups.")
     shown = group_panels(
-        found, Level(level or found.level), intervals, by_class=panels == "classes"
+        comparison, Level(level or comparison.level), intervals, by_class=panels == "classes"
     )
     if shown is None:
         raise OptionError("every item is a number, so there are no categories to draw.")
@@ -103,16 +107,16 @@ class GroupPanels(NamedTuple):
 
 
 def group_panels(
-    found: GroupComparison, level: Level, intervals: Intervals | bool, *, by_class: bool = True
+    comparison: GroupComparison, level: Level, intervals: Intervals | bool, *, by_class: bool = True
 ) -> GroupPanels | None:
     """Return a panel for each class, or for each group; None if every item is a number."""
-    precise = intervals_to_draw(found.candidate(level).fit, intervals)
-    answers = list(group_answers(found, level, precise))
+    precise = intervals_to_draw(comparison.candidate(level).fit, intervals)
+    answers = list(group_answers(comparison, level, precise))
     if len(answers) == 1:
         return None
     root = answers[0].variable
     classes = [f"{root.name} {label}" for label in root.labels]
-    titles, lines = (classes, _groups(found)) if by_class else (_groups(found), classes)
+    titles, lines = (classes, _groups(comparison)) if by_class else (_groups(comparison), classes)
     naming = Naming(list(dict.fromkeys(a.variable for a in answers[1:])))
     points = [list(_points(answers, naming, p, by_class)) for p in range(len(titles))]
     return GroupPanels(titles, points, lines, naming.axis(root))

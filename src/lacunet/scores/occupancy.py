@@ -346,7 +346,7 @@ def occupied(
 def gaussian_mode(at: ScoreInput) -> ModeWeights:
     """The softmax mode; corrections remove excess width and other labels from its Gaussian."""
     weights = conjugacy.natural(at.softmax.point.theta, at.problem.layout)
-    width, labels = at.softmax.log_within_prior, at.softmax.log_own_labels
+    width, labels = at.softmax.log_within_prior, at.softmax.log_mode_labels
     return weights, {"log p(held by the prior)": width, "log p(own labels)": labels}
 
 

@@ -76,7 +76,7 @@ class SoftmaxMode:
     log_det: float | None  # log |A|; None if A is not positive definite
     log_det_complete: float  # log |A′| of complete data with the expected counts
     log_within_prior: float  # log of the share of the Gaussian's volume within the prior's width
-    log_own_labels: float  # log of the share of that with the mode's own labels
+    log_mode_labels: float  # log of the share of that with the mode's own labels
     flags: tuple[Flag, ...]
 
 
@@ -93,17 +93,17 @@ def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
     flags = factor.flags if factor else (saddle,)
     if climb.outcome is Convergence.MAX_STEPS:
         flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
-    log_within_prior, log_own_labels = 0.0, 0.0
+    log_within_prior, log_mode_labels = 0.0, 0.0
     if factor:
         prior = prior_curvature(problem, point.theta, coordinates)[np.ix_(order, order)]
         log_within_prior, narrowed = hold_widths(A, prior)
         if narrow := factorise(np.array(narrowed, order="F")):
-            log_own_labels = _log_own_labels(
+            log_mode_labels = _log_mode_labels(
                 problem, point, coordinates.free[order], narrow.L, place
             )
     complete = conjugacy.complete_log_det(point.theta, point.N + problem.alpha, problem.layout)
     log_det = factor.log_det if factor else None
-    return SoftmaxMode(point, log_det, complete, log_within_prior, log_own_labels, flags)
+    return SoftmaxMode(point, log_det, complete, log_within_prior, log_mode_labels, flags)
 
 
 def hold_widths(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
@@ -135,7 +135,7 @@ def hold_widths(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
     return 0.5 * float(np.sum(np.log(values * WIDEST))), narrowed
 
 
-def _log_own_labels(
+def _log_mode_labels(
     problem: Problem, mode: Point, free: IntArray, L: FloatArray, place: IntArray
 ) -> float:
     """Log of the share of N(mode, A⁻¹), in φ, that is nearest to the mode among all relabellings.

@@ -120,7 +120,7 @@ class PriorAverage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HiddenFound(Printable):
+class HiddenStructure(Printable):
     """The best graph of a search, with or without hidden variables."""
 
     without: Learned  # the best graph over the columns alone

@@ -27,7 +27,7 @@ from lacunet.scores import CSL_OCCUPIED, VB, Score
 from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.selection.certainty import CertaintyBasis
 from lacunet.selection.comparing import candidate_at, compare
-from lacunet.selection.hidden_comparison import WITHOUT, HiddenFound, PriorAverage
+from lacunet.selection.hidden_comparison import WITHOUT, HiddenStructure, PriorAverage
 from lacunet.selection.measuring import approximated
 from lacunet.selection.result import Selection
 from lacunet.settings import DEFAULTS, Settings
@@ -220,7 +220,7 @@ def find_hidden(
     executor: Executor = SERIAL,
     *,
     resume: StrPath | None = None,
-) -> HiddenFound:
+) -> HiddenStructure:
     """Learn the best graph over the columns, then hidden variables, one after the other.
 
     `resume` is the checkpoint file of a search that may be interrupted.
@@ -246,7 +246,9 @@ def find_hidden(
                 break
         pairs, given = [one.against_none() for one in priors], priors[0]
         model = by_size(mean_model(given.accepted.fit.model))
-        return HiddenFound(given.without, pairs[0], given.accepted.label, model, tuple(pairs[1:]))
+        return HiddenStructure(
+            given.without, pairs[0], given.accepted.label, model, tuple(pairs[1:])
+        )
 
 
 def supported_exponent(task: GraphTask, learned: Learned) -> float | None:

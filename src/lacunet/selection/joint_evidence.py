@@ -132,7 +132,7 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
     scores, by_prior = _scores_by_prior(walk, selection)
-    exactly = known_exactly(selection) if walk.bridge_anchored else frozenset()
+    exactly = known_exactly(selection) if walk.anchored_by_bridge else frozenset()
     terms, replicates, flags = _terms(walk, selection, scores)
     values: dict[Label, float] = {
         k: math.fsum(terms[k].values()) for k in walk.numbers if k not in exactly
@@ -142,7 +142,7 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     for k in values.keys() - walk.measured:
         place = labels.index(k)
         covariance[place, place] += max(SURVEYED, abs(values[k] - scores[k])) ** 2
-    below = _below_bounds(walk, values, covariance, selection) if walk.bridge_anchored else {}
+    below = _below_bounds(walk, values, covariance, selection) if walk.anchored_by_bridge else {}
     flags |= below
     sure = walk.verdict is not Verdict.LOWER_BOUND and not below
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True))
@@ -184,7 +184,7 @@ def _terms(
     A walk that did not reach one class measures differences only. Its values are then anchored at
     the most accurate score, and their common error is left out.
     """
-    if walk.bridge_anchored:
+    if walk.anchored_by_bridge:
         values = zip(walk.numbers, walk.values.tolist(), strict=True)
         return {k: {"log p(D|k)": v} for k, v in values}, walk.replicates, {}
     title, scored = selection.trusted.title, guesses(selection)

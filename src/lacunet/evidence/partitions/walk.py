@@ -54,7 +54,7 @@ class Walk:
     # Numbers of classes whose evidence comes from numbers of blocks that rounds visited. The others
     # rest on the survey, which can be off by some nats.
     measured: frozenset[int]
-    bridge_anchored: bool  # whether rounds visited one block; else only differences are measured
+    anchored_by_bridge: bool  # whether rounds visited one block; else only differences are measured
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, under equal priors of k
     # (K, S) log p(D|k, s) under each single prior, and its replicates, (R, K, S); None if there is
@@ -143,7 +143,7 @@ def _walk_of(rounds: Rounds) -> Walk:
         levels.log_evidence(sums.log_z),
         levels.log_evidence(sums.without),
         measured=levels.made_of(sums.log_z, sums.first, sums.last),
-        bridge_anchored=sums.first == 1,
+        anchored_by_bridge=sums.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={m: float(s) for m, s in enumerate(sums.shares, start=1)},
         by_prior=None if alone else levels.by_prior(sums.log_z),
@@ -187,7 +187,7 @@ def _over_roundings(
         values=values,
         replicates=values + _spread(covariance),
         measured=frozenset.intersection(*(w.measured for w in walks)),
-        bridge_anchored=all(w.bridge_anchored for w in walks),
+        anchored_by_bridge=all(w.anchored_by_bridge for w in walks),
         verdict=first.verdict if sure else Verdict.LOWER_BOUND,
         used_of={k: roundings.mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **roundings.joined(problem, walks),

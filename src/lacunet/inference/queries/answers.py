@@ -152,8 +152,10 @@ def expected_numbers(
         each.append(_by_model(member.model, codes, [observed[v] for v in variables]))
     share = shares(model, codes).T
     return [
-        mixture(share, *(np.nan_to_num(np.stack(x, axis=1)) for x in zip(*own_log_p, strict=True)))
-        for own_log_p in zip(*each, strict=True)
+        mixture(
+            share, *(np.nan_to_num(np.stack(x, axis=1)) for x in zip(*log_p_of_row, strict=True))
+        )
+        for log_p_of_row in zip(*each, strict=True)
     ]
 
 
@@ -324,11 +326,11 @@ def tail_probabilities(
     return p
 
 
-def _at_most(own_log_p: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:
-    """Total weight of the others that are at most as probable as each of `own_log_p`, (own,)."""
+def _at_most(log_p_of_row: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:
+    """Total weight of the others that are at most as probable as each of `log_p_of_row`, (own,)."""
     order = np.argsort(others)
     sums = np.concatenate([[0.0], np.cumsum(weights[order])])
-    return np.asarray(sums[np.searchsorted(others[order], own_log_p + TIE, side="right")])
+    return np.asarray(sums[np.searchsorted(others[order], log_p_of_row + TIE, side="right")])
 
 
 def _configurations(model: Model | Ensemble, shown: BoolArray, most: int) -> CodeArray | None:

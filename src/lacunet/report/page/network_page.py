@@ -33,7 +33,7 @@ from lacunet.report.page.render import (
 from lacunet.report.page.views import View, audit
 from lacunet.runtime.files import check_not_read
 from lacunet.selection.group_comparison import GroupComparison
-from lacunet.selection.hidden_comparison import HiddenFound
+from lacunet.selection.hidden_comparison import HiddenStructure
 from lacunet.selection.hidden_search import MOST
 from lacunet.selection.regression import ClassRegression
 from lacunet.settings import Settings
@@ -109,7 +109,7 @@ def _with_states(hidden: Mapping[str, int]) -> str:
 
 
 def hidden_answer(
-    result: HiddenFound, table: Table, settings: Settings, most: int = MOST
+    result: HiddenStructure, table: Table, settings: Settings, most: int = MOST
 ) -> NetworkAnswer:
     """Report the hidden variables of a graph, if any, and the gain in log evidence."""
     what = f"Yes: {_with_states(result.hidden)}" if result.hidden else "No"
