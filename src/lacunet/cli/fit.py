@@ -34,7 +34,7 @@ from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots import plot_group_profiles, plot_profile_lines
 from lacunet.plots.figures import check_picture
-from lacunet.report.documents import effects_document, group_document, regression_document
+from lacunet.report.documents import regression_document
 from lacunet.report.page.network_page import (
     fitted_answer,
     groups_answer,
@@ -271,7 +271,7 @@ def _fit(
         ),
         tables=lambda: api.paper_tables(fitted, further.intervals),
         picture=lambda: plot_profile_lines(fitted, intervals=further.intervals or True),
-        effects=None if effects is None else effects_document(effects),
+        effects=None if effects is None else effects.to_dict(),
     )
 
 
@@ -363,7 +363,7 @@ def fit_groups(
         request,
         wanted,
         fitted,
-        {**request_document(table, request, states), **group_document(fitted)},
+        {**request_document(table, request, states), **fitted.to_dict()},
         further,
         lambda others: groups_answer(fitted, request.settings, others, further.intervals),
         tables=lambda: fitted,

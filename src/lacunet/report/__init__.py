@@ -1,5 +1,5 @@
 """Output for readers and programs.
 
 `tables_file` writes tables and folders, and `page` writes HTML reports. `documents` has the JSON
-documents of group comparisons and regressions. Start at `page.write_report`.
+document of a regression. Start at `page.write_report`.
 """

@@ -20,6 +20,7 @@ from lacunet.fitting.fit import Fit, Options, learn, softmax_climb, with_posteri
 from lacunet.fitting.maxima import BOTH
 from lacunet.fitting.neighbours import better_from, climbed_from, start_with_edges
 from lacunet.fitting.objective import Estimate, unbounded
+from lacunet.flags import Flag
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.latent_class import with_edges
@@ -31,7 +32,7 @@ from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.summaries.ratio_tests import TIED, LikelihoodRatio
 from lacunet.summaries.residuals import bivariate_residuals, few_pairs, ordered_edge, possible_pairs
 from lacunet.summaries.statistics import criteria
-from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
+from lacunet.tabular import Columns, Documented, Grid, Printable, number, share, transposed
 
 Search: TypeAlias = Callable[[Problem, Options, Executor], Fit]  # finds a maximum
 Edge: TypeAlias = tuple[str, str]  # names of parent and child
@@ -112,8 +113,10 @@ class NestedFitter:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(Documented):
     """The addition or the removal of one edge, and its gain."""
+
+    KEYS = "edge step adds kept change_of_bic needs=price log_bayes_factor=gain test=ratio"
 
     edge: Edge
     step: int  # steps before; the first is 0
@@ -219,6 +222,8 @@ def stepwise_edges(
 class DirectEffects(Printable):
     """A latent class model, and the direct effects that were tried and kept."""
 
+    KEYS = "pairs kept=edges log_likelihood_without=base.fit.log_lik trials notes=flags"
+
     base: Candidate  # without them
     fit: Fit  # with those that pay
     trials: tuple[Trial, ...]  # one step after the other
@@ -233,6 +238,11 @@ class DirectEffects(Printable):
     def edges(self) -> tuple[str, ...]:
         """The kept effects, in the form of the option `edges` of `fit`."""
         return tuple(":".join(edge) for edge in kept_edges(self.trials))
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """A flag if the rows of a survey are not independent."""
+        return flags_of(self.fit.problem.design)
 
     def brief(self) -> str:
         kept = f"kept: {', '.join(self.edges)}" if self.edges else "none pays"
@@ -263,7 +273,7 @@ class DirectEffects(Printable):
             "BIC: its change, below 0 is better. log BF: in nats, approximated (csl).",
             f"needs: the log BF must exceed this, because {chance}; p(χ²) does not account for it.",
             "Effects may substitute for a missing class: compare with one class more.",
-            *map(str, flags_of(self.fit.problem.design)),
+            *map(str, self.flags),
         )
         rows = tuple(
             (

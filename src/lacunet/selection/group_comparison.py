@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from lacunet.tabular import (
     Columns,
     Grid,
     Printable,
+    described,
 )
 
 
@@ -217,6 +219,52 @@ class GroupComparison(Printable):
             **{name: [self.criteria(k)[name] for k in levels] for name in ("AIC", "BIC")},
             "log_evidence": list(map(self.log_evidence, levels)),
             "probability": [self.set_probabilities[f.grouped.free] for f in self.levels.fits],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        alignment, tests = (
+            self.alignment,
+            [(str(t.narrow), str(t.wide), t.ratio) for t in self.tests],
+        )
+        sets = [
+            {
+                "free_items": list(names),
+                "log_bayes_factor": self.log_factor(names),
+                "probability": p,
+            }
+            for names, p in self.set_probabilities.items()  # factors are against no free item
+        ]
+        return described(
+            self,
+            "group groups cases flags certainty answer=level free_items=free",
+            models={str(f.level): self._level_document(f.level) for f in self.levels.fits},
+            sets=sets,
+            tests=[{"model": a, "against": b, **ratio.to_dict()} for a, b, ratio in tests],
+            items=list(map(self._item_document, self.levels.trials)),
+            alignment={
+                "reference": alignment.groups[alignment.reference],
+                **described(alignment, "convincing distances"),
+            },
+        )
+
+    def _item_document(self, trial: Trial) -> dict[str, Any]:
+        name, (after, before) = trial.edge[1], map(self.levels.names, (trial.after, trial.before))
+        item = {"item": name, "probability_free": self.item_probability(name)}
+        return {**item, **trial.to_dict(), "log_bayes_factor": self.log_factor(after, before)}
+
+    def _level_document(self, level: Level) -> dict[str, Any]:
+        candidate, network = self.candidate(level), self.of(level).fitted.network
+        names = [v.name for v in network.variables]
+        return {
+            "log_likelihood": self.log_lik(level),
+            "dimension": self.dimension(level),
+            "criteria": self.criteria(level),
+            "log_evidence": self.log_evidence(level),
+            **described(candidate, "measured_evidence=measured fit"),
+            "free_items": list(self.grouped(level).free),
+            "class_sizes": self.sizes(level).tolist(),
+            "parents": {names[i]: [names[p] for p in q] for i, q in enumerate(network.parents)},
+            "tables": {name: candidate.model.table(name).tolist() for name in names},
         }
 
     def grids(self) -> Sequence[Grid]:
