@@ -58,6 +58,15 @@ def test_links_between_files_lead_somewhere():
                     assert (page.parent / path).exists(), f"{page.name}: {target}"
 
 
+def test_no_line_of_a_paragraph_is_a_comment():
+    """To MyST, a line that begins with % is one, and its words would not be shown."""
+    for name, page in PAGES.items():
+        for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+            assert not re.search(r"^\s*%", token.content, re.MULTILINE) or token.type == "fence", (
+                name
+            )
+
+
 def test_no_page_names_a_place_on_some_machine():
     for name, page in PAGES.items():
         text = page.read_text(encoding="utf-8")
