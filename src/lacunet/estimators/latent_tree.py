@@ -156,7 +156,7 @@ class StackedModel(HiddenStateEstimator):
             table,
             folds=self.folds,
             rows=codes if sample_weight is None else None,
-            held_out_rows=codes,
+            scored_rows=codes,
             settings=self._settings(),
             listener=listener,
         )
