@@ -45,6 +45,8 @@ def mistakes(path: Path, words: dict[str, list[str]]) -> Iterator[str]:
     """Yield each banned word in a file, with its place."""
     source = path.read_text(encoding="utf-8")
     lines, banned, where = source.splitlines(), set(words["names"]), path.relative_to(ROOT)
+    if where.parts[0] == "src":
+        banned |= set(words["names of src"])
     pattern = re.compile("|".join(words["prose"]), re.IGNORECASE)
     if path.suffix == ".md":
         text = FENCE.sub(lambda m: re.sub(r"[^\n]", "·", m[0]), source)

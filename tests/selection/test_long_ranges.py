@@ -33,7 +33,7 @@ def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.Dat
     numbers = range(1, 15)
     selection = lacunet.select(two_classes, numbers, **QUICK)
     assert selection.reach is not None
-    assert selection.reach.asked == 14
+    assert selection.reach.requested == 14
     assert [c.label for c in selection.candidates] == list(range(1, selection.reach.last + 1))
     whole = lacunet.select(two_classes, numbers, whole_range=True, **QUICK)
     assert whole.reach is None

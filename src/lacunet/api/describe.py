@@ -10,6 +10,7 @@ from lacunet.api.fitting import parameters_for
 from lacunet.api.inputs import as_model
 from lacunet.api.options import DESIGN, READ, WORK, ReadSettings, SettingsLike, divide, with_options
 from lacunet.api.structure import table_with_model
+from lacunet.deprecation import renamed_parameter
 from lacunet.errors import ModelError
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate
@@ -71,8 +72,8 @@ def intervals(
     --------
     >>> import lacunet
     >>> table = lacunet.load_dataset("carcinoma")
-    >>> found = lacunet.intervals(table, lacunet.fit(table, 2))
-    >>> found.table("class").low.round(2).tolist()
+    >>> result = lacunet.intervals(table, lacunet.fit(table, 2))
+    >>> result.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
     settings, reading = divide(settings, options)
@@ -235,7 +236,8 @@ def _problem(
     return known, build_problem(table, known.network, known.alpha)
 
 
-def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:
+@renamed_parameter("found", "result")
+def paper_tables(result: object, intervals: Intervals | None = None) -> PaperTables:
     """Make the tables of a paper about latent classes; `write_tables` writes them.
 
     A selection gives a table of its candidates: log-likelihood, number of parameters, AIC, BIC,
@@ -244,7 +246,7 @@ def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTabl
 
     Parameters
     ----------
-    found
+    result
         What `select`, `compare` or `fit` returned, or a fitted estimator.
     intervals
         Result of `intervals`, for example by the bootstrap (default: standard errors from the
@@ -258,12 +260,14 @@ def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTabl
     ('class size', '', '0.501 (0.046)', '0.499 (0.046)')
     """
     for name in ("selection_", "fit_"):  # of estimators
-        found = getattr(found, name, found)
-    if isinstance(found, Selection):
-        fits = FitTable(selection_criteria(found))
-        return PaperTables(fits, None if found.label is None else _items(found.best.fit, intervals))
+        result = getattr(result, name, result)
+    if isinstance(result, Selection):
+        fits = FitTable(selection_criteria(result))
+        return PaperTables(
+            fits, None if result.label is None else _items(result.best.fit, intervals)
+        )
     expected = "what select(), compare() or fit() returned"
-    fit = check_kind(found, Fit, "selection and no fit", expected)
+    fit = check_kind(result, Fit, "selection and no fit", expected)
     check_items(fit.model.network)
     return PaperTables(None, _items(fit, intervals))
 

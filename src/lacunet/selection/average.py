@@ -220,13 +220,13 @@ class Reach:
 
     best: int  # states of largest evidence, of those looked at
     last: int  # the most that were tried
-    asked: int  # the most that were requested
+    requested: int  # the most that were requested
     fall: float  # nats of log evidence from the best to the last
 
     def __str__(self) -> str:
         return worded(
-            f"{self.last + 1} to {self.asked} were left out: at {self.last} the evidence is about "
-            f"{self.fall:.0f} nats below that of {self.best}, and it decreases further beyond. "
+            f"{self.last + 1} to {self.requested} were left out: at {self.last} the evidence is "
+            f"about {self.fall:.0f} nats below that of {self.best}, and decreases further beyond. "
             "With --whole-range they are tried too"
         )
 

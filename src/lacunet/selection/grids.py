@@ -148,15 +148,15 @@ def drawn_p(test: RatioTest) -> Shown:
     return chance(test.p_value, test.stderr if test.exceeding else None)
 
 
-def how_drawn(tests: Mapping[int, RatioTest]) -> str:
+def simulation_note(tests: Mapping[int, RatioTest]) -> str:
     """Describe the number of draws, and the smallest p that they allow."""
-    asked = max(test.asked for test in tests.values())
+    requested = max(test.requested for test in tests.values())
     stopped = any(test.stopped for test in tests.values())
     early = f" (fewer, where {STOP_AFTER} of them gain as much before)" * stopped
-    least = number(1 / (1 + asked), 3)
+    least = number(1 / (1 + requested), 3)
     return (
-        f"by {asked} data sets drawn from the smaller fit{early}; ± Monte Carlo standard error; "
-        f"no p can be below {least}."
+        f"by {requested} data sets drawn from the smaller fit{early}; ± Monte Carlo standard "
+        f"error; no p can be below {least}."
     )
 
 
@@ -177,7 +177,7 @@ def ratio_grid(tests: Mapping[int, RatioTest], unit: str) -> Grid:
         if flag.kind is Kind.MORE_STATES_FIT_WORSE
     ]
     small = f"A small p is evidence against the smaller number of {unit}."
-    return Grid.by_columns(TESTS, columns, notes=(f"p: {how_drawn(tests)}", small, *worse))
+    return Grid.by_columns(TESTS, columns, notes=(f"p: {simulation_note(tests)}", small, *worse))
 
 
 def calibration_grid(selection: Selection) -> Grid | None:

@@ -14,7 +14,7 @@ from lacunet.models.latent_class import find_classes
 from lacunet.selection.average import Label
 from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import TRUTH
-from lacunet.selection.grids import TITLES, drawn_p, first_column, how_drawn, starred
+from lacunet.selection.grids import TITLES, drawn_p, first_column, simulation_note, starred
 from lacunet.selection.result import Selection
 from lacunet.selection.sentences import limits
 from lacunet.summaries.profiles import ItemTable, sizes_of
@@ -237,7 +237,7 @@ class FitTable(Printable):
             f"Evidence by {TITLES[certainty.by]}: {certainty.basis}.",
         ]
         if drawn:
-            notes.append(f"BLRT p: k {unit} against k − 1, {how_drawn(drawn)}")
+            notes.append(f"BLRT p: k {unit} against k − 1, {simulation_note(drawn)}")
         if self._ratio_tests:
             notes.append(RATIOS.format("BLRT" if drawn else worded("--blrt 99")))
         if certainty.by == TRUTH.name and far:

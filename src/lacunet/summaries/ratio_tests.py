@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc
 
 from lacunet.data.design import flags_of
+from lacunet.deprecation import renamed
 from lacunet.errors import OptionError
 from lacunet.fitting.diagnose import BOUNDARY
 from lacunet.fitting.fit import Fit, Options, learn
@@ -150,7 +151,9 @@ STARTS = 16  # of each of the two fits of a replicate
 TIED = 1e-6  # nats: tolerance of equal likelihoods
 BATCH = 16  # replicates between checks for an early stop
 # Of the document of a test in that of a selection.
-TEST_KEYS = "statistic p_value stderr exceeding asked draws=replicates.size stopped_early=stopped"
+TEST_KEYS = (
+    "statistic p_value stderr exceeding asked=requested draws=replicates.size stopped_early=stopped"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,7 +161,7 @@ class RatioTest(Printable):
     """The bootstrap likelihood-ratio test of k against k + 1 states."""
 
     KEYS = (
-        "variable states statistic p_value stderr exceeding replicates asked flags "
+        "variable states statistic p_value stderr exceeding replicates asked=requested flags "
         "stopped_early=stopped seed=small.options.seed vlmr=vuong"
     )
 
@@ -168,8 +171,10 @@ class RatioTest(Printable):
     large: Fit
     statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
     replicates: FloatArray  # (B,) the statistic of data drawn from the smaller model
-    asked: int  # requested number of replicates
+    requested: int  # requested number of replicates
     stop_after: int | None  # exceedances after which to stop
+
+    asked = renamed("asked", "requested")
 
     @property
     def exceeding(self) -> int:

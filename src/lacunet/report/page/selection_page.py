@@ -210,7 +210,7 @@ def python_call(selection: Selection) -> str:
     if any(c.dimension != c.fit.model.network.dimension for c in selection.candidates):
         arguments["dimension"] = "rank"
     if selection.ratio_tests:
-        arguments["blrt"] = max(test.asked for test in selection.ratio_tests.values())
+        arguments["blrt"] = max(test.requested for test in selection.ratio_tests.values())
     if selection.named_prior is not None:
         arguments["prior"] = str(selection.named_prior)
     elif selection.prior is not None:
