@@ -10,7 +10,6 @@ from lacunet.api.engine import at_work, in_cluster, placed_on
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
-    as_knowledge,
     as_model,
     as_table,
     check_unpredicted,
@@ -33,7 +32,6 @@ from lacunet.api.structure import (
     one_number,
     table_and_structure,
     table_with_model,
-    with_answers,
 )
 from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.table import Table
@@ -241,13 +239,10 @@ def fit(
         )
     _check_covariates_meant(options)
     settings, reading = divide(settings, options)
-    specification = network, hidden, reading, settings.numbers, edges
     with in_cluster(settings) as settings:
-        table, structure = table_and_structure(data, states, *specification)
-        structure = as_knowledge(knowledge).of(structure)
-        if settings.missing_as_state:
-            table, (structure,) = with_answers(table, structure)
-        return _fit(table, structure, settings, listener)
+        specification = network, hidden, edges, knowledge
+        given = table_and_structure(data, states, reading, settings, *specification)
+        return _fit(*given, settings, listener)
 
 
 def _fit(table: Table, structure: Network, settings: Settings, listener: Listener) -> Fit:
@@ -300,10 +295,7 @@ def add_direct_effects(
     (('B:E', 'B:G', 'D:F'), 13)
     """
     settings, reading = divide(settings, options)
-    k = one_number(states)
-    table, structure = table_and_structure(data, k, None, (), reading, settings.numbers, edges)
-    if settings.missing_as_state:
-        table, (structure,) = with_answers(table, structure)
+    table, structure = table_and_structure(data, states, reading, settings, edges=edges)
     with at_work(settings, listener, structure) as engine:
         fitter = NestedFitter(table, one_alpha(settings.alpha), settings.options, engine.executor)
         return direct_effects(fitter, structure)

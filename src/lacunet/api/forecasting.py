@@ -13,7 +13,7 @@ from lacunet.api.graphs import learn_structure
 from lacunet.api.imputing import impute
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.options import SELECT, SettingsLike, divide, with_options
-from lacunet.api.selecting import constrained, proposed, select
+from lacunet.api.selecting import proposed, select, with_constraints
 from lacunet.api.stacking import ModelChoice, learn_class
 from lacunet.api.structure import EdgesLike, check_no_edges, structures, whole_numbers
 from lacunet.data.read import read_table
@@ -81,7 +81,7 @@ def forecast(
     else:
         check_no_edges(edges)
         given = structures(data, networks, hidden, reading, settings.numbers)
-    return _forecast(*constrained(*given, knowledge, settings), settings, listener)
+    return _forecast(*with_constraints(*given, knowledge, settings), settings, listener)
 
 
 def _forecast(

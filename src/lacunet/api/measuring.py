@@ -11,7 +11,6 @@ from lacunet.api.engine import at_work
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
-    as_knowledge,
     as_model,
     as_table,
     as_written,
@@ -85,8 +84,9 @@ def log_evidence(
         By name, as alpha, method, target, budget, seed, threads, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
-    table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
-    structure = as_knowledge(knowledge).of(structure)
+    table, structure = table_and_structure(
+        data, states, reading, settings, network, hidden, knowledge=knowledge
+    )
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     problem = problem.on(open_device(settings.options.device))
     about = {name: getattr(settings, name) for name in ("seed", "method", "target", "device")}
@@ -275,7 +275,9 @@ def compare_missing(
         By name, as alpha, starts, seed, threads, scores, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
-    table, structure = table_and_structure(data, states, network, hidden, reading)
+    table, structure = table_and_structure(
+        data, states, reading, settings, network, hidden, numbers=False
+    )
     with at_work(settings, listener, structure) as engine:
         return compare_readings(
             table,

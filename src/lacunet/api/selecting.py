@@ -12,7 +12,6 @@ from lacunet.api.engine import at_work, in_cluster, placed_on
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
-    as_knowledge,
     as_sizes,
     as_table,
     to_vary,
@@ -29,10 +28,10 @@ from lacunet.api.options import (
 from lacunet.api.structure import (
     EdgesLike,
     check_no_edges,
+    constrained,
     structured,
     structures,
     whole_numbers,
-    with_answers,
 )
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
@@ -206,18 +205,14 @@ def proposed(
     return read.table, list(sizes_of_hidden(read.network, varied, read.table))
 
 
-def constrained(
+def with_constraints(
     table: Table,
     proposals: Sequence[Proposal],
     knowledge: KnowledgeLike | None,
     settings: Settings,
 ) -> tuple[Table, list[Proposal]]:
-    """Apply the constraints on tables to candidates, and code missing cells as states if asked."""
-    networks = [p.network for p in proposals]
-    if knowledge is not None:
-        networks = list(map(as_knowledge(knowledge).of, networks))
-    if settings.missing_as_state:
-        table, networks = with_answers(table, *networks)
+    """Apply constraints on tables, and the coding of missing cells, to candidates."""
+    table, networks = constrained(table, [p.network for p in proposals], knowledge, settings)
     return table, [replace(p, network=n) for p, n in zip(proposals, networks, strict=True)]
 
 
@@ -231,7 +226,7 @@ def _compared(
 ) -> Selection:
     """Compare candidates, with alternatives to the chosen classes and bootstrap tests."""
     every = [*given.tried, *given.below]
-    table, every = constrained(given.table, every, knowledge, settings)
+    table, every = with_constraints(given.table, every, knowledge, settings)
     tried = every[: len(given.tried)]
     networks = [p.network for p in tried]
     about = _about(table, networks, settings, prior, given.open_ended) if resume else None

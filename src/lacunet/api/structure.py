@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from lacunet.api.inputs import (
     Hidden,
+    KnowledgeLike,
+    as_knowledge,
     as_network,
     as_sizes,
     as_table,
@@ -222,26 +224,48 @@ EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
 def table_and_structure(
     data: object,
     states: int | None,
-    network: NetworkLike | None,
-    hidden: Hidden,
     reading: ReadSettings,
-    numbers: NumberPrior | None = None,
+    settings: Settings,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
     edges: EdgesLike = (),
+    knowledge: KnowledgeLike | None = None,
+    *,
+    numbers: bool = True,
 ) -> tuple[Table, Network]:
-    """Read the table, and give its latent class model or the network.
+    """Read the table, and give its latent class model or the network, with what is known of it.
 
-    Without a number prior, columns of numbers are refused.
+    Without `numbers`, columns of numbers are refused.
     """
     if network is not None:
         check_no_edges(edges)
-        read = structured(data, network, hidden, reading, numbers)
-        return read.table, read.with_states(states)
-    if states is None:
+        read = structured(data, network, hidden, reading, settings.numbers if numbers else None)
+        table, structure = read.table, read.with_states(states)
+    elif states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
-    table = as_table(data, reading, numbers=numbers is not None)
-    prior = numbers or NumberPrior()
-    (proposal,) = latent_classes(table, [one_number(states)], prior, read_edges(edges))
-    return table, proposal.network
+    else:
+        table = as_table(data, reading, numbers=numbers)
+        k, prior = one_number(states), settings.numbers if numbers else NumberPrior()
+        (proposal,) = latent_classes(table, [k], prior, read_edges(edges))
+        structure = proposal.network
+    table, (structure,) = constrained(table, [structure], knowledge, settings)
+    return table, structure
+
+
+def constrained(
+    table: Table,
+    networks: Sequence[Network],
+    knowledge: KnowledgeLike | None,
+    settings: Settings,
+) -> tuple[Table, list[Network]]:
+    """Apply the constraints on tables to networks, and code missing cells as states if asked."""
+    if knowledge is not None:
+        networks = list(map(as_knowledge(knowledge).of, networks))
+    if not settings.missing_as_state:
+        return table, list(networks)
+    table = missing_as_state(table)
+    states = {c.name: c.states for c in table.columns}
+    return table, [with_observed_states(network, states) for network in networks]
 
 
 def check_no_edges(edges: EdgesLike) -> None:
@@ -273,13 +297,6 @@ def whole_numbers(states: int | Iterable[int]) -> list[int]:
             else "Give for example range(1, 9)."
         )
         raise OptionError(f"states {states!r} are not whole numbers. {next_step}") from None
-
-
-def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]]:
-    """Recode missing cells as states, in a table and in its networks."""
-    answered = missing_as_state(table)
-    states = {c.name: c.states for c in answered.columns}
-    return answered, [with_observed_states(network, states) for network in networks]
 
 
 def table_with_model(

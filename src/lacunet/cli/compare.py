@@ -12,9 +12,9 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, echo, show
 from lacunet.cli.outcome import (
     check_one_model,
-    classes_or_network,
     finish,
     print_summary,
+    read_model,
     read_structure,
     show_and_save,
     show_forecast,
@@ -79,8 +79,7 @@ def select(
     variables are tried in every combination; the rest of the network is fixed.
     """
     numbers = parse_states(states or f"1:{FIRST}")
-    sizes = parse_hidden(hidden)
-    table, given = read_structure(data, network, sizes, request)
+    table, given = read_structure(data, network, hidden, request)
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]
     chances = _prior(prior, numbers, len(varied))
     if len(varied) > 1:
@@ -191,8 +190,7 @@ def compare_missing(
     an answer, like --missing-as-state).
     """
     check_one_model(states, network)
-    table, given = read_structure(data, network, parse_hidden(hidden), request, states)
-    classes, structure = classes_or_network(given, states)
+    table, classes, structure = read_model(data, states, network, hidden, request)
     settings = request.settings
     with request.work() as kwargs:
         result = api.compare_missing(
@@ -244,8 +242,7 @@ def lrt(
     """
     if states < 1:
         raise OptionError(f"--classes {states}: there must be at least 1.")
-    sizes = parse_hidden(hidden)
-    table, given = read_structure(data, network, sizes, request, states + 1)
+    table, given = read_structure(data, network, hidden, request, states + 1)
     with request.work() as kwargs:
         if given is not None:
             kwargs |= {"network": given.network, "hidden": given.hidden}
@@ -302,11 +299,12 @@ def evidence(
     check_one_model(states, network)
     if sandwich:
         _check_sandwich(network, knowledge, resume)
-    sizes, settings = parse_hidden(hidden), request.settings
-    given = api.as_model(network, sizes) if network is not None and sandwich else None
-    known = network if given is None else given.network
-    table, structured = read_structure(data, known, {} if given else sizes, request, states)
-    classes, structure = classes_or_network(structured, states)
+    settings, given = request.settings, None
+    if network is not None and sandwich:
+        given = api.as_model(network, parse_hidden(hidden))
+        table, classes, structure = read_model(data, states, given.network, None, request)
+    else:
+        table, classes, structure = read_model(data, states, network, hidden, request)
     _echo_prior(settings)
     if dry_run:
         show_forecast(request, table, classes, structure, knowledge=knowledge)

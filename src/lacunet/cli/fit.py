@@ -17,15 +17,14 @@ from lacunet.cli.outcome import (
     audit,
     check_one_model,
     check_outputs,
-    classes_or_network,
     finish_fit,
-    read_structure,
+    read_model,
     request_document,
     save_network,
     show_forecast,
     warn_of_states,
 )
-from lacunet.cli.parsing import parse_hidden, split
+from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.data import Table
 from lacunet.data.design import SamplingDesign
@@ -226,9 +225,8 @@ def _fit(
         _refuse_beside("residuals", "adds effects to a latent class model", no, ())
     settings, edges = request.settings, given["edge"] or ()
     resembled = None if given["like"] is None else api.as_model(given["like"])
-    sizes = parse_hidden(given["hidden"])
-    table, structured = read_structure(data, given["network"], sizes, request, states)
-    classes, structure = classes_or_network(structured, states)
+    model = states, given["network"], given["hidden"]
+    table, classes, structure = read_model(data, *model, request)
     _check(table, structure, settings, wanted, edges)
     models: dict[str, Any] = {"knowledge": given["knowledge"], "edges": edges}
     if given["dry-run"]:

@@ -10,6 +10,7 @@ from lacunet import api
 from lacunet.api.structure import Structured
 from lacunet.cli.console import Format, echo, echo_written, show
 from lacunet.cli.options import Request
+from lacunet.cli.parsing import parse_hidden
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, WARNING, kinds_grid, missing_summary, sizes
 from lacunet.data.kinds import ColumnKind
@@ -35,7 +36,7 @@ from lacunet.tabular import Grid, Printable, Together, to_json
 def read_structure(
     data: Path,
     network: Path | Network | None,
-    hidden: dict[str, int | None],
+    hidden: list[str] | None,
     request: Request,
     states: int | None = None,
 ) -> tuple[Table, Structured | None]:
@@ -43,20 +44,28 @@ def read_structure(
 
     Warn of too many states for the table.
     """
+    sizes = parse_hidden(hidden)
     if network is None:
-        if hidden:
+        if sizes:
             raise OptionError("--hidden names variables of a network. Give the network: --network.")
         return read(data, request, states), None
-    structured = api.structured(data, network, hidden, request.reading, request.settings.numbers)
+    structured = api.structured(data, network, sizes, request.reading, request.settings.numbers)
     print_summary(structured.table, request, states)
     return structured.table, structured
 
 
-def classes_or_network(
-    structured: Structured | None, states: int | None
-) -> tuple[int | None, Network | None]:
-    """Give a number of classes, or a network with all numbers of states."""
-    return (states, None) if structured is None else (None, structured.with_states(states))
+def read_model(
+    data: Path,
+    states: int | None,
+    network: Path | Network | None,
+    hidden: list[str] | None,
+    request: Request,
+) -> tuple[Table, int | None, Network | None]:
+    """Read the table, and give a number of classes, or a network with all numbers of states."""
+    table, structured = read_structure(data, network, hidden, request, states)
+    if structured is None:
+        return table, states, None
+    return table, None, structured.with_states(states)
 
 
 def check_one_model(states: int | None, network: Path | None) -> None:
