@@ -127,7 +127,7 @@ def test_an_interrupt_starts_nothing_more_and_waits_for_nothing():
     assert len(started) <= 3
 
 
-def test_work_that_nobody_wants_ends_at_its_next_step():
+def test_unwanted_work_ends_at_its_next_step():
     release, ended = threading.Event(), threading.Event()
 
     def task(_):
@@ -196,7 +196,7 @@ def test_counted_work(count):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_work_that_is_not_to_go_on(count):
+def test_work_stops_when_its_check_raises(count):
     calls = []
 
     def enough():
@@ -211,7 +211,7 @@ def test_work_that_is_not_to_go_on(count):
             within.map(abs, [-1, -2])
 
 
-def test_an_executor_travels_as_the_plain_one():
+def test_an_executor_is_pickled_as_the_serial_one():
     with on_threads(2) as executor:
         for each in (executor, executor.part(0.0, 0.5), *executor.beside(["a"], [1.0])):
             assert pickle.loads(pickle.dumps(each)) is SERIAL

@@ -36,9 +36,7 @@ def compiled_for(seconds, module="lacunet.anything", announcer=None):
         (1.5, True, "somebody.else", 0),
     ],
 )
-def test_a_person_is_told_once_that_kernels_are_compiled(
-    seconds, terminal, module, said, monkeypatch, capsys
-):
+def test_compilation_is_announced_once(seconds, terminal, module, said, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     announcer = _Compiling()
     for _ in range(2):
@@ -66,7 +64,7 @@ def twice(x):
     return 2 * x
 
 
-def test_warm_up_names_what_there_is():
+def test_warm_up_lists_its_tasks():
     with pytest.raises(
         OptionError, match=r"unknown task 'sing' to warm up\. Choose from 'fit', 'sel"
     ):

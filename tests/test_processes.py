@@ -130,7 +130,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_nothing_is_said_after_an_interrupt():
+def test_nothing_is_printed_after_an_interrupt():
     """Python's own end is skipped, and loky's resource tracker would tell of what is left."""
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],

@@ -277,7 +277,7 @@ def test_the_papers_experiments(tmp_path):
     assert all(one == other for other in others)
 
 
-def test_what_tasks_are_made_of_travels_with_everything_that_it_has_cached():
+def test_parts_of_tasks_are_pickled_with_their_caches():
     case = network_case()
     problem = case.problem
     assert problem.filled

@@ -26,7 +26,7 @@ def selection(carcinoma):
     return lacunet.select(carcinoma, range(1, 4), starts=8)
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     assert lacunet.__all__ == sorted(lacunet.__all__)
     for name in lacunet.__all__:
         assert getattr(lacunet, name) is not None
@@ -35,7 +35,7 @@ def test_every_public_name_is_there():
         _ = lacunet.nothing
 
 
-def test_the_docstring_names_what_there_is():
+def test_the_docstring_lists_public_names():
     block = lacunet.__doc__.split("say more:")[1].split("Results print")[0]
     tasks = [line.split("  ", 1)[1].strip() for line in block.strip().splitlines()]
     named = [name.strip() for task in tasks for name in task.split("  ")[-1].split(",")]

@@ -73,7 +73,7 @@ def test_rows_that_show_new_numbers_or_none(model):
     assert lacunet.assign(nothing, model).best[0] == 0
 
 
-def test_what_the_model_was_fitted_to_is_as_probable_as_it_says(frame):
+def test_rows_have_the_likelihood_of_the_fit(frame):
     fit = lacunet.fit(frame, 2, kinds=KINDS, **FAST)
     plain = lacunet.log_likelihoods(frame, fit.model, plug_in=True)
     assert plain.sum() == pytest.approx(fit.log_lik, abs=1e-8)
@@ -105,7 +105,7 @@ def test_values_that_cannot_be_are_named(model, row, words):
     assert "--kinds" not in str(caught.value)  # the model says what its columns are
 
 
-def test_rows_are_drawn_and_say_where_they_are_from(model, tmp_path):
+def test_drawn_rows_name_their_source(model, tmp_path):
     drawn = lacunet.simulate(model, 3000, seed=1, missing_rate=0.2)
     assert drawn.schema["height"] == pl.Float64
     assert drawn.schema["visits"] == pl.Int64
@@ -127,7 +127,7 @@ def test_rows_are_drawn_and_say_where_they_are_from(model, tmp_path):
     )
 
 
-def test_a_network_is_asked_too(frame):
+def test_a_network_answers_queries(frame):
     """A number with a seen and a hidden parent; where neither is seen, it is a mixture of all."""
     table = read_table(frame, kinds=KINDS)
     root = Variable("class", (1, 2), hidden=True)

@@ -175,7 +175,7 @@ def test_doing_is_not_seeing():
     np.testing.assert_allclose(lacunet.query(model, "x", do={"x": 1}), [0, 1])
 
 
-def test_a_question_for_each_row_and_columns_that_are_not_there():
+def test_a_query_for_each_row_and_absent_columns():
     case = make(build("H>a H>b c>H", dict.fromkeys("Habc", 2), "H"), 1, seed=1)
     rows = pd.DataFrame({"b": [1, 0, None], "other": [1, 2, 3]}, dtype=object)
     answer = lacunet.query(case.model, ["H", "a"], rows)
@@ -187,7 +187,7 @@ def test_a_question_for_each_row_and_columns_that_are_not_there():
         lacunet.query(case.model, "H", rows[["other"]])
 
 
-def test_posterior_means_answer_unless_the_estimate_is_asked(carcinoma_model):
+def test_posterior_means_answer_unless_the_estimate_is_requested(carcinoma_model):
     mean = carcinoma_model.predictive
     seen = {"A": 1}
     for plug_in, model in (
@@ -254,7 +254,7 @@ def test_most_probable_states_that_need_too_large_a_table(monkeypatch):
     assert len(lacunet.most_probable(model, list(leaves), {"H": 1}).states) == 8
 
 
-def test_things_that_cannot_be_asked():
+def test_invalid_queries():
     case = make(build("a>b", {"a": 2, "b": 3}), 1)
     model = case.model
     for evidence, do, error, text in (
@@ -290,7 +290,7 @@ def test_things_that_cannot_be_asked():
 
 
 @needs("pyagrum")
-def test_pyagrum_says_the_same():
+def test_pyagrum_agrees():
     gum = Peer("pyagrum")
     network = build("a>c b>c c>d b>d d>e", {"a": 2, "b": 3, "c": 2, "d": 3, "e": 2})
     model = make(network, 1, seed=5).model
@@ -311,7 +311,7 @@ def test_pyagrum_says_the_same():
 
 @pytest.mark.slow
 @needs("pgmpy")
-def test_pgmpy_says_the_same():
+def test_pgmpy_agrees():
     theirs_of = Peer("pgmpy.inference")
     network = build("a>c b>c c>d b>d d>e", {"a": 2, "b": 3, "c": 2, "d": 3, "e": 2})
     model = make(network, 1, seed=7).model

@@ -34,7 +34,7 @@ def test_numbers_are_evidence(model):
     assert best.states == {"class": "2"}
 
 
-def test_a_number_is_asked_for(model):
+def test_a_number_is_the_target_of_a_query(model):
     rows = pl.DataFrame({"visits": [3], "height": [None]}, schema_overrides={"height": pl.Float64})
     filled = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "height")
     answer = lacunet.query(model, "height", {"visits": 3})
@@ -70,6 +70,6 @@ def test_setting_what_a_number_depends_on(model):
         (lambda m: lacunet.api.answer(m, "height", {"height": 170}), "both a target and given"),
     ],
 )
-def test_what_cannot_be_asked(model, ask, words):
+def test_invalid_questions(model, ask, words):
     with pytest.raises(OptionError, match=words):
         ask(model)

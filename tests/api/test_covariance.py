@@ -62,7 +62,7 @@ def test_a_fit_goes_through_a_file_and_its_scores(people, tmp_path, covariance):
     )
 
 
-def test_the_evidence_knows_what_varies_together(people):
+def test_the_evidence_prefers_true_covariances(people):
     def evidence_of(covariance):
         kinds = {"kinds": KINDS, "covariance": covariance, "quick": True, "starts": 4}
         return lacunet.select(people, [2], **kinds).values("csl")[2]
@@ -164,7 +164,7 @@ def test_the_prior_expects_what_other_columns_leave():
     assert prior.nu == pytest.approx(6.0)
 
 
-def test_no_more_cases_than_columns_tell_nothing_of_what_others_leave():
+def test_few_cases_leave_residual_variances_undetermined():
     x = np.random.default_rng(6).normal(size=(5, 5))
     np.testing.assert_array_equal(unexplained(x, np.ones(5)), np.eye(5))
     x[3:, 0] = np.nan

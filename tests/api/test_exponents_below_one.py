@@ -49,7 +49,7 @@ def kinds(flags):
 
 
 @pytest.mark.parametrize("alpha", [*PRIORS, mapping(3)], ids=[*map(str, PRIORS), "tables"])
-def test_a_fit_is_at_the_softmax_mode_and_says_so(carcinoma, alpha):
+def test_a_fit_at_the_softmax_mode_is_reported_as_one(carcinoma, alpha):
     fit = lacunet.fit(carcinoma, 3, alpha=alpha, **QUICK)
     assert fit.estimate is Estimate.SOFTMAX
     assert kinds(fit.flags)[0] is Kind.NO_MAP
@@ -60,7 +60,7 @@ def test_a_fit_is_at_the_softmax_mode_and_says_so(carcinoma, alpha):
     assert math.isfinite(fit.log_posterior)
 
 
-def test_whoever_asks_for_the_softmax_mode_is_not_warned(carcinoma):
+def test_a_requested_softmax_mode_is_no_warning(carcinoma):
     wanted = lacunet.fit(carcinoma, 2, alpha=0.3, **QUICK)
     by_softmax = lacunet.fit(carcinoma, 2, alpha=0.3, estimate="softmax", **QUICK)
     np.testing.assert_array_equal(by_softmax.model.theta, wanted.model.theta)
@@ -142,7 +142,7 @@ def test_occupancy_keeps_scores_near_the_exact_evidence(alpha):
 
 
 @pytest.mark.slow
-def test_csl_knows_when_a_bound_is_above_it():
+def test_csl_is_flagged_when_a_bound_is_above_it():
     """Two classes in use are a poor mode where the prior wants one."""
     case = make_case([2, 2, 2, 2], 2, 60, alpha=0.05, seed=3)
     at = ScoreInput(case.problem, learn(case.problem, Options(starts=8)).model.theta)

@@ -113,7 +113,7 @@ def test_every_result_has_a_frame_in_every_library(results):
             assert (len(frames[0]), frames[0].columns[: len(columns)]) == (rows, columns), name
 
 
-def test_every_result_says_in_a_line_what_it_is(results):
+def test_every_result_has_a_line_of_text(results):
     for name, result in results.items():
         text = repr(result)
         assert text.startswith(f"<{name}: "), text
@@ -130,7 +130,7 @@ def test_public_results_are_all_among_them(results):
     assert framed - {*results} == slow
 
 
-def test_frames_hold_what_results_say(results, raw):
+def test_frames_hold_the_values_of_results(results, raw):
     selection, table = results["Selection"], results["Table"]
     frame = selection.to_frame("pandas").set_index("states")
     assert frame["cs"].to_dict() == selection.values("cs")

@@ -31,7 +31,7 @@ def holders():
 @pytest.mark.parametrize(
     "which", ["model", "fit", "selection", "candidate", "estimator", "selector"]
 )
-def test_it_is_asked_like_its_model(holders, which, tmp_path):
+def test_it_answers_queries_like_its_model(holders, which, tmp_path):
     held, model = holders[which]
     answer = lacunet.query(held, "a", {"b": "u"})
     assert answer.tolist() == lacunet.query(model, "a", {"b": "u"}).tolist()
@@ -63,7 +63,7 @@ def test_it_is_described_like_its_fit(holders, which):
         assert lacunet.em_traces(ROWS, held).best.end <= 0
 
 
-def test_a_stack_is_asked_like_its_ensemble(tmp_path):
+def test_a_stack_predicts_like_its_ensemble(tmp_path):
     stack = lacunet.stack(ROWS, folds=2, only="classes", threads=1)
     scores = [lacunet.log_likelihoods(ROWS, x).tolist() for x in (stack, stack.ensemble)]
     assert scores[0] == scores[1]
@@ -102,7 +102,7 @@ def test_wrong_questions_are_refused_in_our_words(holders):
             wrong()
 
 
-def test_a_fit_keeps_how_it_was_found(holders):
+def test_a_fit_keeps_its_options_and_table(holders):
     """What is known of a fit is not lost on the way through what holds it."""
     fit = lacunet.fit(ROWS, 2, estimate="ml", **QUICK)
     held = lacunet.select(ROWS, [2], estimate="ml", quick=True, **QUICK)

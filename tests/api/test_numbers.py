@@ -29,7 +29,7 @@ def fit(frame):
     return lacunet.fit(frame, 2, kinds=KINDS, **FAST)
 
 
-def test_a_fit_tells_the_classes_apart(fit):
+def test_a_fit_separates_the_classes(fit):
     assert fit.gradient < 1e-6
     (grid,) = fit.grids()[1:]
     rows = {row[0]: row[1:] for row in grid.rows}
@@ -100,7 +100,7 @@ def test_one_class_is_the_closed_form(frame):
 
 
 @pytest.mark.slow
-def test_evidence_is_near_what_a_good_score_says(frame):
+def test_evidence_is_near_a_good_score(frame):
     small = frame.head(40)
     measured = lacunet.log_evidence(
         small, 2, kinds=KINDS, alpha=1.01, target=0.2, budget=6000, threads=1
@@ -178,7 +178,7 @@ def test_numbers_cannot_be_parents(frame):
         lambda table, fit: lacunet.compare_missing(table, 2),
     ],
 )
-def test_what_takes_categories_alone_says_so(function, fit, frame):
+def test_functions_for_categories_refuse_numbers(function, fit, frame):
     with pytest.raises(DataError, match="'height' holds numbers"):
         function(read_table(frame, kinds=KINDS), fit)
 

@@ -157,7 +157,7 @@ def test_a_network_has_edges_of_its_own(frame):
         lacunet.fit({n: frame[n] for n in "ABCD"}, 2, edges=["A:B", "B:A"], **FEW)
 
 
-def test_residuals_name_the_pair_that_asks_for_a_direct_effect():
+def test_residuals_name_the_pair_that_needs_a_direct_effect():
     """Eight answers hold the classes where they are; two of them go together beyond that."""
     rng = np.random.default_rng(1)
     members = rng.integers(0, 2, 800)

@@ -159,7 +159,7 @@ def test_score_at_exactly_the_parameters_in_the_file(lacunet, carcinoma, model):
     assert document["scores"]["bic"]["value"] == pytest.approx(bic, abs=1e-9)
 
 
-def test_score_says_which_columns_it_does_not_use(invoke, carcinoma, model):
+def test_score_names_unused_columns(invoke, carcinoma, model):
     ran = invoke("score", carcinoma, "--model", model, "--scores", "bic")
     assert "note: not in the model, so not used: 'count'." in ran.err
     assert "20 rows, 20 distinct; 7 columns" in ran.err

@@ -131,7 +131,7 @@ def test_what_an_unstable_search_advises_can_be_done(invoke, carcinoma):
     assert ran.json["p_value"] in (0.5, 1.0)
 
 
-def test_evidence_says_which_prior_it_has(invoke, tmp_path):
+def test_evidence_names_its_prior(invoke, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n0,1\n1,0\n0,1\n")
     usual = invoke("evidence", "rows.csv", "--classes", "1", "--json")
     assert (

@@ -93,7 +93,7 @@ def test_weights_that_cannot_be_used(refused, tmp_path, weight, text):
     assert text in refused("select", "d.csv", "--weights", "w")
 
 
-def test_weights_that_are_all_zero_or_not_there(refused, tmp_path):
+def test_weights_that_are_all_zero_or_absent(refused, tmp_path):
     (tmp_path / "d.csv").write_text("a,b,w\n0,1,0\n1,0,0\n1,1,0\n")
     text = "weight column 'w' is zero in every row. Choose another column with --weights."
     assert text in refused("select", "d.csv", "--weights", "w")

@@ -34,7 +34,7 @@ def test_sampling_agrees_with_the_sum(invoke, table, method):
     assert abs(document["value"] - exact["value"]) < 4 * document["stderr"]
 
 
-def test_the_text_says_value_error_and_verdict(invoke, table):
+def test_the_text_has_value_error_and_verdict(invoke, table):
     ran = invoke("evidence", table, "--states", 3, "--method", "smc")
     assert "log p(D|S) = " in ran.out
     assert "nats: reliable" in ran.out
@@ -85,7 +85,7 @@ def test_too_many_completions_are_refused_with_their_number(invoke, tmp_path):
     assert "--method" in ran.err or "sampl" in ran.err
 
 
-def test_survey_weights_are_said_to_be_what_they_are(invoke, tmp_path):
+def test_the_reading_of_survey_weights_is_reported(invoke, tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("a,b,w\n0,1,1.5\n1,0,2\n1,1,1\n", encoding="utf-8")
     ran = invoke("evidence", path, "--states", 2, "--weights", "w", "--json")

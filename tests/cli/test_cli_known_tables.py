@@ -44,9 +44,7 @@ def test_fit_keeps_to_a_file_and_saves_it(invoke, values, known, tmp_path):
     assert "one table: B, C" in shown.out
 
 
-def test_other_formats_keep_the_probabilities_and_say_what_they_lose(
-    invoke, values, known, tmp_path
-):
+def test_other_formats_keep_the_probabilities_and_report_losses(invoke, values, known, tmp_path):
     options = ("--states", "2", "--weights", "count", "--starts", "4", "--knowledge", known)
     ran = invoke("fit", values, *options, "--save", "model.bif")
     assert ran.code == 0, ran.err

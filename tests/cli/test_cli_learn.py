@@ -47,7 +47,7 @@ def test_learn_prints_a_table(invoke, carcinoma):
     assert "families scored" in ran.out
 
 
-def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
+def test_learn_reports_bounds_of_the_evidence(invoke, tmp_path):
     data, kept = tmp_path / "holes.csv", tmp_path / "search.json"
     data.write_text("a,b\n" + "1,1\n0,0\n" * 9 + "1,\n,0\n")
     learn = ("learn", data, "--resume", kept, "--json")
@@ -116,7 +116,7 @@ def test_learn_hidden_variables(invoke, tmp_path):
     assert "1 hidden variable: log p(D|S)" in invoke(*learn).out
 
 
-def test_hidden_refuses_what_it_does_not_know(invoke, carcinoma):
+def test_hidden_refuses_unknown_names(invoke, carcinoma):
     ran = invoke("learn", carcinoma, "--hidden", "H")
     assert ran.code == 2
     assert "Give --hidden auto" in ran.err
@@ -129,7 +129,7 @@ def test_hidden_refuses_what_it_does_not_know(invoke, carcinoma):
         assert "Give --hidden auto too" in ran.err
 
 
-def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
+def test_learn_keeps_constraints(invoke, carcinoma, tmp_path):
     known = tmp_path / "known.json"
     known.write_text('{"require": [["A", "B"]], "max_parents": 2}')
     learn = ("learn", carcinoma, "--weights", "count", "--sweeps", 0, "--json")

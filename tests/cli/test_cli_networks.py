@@ -276,7 +276,7 @@ def test_compare_structures(lacunet, files):
     assert (files / "o" / "candidates.csv").read_text().startswith("network,dimension,")
 
 
-def test_compare_says_how_far_graphs_are_from_a_reference(invoke, files):
+def test_compare_measures_distances_from_a_reference(invoke, files):
     (files / "other.bif").write_bytes((files / "net.bif").read_bytes())
     command = ("compare", "data.csv", "net.bif", "other.bif", "--reference", "net.bif")
     options = ("--scores", "bic", "--starts", 2, "--quick")
@@ -288,7 +288,7 @@ def test_compare_says_how_far_graphs_are_from_a_reference(invoke, files):
     assert "Distance from the reference" in invoke(*command, *options).out
 
 
-def test_files_of_one_name_are_told_apart(invoke, files):
+def test_files_with_one_name_are_distinguished(invoke, files):
     (files / "there").mkdir()
     (files / "there" / "net.bif").write_bytes((files / "net.bif").read_bytes())
     options = ("--scores", "bic", "--json", "--starts", 2, "--quick")
@@ -356,7 +356,7 @@ def test_variables_that_no_column_shows(refused, files):
     )
 
 
-def test_assign_says_which_columns_are_absent(invoke, files):
+def test_assign_names_absent_columns(invoke, files):
     ran = invoke("assign", "data.csv", "--model", "plain.bif", "-o", "out.csv", "--impute")
     assert ran.code == 0, ran.err
     assert "note: no column shows 'H', 'G': not observed in any row." in ran.err

@@ -14,9 +14,7 @@ CARCINOMA = ("--weights", "count")
         (("fit", "--network", "class[2] -> A B C D E F G"), ["network"]),
     ],
 )
-def test_a_dry_run_says_what_it_would_take_and_fits_nothing(
-    invoke, carcinoma, tmp_path, command, candidates
-):
+def test_a_dry_run_reports_costs_and_fits_nothing(invoke, carcinoma, tmp_path, command, candidates):
     name, *options = command
     document = invoke(name, carcinoma, *options, *CARCINOMA, "--dry-run", "--json").json
     assert document["dry_run"] is True
@@ -46,7 +44,7 @@ def test_structures_have_a_dry_run_too(invoke, carcinoma):
         (("--cluster", "here"), "--cluster 'here' is not an address."),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(invoke, carcinoma, options, message):
+def test_impossible_requests_get_a_sentence(invoke, carcinoma, options, message):
     ran = invoke("fit", carcinoma, "--states", 2, *CARCINOMA, *options)
     assert ran.code != 0
     assert message in ran.err

@@ -48,7 +48,7 @@ INDEPENDENT = "24 units were drawn, and evidence, probabilities of models"
         ("fit", "--classes", 2, "--group", "E", "--quick"),
     ],
 )
-def test_probabilities_say_that_they_count_independent_rows(invoke, people, command_line):
+def test_probabilities_are_reported_as_of_independent_rows(invoke, people, command_line):
     """The design is in standard errors, not in the evidence: text and JSON say so."""
     command, *options = command_line
     settings = (*options, "--starts", 2, "--exclude", "stratum,w", "--clusters", "unit")
@@ -59,7 +59,7 @@ def test_probabilities_say_that_they_count_independent_rows(invoke, people, comm
     assert INDEPENDENT in json.dumps(ran.json)
 
 
-def test_tests_and_evidence_say_it_too():
+def test_tests_and_evidence_report_it_too():
     frame = clustered(2).drop(columns=["stratum", "w"])
     frame["F"] = frame["A"].where(np.arange(len(frame)) % 4 > 0, frame["B"])  # beside the classes
     table = lacunet.read_table(frame, clusters="unit")
@@ -92,7 +92,7 @@ def test_units_are_drawn_anew(invoke, people):
     assert "From 3 bootstrap replicates of units within strata" in ran.out
 
 
-def test_nobody_is_told_to_round_weights(invoke, people):
+def test_rounding_of_weights_is_never_advised(invoke, people):
     ran = invoke("lrt", people, "--classes", 1, "--weights", "w", "--exclude", "stratum,unit")
     assert ran.code == 2
     message = " ".join(ran.err.split())

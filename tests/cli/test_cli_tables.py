@@ -20,7 +20,7 @@ def test_select_writes_them(invoke, carcinoma, tmp_path):
     assert "**Items by class**" in text
 
 
-def test_fit_writes_them_with_the_errors_that_were_asked_for(invoke, carcinoma, tmp_path):
+def test_fit_writes_tables_with_the_requested_errors(invoke, carcinoma, tmp_path):
     command = ("fit", carcinoma, *WEIGHTED, "--classes", "2", "--starts", "2", "--json")
     ran = invoke(*command, "--bootstrap", "3", "--tables", "paper.csv")
     assert ran.code == 0
@@ -41,7 +41,7 @@ def test_fit_writes_them_with_the_errors_that_were_asked_for(invoke, carcinoma, 
         ("select", ("--tables", "a.html", "--report", "a.html"), "both write a.html. Give two"),
     ],
 )
-def test_what_cannot_be_written_is_said_before_the_work(
+def test_unwritable_outputs_are_refused_before_the_work(
     invoke, carcinoma, monkeypatch, tmp_path, command, more, text
 ):
     for name in ("fit", "select"):

@@ -92,14 +92,14 @@ def test_results_are_in_order_and_made_elsewhere(cluster):
         executor.map(fail, range(6))
 
 
-def test_fits_that_travel_are_the_same_to_the_last_digit(cluster):
+def test_fits_on_workers_are_identical(cluster):
     here = learn(CASE.problem, Options(starts=4))
     remote = learn(CASE.problem, Options(starts=4), executor=cluster.executor)
     assert remote.log_lik == here.log_lik
     np.testing.assert_array_equal(remote.model.theta, here.model.theta)
 
 
-def test_large_arrays_travel_once_and_come_back_as_they_are(cluster):
+def test_large_arrays_are_sent_once_and_returned_unchanged(cluster):
     large = np.arange(100_000.0)
     (result,) = cluster.executor.map(partial(_pair, large), [1])
     assert result[0] is large
@@ -137,7 +137,7 @@ def test_rows_of_a_killed_worker_are_held_by_another(cluster, parts):
     np.testing.assert_array_equal(after.N, before.N)
 
 
-def test_rows_are_there_when_the_workers_are_gone(client, parts):
+def test_rows_survive_the_workers(client, parts):
     with on_cluster(client, lacunet.__version__) as cluster:
         held = problem_of_codes(CASE.codes, CASE.counts, CASE.network, CASE.alpha, cluster.holder)
         before = expect(held, CASE.theta)
@@ -268,7 +268,7 @@ def test_workers_with_another_version_or_without_the_program_are_refused(client,
     ("address", "message"),
     [("tcp://127.0.0.1:9", "no scheduler answers"), ("nonsense", "is not an address")],
 )
-def test_no_cluster_is_said_before_anything_is_done(address, message):
+def test_an_unreachable_cluster_is_reported_first(address, message):
     with pytest.raises(OptionError, match=message), on_cluster(address, "0.0"):
         pass
 

@@ -143,7 +143,7 @@ def test_unknown_ending(write):
     assert "the ending '.rtf' is not known. Files may end in .csv, .tsv, .txt, .parquet" in message
 
 
-def test_columns_that_say_nothing():
+def test_uninformative_columns():
     constant = read_table(pl.DataFrame({"a b": ["x"] * 3, "c": [1, 2, 1]}))
     assert constant.notes == ("column 'a b' has only one state, 'x': it carries no information.",)
     for empty in ([None] * 3, [float("nan")] * 3):

@@ -74,7 +74,7 @@ def test_stata_files_have_labels_too(tmp_path):
     assert column(actual, "q1").states == ("Good", "Fair", "Bad")
 
 
-def test_titles_travel_with_a_model(spss):
+def test_titles_are_saved_with_a_model(spss):
     fit = lacunet.fit(spss, 2, columns=["q1", "trust"], starts=1)
     assert "q1: How is your health?" in str(fit)
     again = json_model.read(json_model.write(fit.model))
@@ -146,7 +146,7 @@ def test_codes_of_no_answer(values, codes):
     assert odd_numbers(np.unique(np.array(values, dtype=float))) == codes
 
 
-def test_codes_are_said_with_their_rows_and_what_settles_them():
+def test_ambiguous_codes_are_reported_with_rows_and_remedy():
     frame = {
         "q": [1, 2, -99, 3, 2, 1, 99, 99],
         "w": ["yes", "no", "yes", "refused", "refused", "no", "no", "yes"],
@@ -162,7 +162,7 @@ def test_codes_are_said_with_their_rows_and_what_settles_them():
     assert [c.states for c in settled.columns] == [(1, 2, 3), ("no", "yes")]
 
 
-def test_what_is_the_same_of_many_columns_is_said_once(tmp_path):
+def test_equal_remarks_about_columns_are_joined(tmp_path):
     rng = np.random.default_rng(0)
     frame = {f"q{i}": rng.choice([1, 2, 3, -99], 60).tolist() for i in range(7)}
     frame["other"] = [1, 2, 98] * 20
@@ -205,7 +205,7 @@ def test_declared_categories_in_order_are_ranks():
         lacunet.read_table(plain, kinds="q=ordinal")
 
 
-def test_labels_that_say_that_a_question_was_not_asked():
+def test_labels_of_questions_that_were_skipped():
     for word in ("does not apply", "Not applicable", "inapplicable"):
         frame = {"q": ["yes", "no", word] * 4}
         assert f"'{word}' (4 rows) looks like a code" in lacunet.read_table(frame).notes[0]

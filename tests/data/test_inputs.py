@@ -115,7 +115,7 @@ def test_what_is_no_table_is_refused(source, words):
     ],
     ids=str,
 )
-def test_estimators_say_it_too(source):
+def test_estimators_warn_too(source):
     with warnings.catch_warnings(), pytest.raises(LacunetError):
         lacunet.LatentClassModel(1).fit(source)
 

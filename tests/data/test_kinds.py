@@ -26,7 +26,7 @@ def kinds_of(table):
     return {c.name: c.kind.value for c in table.columns}
 
 
-def test_auto_goes_by_its_rule_and_says_why():
+def test_auto_follows_its_rule_and_gives_the_reason():
     table = read_table(people(), kinds="auto")
     assert kinds_of(table) == {
         "age": "gaussian",  # whole, but not from 0

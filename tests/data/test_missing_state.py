@@ -70,7 +70,7 @@ def test_a_complete_table_stays():
     assert comparison.notes == ("no cell is missing: no column gets a state for it.",)
 
 
-def test_rows_for_a_model_that_knows_the_state():
+def test_rows_for_a_model_with_the_state():
     columns = [Column("a", ("x", "y", "(missing)")), Column("b", ("u", "v"))]
     codes = np.array([[-1, 0], [1, -1]], dtype=np.int8)
     put_missing_states(codes, columns)
@@ -85,7 +85,7 @@ def test_rows_for_a_model_that_knows_the_state():
     assert result.counts.tolist() == [1.0, 2.0]
 
 
-def test_masks_say_what_is_missing():
+def test_masks_mark_missing_values():
     table = Table.from_codes(
         [[0, 1, 0], [-1, 0, 1], [1, -1, 0]],
         [Column("a", (0, 1)), Column("b", (0, 1)), Column("a is missing", (0, 1))],

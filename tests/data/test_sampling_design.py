@@ -85,7 +85,7 @@ def test_what_is_wrong_is_named(frame, tmp_path):
     )
 
 
-def test_weights_that_do_not_sum_to_the_rows_are_told(frame):
+def test_weights_that_do_not_sum_to_the_rows_are_reported(frame):
     table = lacunet.read_table(frame.drop(columns=["stratum", "unit"]), weights="w")
     assert f"They sum to {frame['w'].sum():,.6g}, not to the number of rows" in table.notes[0]
     scaled = frame.assign(w=frame["w"] / frame["w"].mean()).drop(columns=["stratum", "unit"])

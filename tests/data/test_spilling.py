@@ -51,7 +51,7 @@ def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
     np.testing.assert_allclose(table.missing, wanted.missing, rtol=1e-12)
 
 
-def test_a_disk_that_fills_in_a_fit_is_said(little, monkeypatch):
+def test_a_disk_that_fills_during_a_fit_is_reported(little, monkeypatch):
     table = lacunet.read_table(FRAME, memory="60KB", **KINDS)
     written = []
 
@@ -120,7 +120,7 @@ def test_sizes_are_read_as_people_write_them(size, expected):
     assert bytes_of(size) == expected
 
 
-def test_a_full_disk_is_said_with_the_next_step(little, monkeypatch):
+def test_a_full_disk_is_reported_with_the_next_step(little, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -51,7 +51,7 @@ def test_equal_weights_are_none(weight):
     assert (survey.effective, survey.design_effect) == (11.0, 1.0)
 
 
-def test_rows_of_weight_zero_are_nobody():
+def test_rows_of_weight_zero_are_no_cases():
     scaled, survey = cases([0.5, 0.0, 0.5])
     assert scaled.tolist() == [1.0, 0.0, 1.0]
     assert survey.rows == 2
@@ -88,7 +88,7 @@ def test_a_weight_of_one_is_no_weight(frame):
     np.testing.assert_array_equal(plain.counts, weighted.counts)
 
 
-def test_a_table_says_what_its_weights_are(frame):
+def test_a_table_states_the_meaning_of_its_weights(frame):
     table = lacunet.read_table(frame, weights="w", columns=["a", "b", "c"])
     effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
     assert table.weight == pytest.approx(effective)

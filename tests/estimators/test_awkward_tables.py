@@ -135,7 +135,7 @@ REFUSED = {
 
 @every
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_says_what_can_be_done_to_x(estimator, case):
+def test_refusals_name_the_remedy_for_x(estimator, case):
     more, message = case
     with pytest.raises(LacunetError, match=re.escape(message).replace(r"\.\*", ".*")):
         fitted(estimator, table(**more))

@@ -138,7 +138,7 @@ def test_weights_are_repetitions(carcinoma):
     np.testing.assert_array_equal(labels, weighted.predict(X))
 
 
-def test_a_row_of_weight_0_is_not_there_not_even_its_states():
+def test_rows_of_weight_0_add_neither_cases_nor_states():
     X = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"]])
     model = LatentClassModel(2, **QUICK).fit(X, sample_weight=[1, 2, 0, 1])
     assert model.categories_["x0"] == ("a", "b")
@@ -181,7 +181,7 @@ def test_score_is_the_mean_of_log_p(fitted, missing):
     np.testing.assert_allclose(model.predict_proba(nothing)[0], fitted.class_sizes_)
 
 
-def test_rows_are_asked_of_the_posterior(fitted, missing):
+def test_rows_are_assigned_by_the_posterior_predictive(fitted, missing):
     predictive, model = fitted.model_.predictive, fitted.model_
     assert not np.allclose(predictive.theta, model.theta, atol=1e-3)
     codes = np.nan_to_num(missing.to_numpy(), nan=-1).astype(np.int32)
@@ -241,7 +241,7 @@ def test_missing_values_among_words_are_filled_with_words(missing):
     np.testing.assert_array_equal(LatentClassModel(3, **QUICK).fit(masked).impute(masked), filled)
 
 
-def test_impossible_rows_are_said_to_be():
+def test_impossible_rows_are_reported():
     """A state that no row shows has probability 0 where the likelihood is greatest: only there."""
     X = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 0]])
     states = [[0, 1, 2], [0, 1], [0, 1]]
@@ -580,7 +580,7 @@ def test_names_of_other_worlds(given, words):
     assert isinstance(caught.value, TypeError)
 
 
-def test_threads_where_nothing_is_said():
+def test_threads_by_default():
     """One per core, as in functions; one in a worker of a grid search."""
     assert threads_of(None) == cores()
     assert threads_of(-1) == effective_n_jobs(-1)
@@ -788,7 +788,7 @@ def test_scikit_learn_is_loaded_only_for_the_estimators():
     assert done.stdout.strip() == "False"
 
 
-def test_without_scikit_learn_the_package_says_what_to_install(monkeypatch):
+def test_without_scikit_learn_the_error_names_the_extra(monkeypatch):
     for name in list(sys.modules):
         if name.startswith("lacunet.estimators"):
             monkeypatch.delitem(sys.modules, name)

@@ -185,7 +185,7 @@ def test_numbers_keep_their_type_their_range_and_their_decimals(made):
             assert result == pytest.approx(rounded, rel=1e-6)
 
 
-def test_a_model_from_a_file_knows_the_range_and_whole_numbers(tmp_path):
+def test_a_model_from_a_file_keeps_ranges_and_whole_numbers(tmp_path):
     age, amount = people()
     data = pl.DataFrame({"age": age, "amount": amount})
     fit = lacunet.fit(data, 1, kinds={"age": "gaussian", "amount": "gaussian"}, starts=2)

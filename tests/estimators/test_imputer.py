@@ -43,7 +43,7 @@ def test_dataframes_keep_their_types():
     assert sum(other_filled.null_count().row(0)) == 0
 
 
-def test_all_kinds_together_fill_in_well_and_say_how():
+def test_all_kinds_together_are_imputed_well_and_described():
     X, whole, missing = words()
     imputer = Imputer(random_state=0).fit(X)
     assert (imputer.transform(X).to_numpy() == whole)[missing].mean() > 0.8
@@ -97,7 +97,7 @@ def test_draws_differ_where_missing_values_are_and_nowhere_else():
         imputer.draw(X, 0)
 
 
-def test_draws_have_the_probabilities_that_are_told():
+def test_draws_have_the_predicted_probabilities():
     X, _, missing = words(rows=60)
     imputer = Imputer(**QUICK).fit(X)
     predicted = imputer.predict_cells(X)
@@ -142,7 +142,7 @@ def test_trees_fill_in_numbers_too():
     assert filled["a"][~missing].equals(X["a"][~missing])
 
 
-def test_a_pool_keeps_its_shares_when_rows_are_asked():
+def test_an_ensemble_keeps_its_weights_when_rows_are_assigned():
     """Weights of a pool are the same for every row, whatever is done with it on the way."""
     X, _, _ = words(rows=40)
     ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).cell_stack_.ensemble

@@ -59,7 +59,7 @@ def test_pickle_and_clone(rows, fitted):
     assert clone(LatentTreeModel("forest")).shape == "forest"
 
 
-def test_bad_input_says_what_to_do(rows):
+def test_bad_input_is_refused_with_the_next_step(rows):
     with pytest.warns(UserWarning, match="X has 2 columns, joined by a hidden variable"):
         assert len(LatentTreeModel(random_state=0).fit(rows[["a", "b"]]).hidden_) == 1
     with pytest.raises(DataError, match="X has 1 feature"):

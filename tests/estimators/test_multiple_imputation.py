@@ -39,7 +39,7 @@ def shares(table):
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_intervals_hold_the_truth_as_often_as_they_say():
+def test_intervals_cover_the_truth_at_their_level():
     yes = 0.4 * 0.8 + 0.6 * 0.25
     both = 0.4 * 0.8**2 + 0.6 * 0.25**2
     truth = np.array([yes, both / yes - (yes - both) / (1 - yes)])

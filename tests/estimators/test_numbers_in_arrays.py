@@ -134,7 +134,7 @@ def test_held_out_rows_choose_a_prior(blobs):
 
 
 @pytest.mark.filterwarnings("ignore:column .* has only one state:UserWarning")
-def test_kinds_can_be_said(blobs):
+def test_kinds_can_be_declared(blobs):
     X = np.array([[0.5, 1.0], [1.5, 2.0], [0.5, 3.0], [1.5, 1.0]])
     assert list(LatentClassModel(1, **FEW).fit(X).numbers_) == []  # few of them: categories
     six = np.column_stack([np.arange(6) + 0.5, [1, 2, 3, 1, 2, 3]])

@@ -75,7 +75,7 @@ def test_what_every_estimator_must_do(estimator, check):
     [ESTIMATORS[0], *([AVERAGED] if FULL else []), *ESTIMATORS[2:4]],
     ids=lambda e: type(e).__name__,
 )
-def test_what_scikit_learn_asks_of_its_own(estimator, check):
+def test_checks_of_scikit_learns_own_estimators(estimator, check):
     check(type(estimator).__name__, estimator)
 
 

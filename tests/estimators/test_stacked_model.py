@@ -66,7 +66,7 @@ def test_pickle_and_clone(rows, fitted):
     assert clone(StackedModel(folds=3)).folds == 3
 
 
-def test_bad_input_says_what_to_do(rows):
+def test_bad_input_is_refused_with_the_next_step(rows):
     with pytest.raises(OptionError, match="1 folds are not allowed"):
         StackedModel(folds=1).fit(rows)
 

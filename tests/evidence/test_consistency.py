@@ -21,7 +21,7 @@ from problems import build, network_cases
 
 @examples(40)
 @given(case=network_cases(max_variables=4, max_rows=4, whole=True))
-def test_the_evidence_lies_between_its_bounds(case):
+def test_the_evidence_is_between_its_bounds(case):
     assume(case.worlds <= 500)
     exact = case.log_evidence()
     assert lower_bound(case.problem, ()) <= exact + 1e-9

@@ -59,12 +59,12 @@ def test_three_hidden_variables_change_places():
     agree(weighed(parents_of_all(3), [4, 3]), 2**3 * 6)
 
 
-def test_a_prior_that_tells_them_apart_leaves_their_states():
+def test_a_prior_that_distinguishes_variables_leaves_their_states():
     alpha = {"h0": 1.0, "h1": 2.0, **{f"x{i}": 1.0 for i in range(LEAVES)}}
     agree(weighed(parents_of_all(2), [9, 6], alpha), 2 * 2)
 
 
-def test_a_graph_that_tells_them_apart_leaves_their_states():
+def test_a_graph_that_distinguishes_variables_leaves_their_states():
     agree(weighed(parents_of_all(2, apart=4), [9, 6]), 2 * 2)
 
 
@@ -87,7 +87,7 @@ def test_a_context_has_labels_of_its_own():
     agree(problem_of_codes(codes, weights, network, dirichlet(network, 1.0)), 2 * 2)
 
 
-def test_contexts_whose_labels_nobody_can_tell_are_left_to_the_chains():
+def test_contexts_with_unidentified_labels_are_left_to_the_chains():
     network = seen_context()
     alpha = dirichlet(network, 1.0)
     problem = problem_of_codes(APART, np.array([7.0, 5.0, 1.0, 0.0]), network, alpha)

@@ -93,7 +93,7 @@ def test_measured_and_exact_evidence_agree(make, method):
     assert abs(estimate.value - exact) < 4.0 * estimate.stderr + 1e-6
 
 
-def test_particles_know_fixed_tables_without_ties():
+def test_particles_take_fixed_tables_without_ties():
     """By the kernels themselves: a known table has cases without number."""
     network = Network.build(
         [

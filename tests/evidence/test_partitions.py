@@ -55,7 +55,7 @@ def test_good_guesses_are_kept():
 
 
 @pytest.mark.parametrize(("seed", "alpha"), [(1, 1.0), (2, 0.05), (3, 4.0)])
-def test_rates_tell_the_ratios(seed, alpha):
+def test_rates_determine_ratios(seed, alpha):
     """Weights that push chains about must not change what the rates say."""
     problem = small(seed, alpha=alpha)
     leaves = leaves_of(problem)
@@ -118,7 +118,7 @@ def test_walk_is_right(alpha):
 
 
 @pytest.mark.slow
-def test_walks_differ_by_what_they_say():
+def test_walks_differ_within_their_errors():
     """Clear classes: few blocks are far behind, and only surveyed; the others keep their word."""
     problem = make_case([2] * 12, 3, 150, seed=5, alpha=1.0, true_classes=3).problem
     goal = WalkGoal(0.02)
@@ -137,7 +137,7 @@ def test_walks_differ_by_what_they_say():
     assert np.sqrt((z**2).mean()) < 1.6
 
 
-def test_chains_go_where_nobody_has_been():
+def test_chains_visit_states_without_any_start():
     """A number of blocks that is held to weigh too much is not visited, until it is sought."""
     problem = small(3)
     leaves = leaves_of(problem)

@@ -62,7 +62,7 @@ def test_blocks_predict_as_families_do(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_rates_tell_the_ratios(name):
+def test_rates_determine_ratios(name):
     problem = mixture(name, 6, seed=2, missing=0.15)
     leaves = leaves_of(problem)
     cases = len(leaves.row)

@@ -165,7 +165,7 @@ def test_a_survey_finds_the_classes_of_the_population():
     assert one_class(*sample(0)) > 0.5  # measured
 
 
-def test_the_answer_says_what_weights_were_taken_for():
+def test_the_answer_reports_the_meaning_of_weights():
     rows, weights = sample(5, people=60)
     data = pl.DataFrame({**{f"q{i}": rows[:, i] for i in range(5)}, "w": weights})
     selection = lacunet.select(data, [1, 2], weights="w", starts=2, threads=1, quick=True)

@@ -371,7 +371,7 @@ def test_used_classes_by_both_methods():
 @pytest.mark.parametrize(
     "method", [Method.SMC, *(pytest.param(m, marks=SLOW) for m in (Method.AIS, Method.WALK))]
 )
-def test_what_nobody_has_seen_is_part_of_the_error(method):
+def test_unseen_mass_is_part_of_the_error(method):
     """With small exponents classes are nearly sure, and samples agree on what they all have."""
     network = latent_class([(f"x{i}", (0, 1)) for i in range(8)], 2)
     alpha, off = uniform_alpha(network.layout, 0.05), []
@@ -412,7 +412,7 @@ def test_particles_are_tried_where_a_small_run_says_that_they_are_quick(seed):
     assert abs(estimate.value - long.value) < 4 * math.hypot(estimate.stderr, long.stderr)
 
 
-def test_fits_that_agree_may_have_missed_as_much_as_one_more_could_tell():
+def test_fits_that_agree_may_have_missed_the_mass_of_one_more():
     case = make_case([2] * 5, 2, 80, seed=1)
     prior = np.ones(case.layout.size)
     problem = problem_of_codes(case.codes, case.counts, case.network, prior)

@@ -73,7 +73,7 @@ def values():
     return lacunet.select(lacunet.load_dataset("values"), range(1, 6), prior="bnb", **HOW)
 
 
-def test_it_is_said_once_of_all_candidates(values):
+def test_it_is_reported_once_for_all_candidates(values):
     said = [text for text in remarks(values) if "not identifiable" in text]
     assert len(said) == 1
     assert said[0].startswith(
@@ -85,7 +85,7 @@ def test_it_is_said_once_of_all_candidates(values):
     assert not [text for text in limits(values) if "identifiable" in text]
 
 
-def test_of_the_answer_it_is_said_first(tmp_path):
+def test_the_warning_about_the_answer_comes_first(tmp_path):
     selection = lacunet.select(lacunet.load_dataset("values"), (3, 4), **HOW)
     first = [
         text

@@ -123,7 +123,7 @@ def test_what_the_data_do_not_determine_has_none():
     np.testing.assert_allclose(z.stderr, np.sqrt(z.estimate * (1 - z.estimate) / 500), rtol=1e-9)
 
 
-def test_an_interval_that_says_nothing_is_not_given():
+def test_an_uninformative_interval_is_omitted():
     """One case, and a prior worth 0.6 of each state: at a high level, anything may be so."""
     network = Network.build([Variable("x1", (0, 1))], [()])
     problem = build_problem(

@@ -77,7 +77,7 @@ def test_the_bootstrap_is_about_the_same(table, fit):
     assert "height: sd" in str(drawn)
 
 
-def test_what_is_told_of_them(table, fit):
+def test_their_description(table, fit):
     intervals = lacunet.intervals(table, fit)
     (grid,) = intervals.grids()
     assert [row[1] for row in grid.rows[:6:2]] == ["size", "height: mean", "height: sd"]

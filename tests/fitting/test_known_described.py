@@ -125,7 +125,7 @@ def test_the_effective_dimension_is_the_rank_of_what_can_be_seen(known):
     assert effective_dimension(network) == np.linalg.matrix_rank(np.array(slopes))
 
 
-def test_labels_that_a_known_table_tells_apart_are_not_exchanged():
+def test_labels_that_a_known_table_distinguishes_are_not_exchanged():
     assert symmetries_of(case_of(classes()).problem).log_count == pytest.approx(math.log(2))
     for known in ({"fixed": [FIXED]}, {"zeros": [ZEROS]}):
         case = case_of(classes(**known))
@@ -140,7 +140,7 @@ def test_labels_that_a_known_table_tells_apart_are_not_exchanged():
     assert informed_states(case_of(classes(tied=[["a", "b"]])).problem) == {0: 2}
 
 
-def test_states_that_a_tie_holds_are_said_to_have_more_labellings():
+def test_tied_states_are_reported_to_have_more_labellings():
     hidden = [Variable(f"h{t}", (0, 1), hidden=True) for t in range(2)]
     seen = [Variable(f"x{t}", (0, 1)) for t in range(2)]
     network = Network.build([*hidden, *seen], [(), (0,), (0,), (1,)])

@@ -185,7 +185,7 @@ def test_no_more_classes_ever_fit_worse(estimate, seed):
         assert after.gradient < 1e-5
 
 
-def test_where_random_starts_fail_the_neighbours_know(monkeypatch):
+def test_neighbours_help_where_random_starts_fail(monkeypatch):
     """One start each, nothing exchanged or crossed: fits are left to what neighbours found."""
     monkeypatch.setattr(
         "lacunet.fitting.schedules.recombined", lambda _o, started, *_: started.climbs

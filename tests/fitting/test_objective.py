@@ -25,7 +25,7 @@ def test_em_never_lowers_the_objective(case, estimate):
 
 
 @given(cases(max_rows=30))
-def test_the_objective_is_what_it_says(case):
+def test_the_objective_is_the_log_posterior(case):
     point = Objective.build(case.problem, Estimate.MAP).at(case.theta)
     prior = log_prior(case.theta, case.problem.alpha, case.layout)
     assert point.g == pytest.approx(point.log_lik + prior, rel=1e-12, abs=1e-9)

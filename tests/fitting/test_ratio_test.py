@@ -39,7 +39,7 @@ def test_it_holds_its_level():
 
 
 @pytest.mark.slow
-def test_it_finds_classes_that_are_there():
+def test_it_finds_true_classes():
     problem = problem_for(load_dataset("values"), 1).problem
     ratio = ratio_test(problem, with_classes(problem, 2), options(), 39)
     assert ratio.exceeding == 0

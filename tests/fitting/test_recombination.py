@@ -152,7 +152,7 @@ def from_labels(recombiner, labels):
 @pytest.mark.parametrize("rank", [LARGEST_MASS, HIGHEST], ids=["largest_mass", "highest"])
 @pytest.mark.parametrize("weights", [1.0, 0.3, 40.0])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_what_each_had_found_both_have(rank, weights, missing):
+def test_recombination_joins_what_both_optima_have(rank, weights, missing):
     """One joins groups 0 and 1 and divides 5, the other joins 2 and 3 and divides 4."""
     codes, labels = groups_of_rows(6, 12, 40, seed=1, missing=missing)
     recombiner = of_groups(codes, 6, weights, rank)

@@ -329,7 +329,7 @@ def test_more_classes_than_rows_give_each_row_its_own():
     assert (weights > weights.min() + 0.01).sum() == 5
 
 
-def test_hidden_variables_behind_hidden_ones_are_told_apart():
+def test_nested_hidden_variables_are_distinguished():
     """The root of the tree has no observed neighbour; its children have, and come first."""
     problem = make(TREE, 400, seed=4).problem
     theta = agglomerated(problem, 0, 0)
@@ -379,7 +379,7 @@ def test_the_search_ends_when_walks_bring_nothing(monkeypatch):
     assert not any(flag.kind is Kind.UNSTABLE for flag in fit.flags)
 
 
-def test_an_unstable_fit_says_where_to_look_next(monkeypatch):
+def test_an_unstable_fit_names_the_next_step(monkeypatch):
     """Where nothing is crossed, the best maximum of a hard case is found by one start at most."""
     monkeypatch.setattr(
         "lacunet.fitting.schedules.recombined", lambda _o, started, *_: started.climbs

@@ -84,7 +84,7 @@ def test_impossible_rows_and_huge_tables():
     assert goodness_of_fit(wide.model, wide.problem.codes, wide.problem.counts) is None
 
 
-def test_criteria_are_what_their_formulas_say():
+def test_criteria_follow_their_formulas():
     result = criteria(-317.2568, 15, 118)
     assert list(result) == list(FORMULAS)
     # AIC and BIC as poLCA prints them for the carcinoma data with two classes.
@@ -180,7 +180,7 @@ def test_one_class_too_few_shows_in_the_pairs():
     assert worst[2] < 2
 
 
-def test_the_tables_say_which_way_is_better():
+def test_the_tables_mark_the_better_method():
     problem = problem_for(load_dataset("carcinoma"), 2).problem
     fit = learn(problem, Options(starts=8))
     text = str(fit_statistics(problem, fit.model, fit.options.estimate))

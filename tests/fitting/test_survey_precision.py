@@ -218,7 +218,7 @@ def test_the_bootstrap_of_weights_alone_and_its_threads():
         assert (resample_units(fit.problem, 1, 1).counts != drawn.counts[:1]).any()
 
 
-def test_strata_of_one_unit_are_joined_and_that_is_said():
+def test_strata_of_one_unit_are_joined_with_a_note():
     ones, row = np.ones(5, np.int64), np.arange(5)
     design = sampling_design(
         row, 1.0 * ones, ones, np.array([0, 0, 1, 2, 2]), row, people=5, strata="s", clusters="c"

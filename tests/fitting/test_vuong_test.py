@@ -106,7 +106,7 @@ def test_where_it_has_no_meaning_there_is_none():
     assert vuong_test(*maps) is None
 
 
-def test_it_is_told_beside_the_bootstrap_and_in_the_table_of_fits():
+def test_it_is_shown_beside_the_bootstrap_and_in_the_table_of_fits():
     table = lacunet.load_dataset("values")
     ratio = lacunet.likelihood_ratio_test(table, 2, replicates=2, starts=4)
     assert "VLMR p-value " in str(ratio)
@@ -123,7 +123,7 @@ def test_it_is_told_beside_the_bootstrap_and_in_the_table_of_fits():
 
 @pytest.mark.long
 @pytest.mark.parametrize(("true", "wrong"), [(1, 0.20), (2, 0.37)])
-def test_its_level_is_not_what_it_says(true, wrong):
+def test_its_level_is_not_the_nominal_one(true, wrong):
     """What the docs say of how often it finds a class too many, at 5 %."""
     tests, result = 300, 0
     for seed in range(tests):

@@ -22,11 +22,11 @@ def test_a_flag_survives_pickling():
     assert hash(copy) == hash(FLAG)
 
 
-def test_detail_tells_flags_apart():
+def test_detail_distinguishes_flags():
     one, other = (Flag(Kind.EMPTY_CLASS, ("class", "1"), {"cases": x}) for x in (0.1, 0.2))
     assert one != other
     assert len({one, other, replace(one)}) == 2
 
 
-def test_a_verdict_and_its_flag_say_the_same():
+def test_a_verdict_agrees_with_its_flag():
     assert str(Flag(Kind.LOWER_BOUND)) == Verdict.LOWER_BOUND

@@ -213,7 +213,7 @@ def test_files_cut_off_in_the_middle(file_format, tmp_path):
 
 @pytest.mark.parametrize("actual", READ, ids=lambda f: f.name)
 @pytest.mark.parametrize("named", READ, ids=lambda f: f.name)
-def test_a_file_of_another_format_is_told(actual, named, tmp_path):
+def test_a_file_of_another_format_is_recognised(actual, named, tmp_path):
     path = tmp_path / f"net{named.endings[0]}"
     path.write_text(actual.write(ordinary()))
     if actual is named:

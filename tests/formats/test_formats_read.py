@@ -35,7 +35,7 @@ def test_the_head_of_a_bif_block_in_many_ways(head):
     assert table("(no) 0.5, 0.5; (yes) 0.25, 0.75;", head) == [[0.5, 0.5], [0.25, 0.75]]
 
 
-def test_bif_properties_say_what_is_hidden():
+def test_bif_properties_mark_hidden_variables():
     for line in ("property hidden = true ;", 'property "hidden = true";', "property hidden=true;"):
         text = f"variable a {{ type discrete [2] {{ no, yes }}; {line} property x; }} {ROOT}"
         assert bif.read(text).network.variables[0].hidden

@@ -39,7 +39,7 @@ def test_the_prior_is_the_one_given_unless_the_file_holds_one(file_format, tmp_p
         read_network(path, alpha=0.0)
 
 
-def test_xml_files_are_told_apart_by_content(tmp_path):
+def test_xml_files_are_distinguished_by_content(tmp_path):
     for f in READ:
         if ".xml" in f.endings:
             (tmp_path / "net.xml").write_text(f.write(ordinary()), encoding="utf-8")

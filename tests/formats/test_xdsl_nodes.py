@@ -67,7 +67,7 @@ def test_columns_stand_by_strength():
     np.testing.assert_allclose(table, expected(columns=mixed), atol=1e-15)
 
 
-def test_columns_by_states_are_told_by_the_state_without_effect():
+def test_columns_by_state_are_named_by_the_state_without_effect():
     mixed = {"A": COLUMNS["A"][::-1], "B": [COLUMNS["B"][k] for k in (1, 2, 0)]}
     by_states = [*mixed["A"], *mixed["B"], LEAK]
     table = read(noisy(by_states, strengths="1 0 2 0 1")).table("X")

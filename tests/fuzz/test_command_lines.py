@@ -79,7 +79,7 @@ FOUND = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", FOUND)
-def test_what_was_found_stays_mended(tmp_path, case):
+def test_former_failures_stay_mended(tmp_path, case):
     rows, words = FOUND[case]
     folder = tmp_path / "case"
     folder.mkdir()
@@ -96,7 +96,7 @@ def test_all_options_can_be_drawn(command):
         assert [name for name, p in parameters.items() if not has_values(p)] == []
 
 
-def test_nothing_is_drawn_for_options_that_are_not_there():
+def test_values_are_drawn_for_existing_options_only():
     names = {name for command in COMMANDS for name in parameters_of(command)}
     assert set(VALUES) | NEVER <= names
 

@@ -150,7 +150,7 @@ def test_classes_have_the_same_numbers_in_all_groups():
     assert comparison.sizes("free") == pytest.approx(SIZES[:, [first, 1 - first]], abs=0.1)
 
 
-def test_no_match_is_said():
+def test_a_missing_match_is_reported():
     """A third of the answers turned round: no class is where it was."""
     turned = YES.copy()
     turned[:, :3] = turned[::-1, :3]
@@ -265,7 +265,7 @@ def test_mistakes(change, options, message):
 
 
 @pytest.mark.long
-def test_likelihood_ratio_tests_reject_as_often_as_they_say():
+def test_likelihood_ratio_tests_reject_at_their_level():
     """Where classes are the same, 5 % of the tests have p below 0.05; of 400, 11 to 30 or so."""
     below = {"all": 0, "A": 0}
     for seed in range(400):

@@ -82,7 +82,7 @@ def case_of(name, alpha=1.0):
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "two contexts deep"])
-def test_they_are_as_many_as_there_are(name):
+def test_their_number_is_that_of_enumeration(name):
     problem, number = case_of(name)
     symmetries = symmetries_of(problem)
     assert symmetries.whole
@@ -133,7 +133,7 @@ def test_a_relabelling_brings_a_sample_home(name):
         ({"H": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}, 1),
     ],
 )
-def test_a_prior_may_tell_states_apart_in_some_contexts(alpha, number):
+def test_a_prior_may_distinguish_states_in_some_contexts(alpha, number):
     *world, _ = ALL["a seen context"]
     problem = problem_of(*world, {**dict.fromkeys("oHa", 1.0), **alpha})
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(number)

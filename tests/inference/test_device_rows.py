@@ -117,7 +117,7 @@ def test_functions_and_commands_take_it():
         assert selection.values(score) == pytest.approx(values, rel=1e-9)
 
 
-def test_what_is_not_there_is_refused():
+def test_absent_names_are_refused():
     assert open_device(DeviceName.CPU) is None
     with pytest.raises(OptionError, match=r"device 'tpu' is not known\. Choose from cpu, cuda"):
         lacunet.fit(lacunet.load_dataset("carcinoma"), 2, device="tpu")
@@ -143,7 +143,7 @@ def test_no_device(cupy, words):
         open_device(DeviceName.CUDA)
 
 
-def test_a_device_that_is_too_small_is_said_before_anything_is_allocated():
+def test_a_device_that_is_too_small_is_refused_before_allocation():
     with patch.object(cuda, "require", lambda *_, **__: fake_cupy(free=3 * 10**8)):
         device = open_device(DeviceName.CUDA)  # a fake that cannot allocate
         again = pickle.loads(pickle.dumps(device))

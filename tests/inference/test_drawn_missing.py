@@ -63,7 +63,7 @@ def test_numbers_are_drawn_with_the_categories_that_they_depend_on(mixed):
     assert (cells[:, agree] == network.variables[agree].states[2]).all()  # what is seen stays
 
 
-def test_an_ensemble_first_draws_who_speaks():
+def test_an_ensemble_first_draws_its_member():
     models = [lacunet.random_model(k, 3, seed=k) for k in (1, 3)]
     ensemble = Ensemble((Member("one", 0.4, models[0]), Member("three", 0.6, models[1])))
     row = np.array([[1, -1, -1]])

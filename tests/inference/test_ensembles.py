@@ -57,7 +57,7 @@ def test_a_file_holds_all_of_it(ensemble, tmp_path):
     np.testing.assert_array_equal(read_model_or_stack(tmp_path / "model.json").theta, model.theta)
 
 
-def test_where_one_network_is_asked_for_a_stack_says_what_it_is(ensemble, tmp_path):
+def test_a_stack_is_refused_as_a_single_network(ensemble, tmp_path):
     write_stack(ensemble, tmp_path / "stack.json")
     with pytest.raises(ModelError, match=r"stack of several networks.*assign impute=True"):
         read_network(tmp_path / "stack.json")

@@ -220,7 +220,7 @@ def test_a_hidden_variable_that_is_barren_in_some_rows(edges):
     assert expect(case.problem, case.theta).log_lik == pytest.approx(wanted)
 
 
-def test_many_columns_around_one_component_are_told_apart():
+def test_many_columns_around_one_component_are_distinguished():
     """More value combinations than an int64 holds: the key is renumbered on the way."""
     n = 45
     names = [f"x{i}" for i in range(n)]

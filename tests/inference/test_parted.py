@@ -77,7 +77,7 @@ def test_what_goes_from_case_to_case_is_refused_with_the_next_step():
             ask()
 
 
-def test_what_is_held_elsewhere_does_not_travel():
+def test_remote_rows_are_not_pickled():
     problem = in_parts(make_case([3, 2, 2], 2, 20, seed=1))
     for thing in (problem, problem.place.holder, problem.components.plans[0]):
         with pytest.raises(NotPicklableError):

@@ -70,7 +70,7 @@ def test_rows_are_sums_over_classes_of_predictive_densities(name):
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_without_a_posterior_rows_are_asked_at_the_estimate(name):
+def test_without_a_posterior_rows_are_assigned_by_the_estimate(name):
     fit = fitted(name)
     model = replace(fit.model, posterior=None)
     assert model.predictive is model
@@ -119,7 +119,7 @@ def test_a_number_below_what_is_seen_and_what_is_not():
     np.testing.assert_allclose(np.exp(row_log_lik(model, codes)), expected, rtol=1e-9)
 
 
-def test_the_estimate_is_what_the_twin_says():
+def test_the_estimate_is_that_of_the_twin():
     fit = fitted("poisson")
     layout, x = fit.problem.layout, fit.problem.network.variables[1].states
     theta = layout.table(fit.model.theta, 1)
@@ -152,7 +152,7 @@ def test_what_is_expected_are_the_moments_of_the_predictive_density(name):
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("averaged", [False, True])
-def test_draws_have_the_moments_that_are_told(name, averaged):
+def test_draws_have_the_predicted_moments(name, averaged):
     fit = fitted(name)
     model = fit.model.predictive if averaged else fit.model
     cells = sample_cells(model, 20_000, np.random.default_rng(1))

@@ -53,7 +53,7 @@ def test_all_relabellings_are_counted(name, alpha):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_tells_states_apart_is_summed_over_what_else_is_hidden(name):
+def test_information_about_states_is_summed_over_other_hidden_variables(name):
     layout, hidden = ALL[name].layout, set(ALL[name].hidden)
     x = np.random.default_rng(1).gamma(2.0, 1.0, layout.size)
     for h in hidden:
@@ -108,7 +108,7 @@ def test_a_relabelling_brings_a_sample_home(name):
         assert result.trivial == regions.in_region(0, x[None, :]).all()
 
 
-def test_a_prior_that_tells_states_apart_leaves_one_labelling():
+def test_a_prior_that_distinguishes_states_leaves_one_labelling():
     alpha = {"H": [1.0, 2.0, 3.0], "a": 1.0, "b": 1.0}
     problem = make(LATENT, 6, alpha=1.0).problem
     asymmetric = make(LATENT, 6, alpha=alpha).problem
@@ -127,7 +127,7 @@ def test_a_prior_that_tells_states_apart_leaves_one_labelling():
         ({"a": [[[1.0, 1.0], [2.0, 1.0]], [[2.0, 1.0], [4.0, 1.0]]]}, 2),
     ],
 )
-def test_a_prior_may_tell_variables_apart(alpha, number):
+def test_a_prior_may_distinguish_variables(alpha, number):
     problem = make(PAIR, 6, alpha={**dict.fromkeys("GHab", 1.0), **alpha}).problem
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(number)
     assert len(list(every_relabelling(problem))) == number
@@ -143,12 +143,12 @@ def test_a_prior_may_tell_variables_apart(alpha, number):
         ("G>a H>a b>G b>H", {"G": 2, "H": 2}, 8),
     ],
 )
-def test_a_graph_may_tell_variables_apart(edges, cards, number):
+def test_a_graph_may_distinguish_variables(edges, cards, number):
     problem = make(build(edges, {**cards, "a": 2, "b": 2}, "GH"), 6, alpha=1.0).problem
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(number)
 
 
-def test_a_hidden_variable_that_nothing_tells_of_has_no_labels():
+def test_a_hidden_variable_without_evidence_has_no_labels():
     barren = build("a>b a>H a>G", {"a": 2, "b": 2, "H": 3, "G": 3}, "HG")
     assert symmetries_of(make(barren, 4, missing=0.3, alpha=1.0).problem).log_count == 0.0
     # Nor do barren children of exchangeable variables count: they only move along.

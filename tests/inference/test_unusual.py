@@ -78,7 +78,7 @@ def test_numbers():
     assert missing > 0.8
 
 
-def test_assign_says_it_of_every_row_also_where_nothing_is_hidden():
+def test_assign_scores_every_row_also_without_hidden_variables():
     path = lacunet.dataset_path("carcinoma")
     columns = [Variable(name, (0, 1)) for name in "ABCDEFG"]
     network = Network.build(columns, [(), *[(0,)] * 6])

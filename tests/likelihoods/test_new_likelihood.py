@@ -143,7 +143,7 @@ def test_its_gradient_is_that_of_the_likelihood(world):
         assert gradient[p] == pytest.approx((up - down) / 2e-5, abs=1e-4)
 
 
-def test_what_needs_a_prior_says_that_there_is_none(world):
+def test_functions_that_need_a_prior_refuse_models_without(world):
     problem, *_ = world
     with pytest.raises(ModelError, match="linear_gaussian likelihood has no conjugate prior"):
         conjugacy.log_marginal(np.ones(problem.layout.size), problem.alpha, problem.layout)

@@ -50,7 +50,7 @@ def test_the_evidence_is_a_product_of_predictions():
     assert result + base == pytest.approx(predicted(w.x), rel=1e-12)
 
 
-def test_classes_that_nobody_is_in_add_nothing():
+def test_empty_classes_add_nothing():
     """The occupancy identity: the evidence is the same with any number of empty classes."""
     w = World()
     width = w.family.places.width

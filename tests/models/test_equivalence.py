@@ -110,7 +110,7 @@ def test_distances_count_no_direction_that_is_known():
         lacunet.cpdag(network(["ba"], "ab"), tiers)
 
 
-def test_what_it_says():
+def test_its_text():
     collider = lacunet.cpdag(network(["ac", "bc", "cd"]))
     assert collider.compelled == (("a", "c"), ("b", "c"), ("c", "d"))
     assert collider.reversible == ()

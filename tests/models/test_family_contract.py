@@ -175,7 +175,7 @@ def test_expected_natural_parameters_are_the_slope_of_the_integral(family):
 
 
 @each_family
-def test_draws_have_the_means_that_are_told(family):
+def test_draws_have_the_predicted_means(family):
     world, chains = World(family), 6000
     natural = family.draw(np.tile(world.hyper, (chains, 1)), world.at, world.rng)
     theta = np.stack([family.parameters(x, world.at) for x in natural])

@@ -185,7 +185,7 @@ def test_a_model_file_holds_what_is_known(case):
     assert np.array_equal(back.posterior, model.posterior)
 
 
-def test_states_renumbered_leave_zeros_as_they_were_said():
+def test_renumbered_states_keep_declared_zeros():
     """Where zeros leave one state, its probability of 1 follows; nobody said it."""
     variables = [Variable("h", (1, 2), hidden=True), Variable("a", (0, 1)), Variable("b", (0, 1))]
     zeros = KnownTables(zeros=[{"child": "b", "state": 1, "given": {"a": 0}}])
@@ -221,7 +221,7 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize(("child", "entry", "words"), WRONG_FILES.values(), ids=WRONG_FILES)
-def test_what_is_wrong_in_a_model_file_is_said(child, entry, words):
+def test_errors_in_a_model_file_are_named(child, entry, words):
     network = disease_and_its_tests()
     theta = conjugacy.random_theta(network.layout, np.random.default_rng(0))
     document = json.loads(json_model.write(Model(network, theta, dirichlet(network, 1.0))))

@@ -44,7 +44,7 @@ def test_sums_over_the_child_and_dimension(layout):
 
 
 @given(layouts())
-def test_positions_know_their_state_and_strides(layout):
+def test_positions_have_state_and_strides(layout):
     for i, family in enumerate(layout.families):
         states = layout.table(layout.k.astype(float), i)
         assert (states == np.arange(layout.cards[family[-1]])).all()

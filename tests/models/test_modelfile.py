@@ -106,7 +106,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("change", "text"), BROKEN)
-def test_broken_files_say_what_is_wrong(change, text):
+def test_errors_of_broken_files_name_the_cause(change, text):
     with pytest.raises(ModelError, match=text):
         model_from_json(broken(change))
 

@@ -91,12 +91,12 @@ def test_where_it_is_no_maximum_there_is_no_determinant():
     assert by.finite_differences(objective, point.theta).log_det is None
 
 
-def test_an_asymmetric_hessian_says_so():
+def test_an_asymmetric_hessian_is_reported():
     assert by.Curvature(np.array([[4.0, 1.0], [0.0, 1.0]]), 1, 0.0).asymmetry == 0.5
 
 
 @pytest.mark.slow
-def test_the_study_is_written_and_goes_on(tmp_path):
+def test_the_study_is_written_and_resumes(tmp_path):
     result = compare_alternatives(tmp_path, **HOW)
     endings = {f"alternatives.{e}" for e in ("jsonl", "json", "md", "html")}
     assert {p.name for p in tmp_path.iterdir()} == endings

@@ -58,7 +58,7 @@ def test_everything_is_written(whole):
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_an_interrupted_study_goes_on_to_the_same_numbers(whole, tmp_path):
+def test_an_interrupted_study_resumes_with_the_same_numbers(whole, tmp_path):
     folder, result = whole
     before = lines(folder)
     (tmp_path / "calibration.jsonl").write_text("".join(before[:4]) + before[4][:30])

@@ -63,7 +63,7 @@ def test_a_class_has_its_own_category_more_often(levels, name):
 
 
 @pytest.mark.parametrize("name", o.PROFILES)
-def test_centres_are_as_far_apart_as_the_profile_says(name):
+def test_centres_have_the_distances_of_the_profile(name):
     rng, z = np.random.default_rng(3), np.repeat(np.arange(3), 50_000)
     x = o.measurements(3, o.PROFILES[name], "normal", z, rng)
     means, deviations = (np.array([f(x[z == j]) for j in range(3)]) for f in (np.mean, np.std))

@@ -78,7 +78,7 @@ def test_the_page_stands_alone(whole):
         assert heading in page
 
 
-def test_an_interrupted_run_goes_on_to_the_same_numbers(whole, tmp_path):
+def test_an_interrupted_run_resumes_with_the_same_numbers(whole, tmp_path):
     folder, result = whole
     lines = (folder / "results.jsonl").read_text().splitlines(keepends=True)
     # Killed in the middle of writing a line.
@@ -95,7 +95,7 @@ def test_threads_change_nothing(whole, tmp_path):
     assert timeless(run(tmp_path, threads=2).records) == timeless(whole[1].records)
 
 
-def test_fewer_models_use_what_is_there(whole, tmp_path):
+def test_fewer_models_reuse_results(whole, tmp_path):
     folder, result = whole
     (tmp_path / "results.jsonl").write_text((folder / "results.jsonl").read_text())
     first = run(tmp_path, models=1)

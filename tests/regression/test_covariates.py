@@ -30,7 +30,7 @@ def frame():
         ([], ()),
     ],
 )
-def test_ways_to_say_covariates(said, meant):
+def test_ways_to_give_covariates(said, meant):
     assert understand_terms(said, NAMES) == meant
 
 
@@ -53,7 +53,7 @@ def test_covariates_that_cannot_be(frame, said, message):
         lacunet.fit(frame, 2, covariates=said, **QUICK)
 
 
-def test_covariates_that_say_nothing_or_the_same_twice(frame):
+def test_constant_and_collinear_covariates(frame):
     with pytest.raises(lacunet.DataError, match="'one' has the same value in every row"):
         lacunet.fit(frame.assign(one=1.5), 2, covariates=["one"], **QUICK)
     months = frame.assign(months=12 * frame["age"])
@@ -84,7 +84,7 @@ def test_missing_covariates_are_never_dropped_without_a_word(frame):
     assert regression.log_lik == pytest.approx(whole.log_lik, abs=1e-9)
 
 
-def test_what_separates_classes_is_said():
+def test_separating_covariates_are_reported():
     """The second covariate is the first answer itself: the likelihood has no maximum."""
     frame, z = people(150, seed=6)
     separating = frame.assign(tells=(z == 0).astype(float)).drop(columns=["region", "age"])

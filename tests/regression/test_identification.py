@@ -363,7 +363,7 @@ def test_separation_in_one_step():
     assert np.abs(held.coefficients.estimate).max() < 10
 
 
-def test_more_classes_than_data_tell_in_one_step():
+def test_more_classes_than_the_data_support_in_one_step():
     """Classes that are alike: nothing tells their coefficients."""
     z = np.repeat([0, 1], [40, 30])
     rng = np.random.default_rng(11)

@@ -144,7 +144,7 @@ def test_statistics_of_a_file(frame, regression, tmp_path):
         lacunet.intervals(frame, tmp_path / "m.json", estimate="ml")
 
 
-def test_rows_that_lack_a_covariate_are_left_out_there_too(frame, tmp_path):
+def test_rows_without_a_covariate_are_left_out_of_statistics(frame, tmp_path):
     incomplete = frame.assign(age=frame["age"].where(frame.index % 50 != 0))
     fit = lacunet.class_regression(incomplete, 2, "age", missing_covariates="drop", starts=2)
     lacunet.write_model(fit, tmp_path / "m.json")

@@ -90,7 +90,7 @@ def test_rows_have_the_posteriors_of_the_fit(frame, regression, path):
     assert rows.sum() == pytest.approx(regression.log_lik, abs=1e-8)
 
 
-def test_the_file_says_all_that_is_needed(frame, path):
+def test_the_file_has_all_that_is_needed(frame, path):
     document = json.loads(path.read_text())
     assert document["format"] == "lacunet-model/3"
     joint = by_hand(document, frame, "coefficients")
@@ -102,7 +102,7 @@ def test_the_file_says_all_that_is_needed(frame, path):
     )
 
 
-def test_rows_are_asked_of_the_posterior(frame, regression, path):
+def test_rows_are_assigned_by_the_posterior_predictive(frame, regression, path):
     """By default items are averaged over their posterior, and coefficients stand at the mode."""
     document = json.loads(path.read_text())
     for family in document["families"]:
@@ -184,7 +184,7 @@ def test_missing_values_are_filled_in_by_covariates(frame, path):
         (lambda f: f.assign(age="old"), "'old' is not a number"),
     ],
 )
-def test_rows_that_cannot_be_asked_about(frame, path, change, message):
+def test_rows_that_cannot_be_assigned(frame, path, change, message):
     with pytest.raises(DataError, match=message):
         lacunet.assign(change(frame), path)
 
@@ -215,7 +215,7 @@ def test_items_that_are_numbers(tmp_path):
     assert total == pytest.approx(regression.log_lik, abs=1e-7)
 
 
-def test_three_steps_know_the_first(frame, regression, path):
+def test_three_steps_use_the_first_fit(frame, regression, path):
     """Its classes go by covariates, and it is a maximum: no note says otherwise."""
     extended = frame.assign(income=np.random.default_rng(1).normal(30, 5, len(frame)))
     steps = lacunet.three_step(extended, path, outcomes="income")
@@ -268,7 +268,7 @@ def test_what_is_of_models_without_covariates(frame, path):
         lacunet.score(frame, path)
 
 
-def test_other_formats_say_what_they_lose(path, tmp_path):
+def test_other_formats_report_losses(path, tmp_path):
     model = lacunet.read_model(path)
     with pytest.warns(UserWarning, match=r"BIF holds .* but not that 'age', 'region' predict them"):
         lacunet.write_network(model, tmp_path / "m.bif")

@@ -57,7 +57,7 @@ def each(visits_by_page):
     return [(key, *key.split(), visit) for key, visit in visits_by_page.items()]
 
 
-def test_nothing_is_said_or_fetched(seen, pages):
+def test_pages_log_nothing_and_fetch_nothing(seen, pages):
     _, result = seen
     assert len(result) == 2 * len(SHOWN)
     for key, name, _, visit in each(result):
@@ -73,7 +73,7 @@ def test_page_never_scrolls_sideways(seen):
         assert visit["probe"]["scrollWidth"] <= int(width), key
 
 
-def test_what_is_wider_than_its_room_says_so(seen):
+def test_overlong_tables_are_announced(seen):
     _, result = seen
     some = 0
     for key, _, _, visit in each(result):
@@ -110,16 +110,16 @@ def test_charts_fit_into_the_page(seen):
             assert 0 <= left < right <= int(width), key
 
 
-def test_pointing_tells_the_values(seen):
+def test_pointing_shows_the_values(seen):
     """At the bar by a variable: how much it gives away."""
     _, result = seen
     for key, name, _, visit in each(result):
-        told = visit["probe"]["told"]
-        assert ("gives away of" in told) == (name in CHARTS), key
+        texts = visit["probe"]["told"]
+        assert ("gives away of" in texts) == (name in CHARTS), key
         assert visit["probe"]["hidden"], key
 
 
-def test_the_network_tells_its_tables_to_the_keyboard(seen, selections):
+def test_the_network_shows_its_tables_by_keyboard(seen, selections):
     _, result = seen
     for key, name, _, visit in each(result):
         probe = visit["probe"]

@@ -34,7 +34,7 @@ def test_long_tables_are_folded(table, tmp_path):
     assert "<summary>80 rows</summary>" in page
 
 
-def test_where_no_probability_can_be_told_none_is_shown(table, monkeypatch):
+def test_unknown_probabilities_are_not_shown(table, monkeypatch):
     chosen = lacunet.select(table, [1, 2, 3], starts=4, quick=True)
     assert tiles(chosen, [])[0][1] != "–"
     monkeypatch.setattr("lacunet.report.page.selection_page.cannot_tell", lambda _: True)

@@ -188,7 +188,7 @@ def test_names_are_escaped():
     assert "a&amp;b" in svg
 
 
-def test_a_box_tells_its_table():
+def test_a_box_shows_its_table():
     network = Network.build([Variable("a", ("x", "y")), Variable("b", tuple(range(9)))], [(), (0,)])
     model = model_of(network)
     tips = [node.get("data-tip") for node in by_class(parsed(picture(model)), "node")]

@@ -117,7 +117,7 @@ def test_sound(name, read):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_says_everything(name, selections, read):
+def test_text_has_everything(name, selections, read):
     selection, text = selections[name], read[name].text
     assert squeezed(answer(selection)) in text
     for c in selection.candidates:
@@ -253,7 +253,7 @@ def test_weights_are_cases(read, selections):
     assert f"{table.weight:g} cases in {table.rows} rows" in read["carcinoma"].text
 
 
-def test_the_vote_of_every_score_is_told():
+def test_the_vote_of_every_score_is_shown():
     """Whoever goes by BIC looks for it in the sentence, however many choices there are."""
     chosen = {"csl-occupied": 9, "csl": 15, "cs": 15, "laplace": 15, "vb": 15}
     chosen |= {"bic": 3, "draper": 4, "mled": 5, "icl": 6, "vb-occupied": None}

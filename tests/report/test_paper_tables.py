@@ -192,7 +192,7 @@ def test_unknown_endings_are_refused(tables, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_word_file_says_what_installs_its_writer(tables, tmp_path, monkeypatch):
+def test_a_word_file_names_the_extra_that_writes_it(tables, tmp_path, monkeypatch):
     monkeypatch.setattr("lacunet.optional.find", lambda module: None)
     text = r"a Word document needs docx.* pip install 'lacunet\[word\]'"
     with pytest.raises(OptionError, match=text):
@@ -245,7 +245,7 @@ def test_what_is_no_maximum_has_estimates_without_errors(selection):
     assert all(cell.endswith("(–)") for row in grid.rows for cell in row[2:])
 
 
-def test_a_protected_place_is_said(tables, tmp_path):
+def test_a_protected_folder_is_reported(tables, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file, not a folder"):
         lacunet.write_tables(tables, tmp_path / "file" / "paper.csv")

@@ -26,7 +26,7 @@ def test_never_falls():
         assert np.diff(trace.values).min(initial=0.0) > -1e-9
 
 
-def test_every_start_is_there():
+def test_every_start_is_present():
     fit = api.fit(CARCINOMA, 3, starts=16, threads=1)
     traces = api.em_traces(CARCINOMA, fit)
     batches = (fit.finalists - 1) // 4  # of 16 starts, of which 4 are climbed

@@ -129,7 +129,7 @@ def test_stacks(seed, order):
 @examples(6)
 @given(seed=SEEDS, order=SHUFFLES)
 @pytest.mark.parametrize("table_of", [categories, mixed])
-def test_rows_that_are_asked(table_of, seed, order):
+def test_assigned_rows(table_of, seed, order):
     table, options = table_of(seed), {"kinds": KINDS} if table_of is mixed else {}
     model = api.fit(table, 2, starts=2, **options).model
 

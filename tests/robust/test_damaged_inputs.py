@@ -159,7 +159,7 @@ def _read_in_child(path, answer):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_forked_process_says_so_and_does_not_wait_for_ever(tmp_path):
+def test_a_forked_process_is_refused_and_does_not_hang(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(ROWS)
     read_table(path)

@@ -49,7 +49,7 @@ def test_weights_that_vanish_beside_others_change_nothing():
 
 
 @pytest.mark.parametrize("weight", [1e308, 1e300, 1e154, 1e15])
-def test_more_cases_than_numbers_can_tell_apart_are_refused(weight):
+def test_more_cases_than_floats_resolve_are_refused(weight):
     with pytest.raises(
         DataError, match=r"weight column 'w': rows add up to .* 1e\+12 are the most"
     ):

@@ -49,7 +49,7 @@ def stopped(file):
 
 
 @pytest.mark.parametrize("method", ["smc", "ais", "walk"])
-def test_measured_evidence_goes_on(tmp_path, method):
+def test_measured_evidence_resumes(tmp_path, method):
     expected, file = measured(method=method), tmp_path / "way.jsonl"
     assert measured(file, method=method) == expected
     stopped(file)
@@ -59,7 +59,7 @@ def test_measured_evidence_goes_on(tmp_path, method):
     assert file.stat().st_size == size  # nothing was done again
 
 
-def test_a_stack_goes_on(tmp_path):
+def test_a_stack_resumes(tmp_path):
     expected, file = weights(stacked()), tmp_path / "way.jsonl"
     assert weights(stacked(file)) == expected
     stopped(file)
@@ -89,7 +89,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_selection_goes_on_from_wherever_it_was_stopped(tmp_path, way):
+def test_a_selection_resumes_from_any_point(tmp_path, way):
     """Fits, what neighbours learn, scores, walks and measurements are kept as they come."""
     file, options = tmp_path / "way.jsonl", {"starts": 4, "threads": 1, **WAYS[way]}
     data = table(60) if "kinds" in options else table(60).drop("n")
@@ -119,7 +119,7 @@ def test_structures_are_compared_from_where_it_was_stopped(tmp_path):
     assert compared(file) == expected
 
 
-def test_other_work_does_not_go_on_from_a_file(tmp_path):
+def test_other_work_does_not_resume_from_a_file(tmp_path):
     file = tmp_path / "way.jsonl"
     measured(file, method="smc")
     with pytest.raises(OutputError, match=r"made with seed 0, not 1.*resume= another name"):
@@ -175,7 +175,7 @@ def test_what_is_kept_is_what_it_was(value):
     assert np.array_equal(again, value) if isinstance(value, np.ndarray) else again == value
 
 
-def test_generators_go_on_where_they_were():
+def test_generators_resume_in_the_same_state():
     rng = np.random.default_rng(3)
     rng.random(5)
     again = decoded(json.loads(json.dumps(encoded(rng))))

@@ -113,7 +113,7 @@ def test_scores_with_large_exponents_are_the_evidence(alpha):
 
 @pytest.mark.parametrize("alpha", [1e-9, "bdeu:1e-9", 0.001])
 @pytest.mark.parametrize("estimate", ["map", "ml", "softmax"])
-def test_every_score_with_tiny_exponents_is_a_number_or_says_why(alpha, estimate):
+def test_every_score_with_tiny_exponents_is_a_number_or_has_a_reason(alpha, estimate):
     names = [s.name for s in SCORES]
     rows = FORTY_ROWS[:12]
     options = {"alpha": alpha, "estimate": estimate, "scores": names, "quick": True, "starts": 4}
@@ -148,7 +148,7 @@ def test_measured_evidence_is_looked_at_before_it_leaves(monkeypatch):
         measure(problem)
 
 
-def test_an_approximation_above_zero_says_so():
+def test_an_approximation_above_zero_is_flagged():
     problem = problem_for(ONE_ROW, 2, alpha=1.01).problem
     result = DRAPER(ScoreInput(problem, learn(problem, Options(starts=1)).model.theta))
     assert result.value > 0

@@ -81,7 +81,7 @@ def test_signals_reach_the_child(number):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
-def test_nothing_goes_on_when_the_parent_is_killed():
+def test_children_end_when_the_parent_is_killed():
     process = start(("-c", CHILD + "print(os.getpid(), flush=True)\ntime.sleep(600)"))
     assert process.stdout.readline() == "work\n"
     child = int(process.stdout.readline())

@@ -88,7 +88,7 @@ def test_counts_of_which_none_weighs_anything_are_refused():
         api.log_evidence(table, 2, kinds="c=poisson", weights="w")
 
 
-def test_a_prior_that_says_nothing_of_variances_is_refused():
+def test_a_prior_without_variances_is_refused():
     with pytest.raises(OptionError, match=r"not allowed together.*must be 1e-06 or more"):
         api.log_evidence(BASE, 1, kinds="gaussian", number_prior={"weight": 1e-9, "scale": 1e-9})
 
@@ -116,7 +116,7 @@ def test_values_nearer_than_any_float_are_refused():
         api.log_evidence(x, 1, kinds="gaussian")
 
 
-def test_digits_that_were_rounded_away_are_told():
+def test_lost_digits_are_reported():
     x = np.random.default_rng(0).normal(size=(30, 1)) + 1e15
     (note,) = lacunet.read_table(x).notes
     assert "column 'x1': its numbers, up to 1e+15, differ by" in note

@@ -242,7 +242,7 @@ def test_laplace_approaches_the_exact_value_as_data_grow():
 
 
 @pytest.mark.slow
-def test_laplace_says_when_it_cannot_be_trusted():
+def test_laplace_is_flagged_when_unreliable():
     case = make_case([2] * 4, 2, 100, seed=1)
     somewhere = LAPLACE(at(case))
     assert {Kind.NOT_POSITIVE_DEFINITE, Kind.NOT_AT_MAXIMUM} & {f.kind for f in somewhere.flags}

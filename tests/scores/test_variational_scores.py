@@ -67,14 +67,14 @@ def test_all_labellings_of_a_latent_class_model_are_k_factorial():
     assert symmetries_of(case.problem).log_count == pytest.approx(math.log(24))
 
 
-def test_every_hidden_variable_counts_unless_the_data_say_nothing_of_it():
+def test_every_hidden_variable_with_evidence_counts():
     network = build(
         "H>a H>b G>b G>c a>Z", {"H": 3, "G": 2, "Z": 4, **dict.fromkeys("abc", 2)}, "HGZ"
     )
     assert symmetries_of(make(network, 30).problem).log_count == pytest.approx(math.log(6 * 2))
 
 
-def test_a_prior_that_tells_states_apart_leaves_one_labelling():
+def test_a_prior_that_distinguishes_states_leaves_one_labelling():
     case = make_case([2, 2, 2], 2, 20, seed=1)
     network, layout = case.problem.network, case.layout
     leaves = [np.ones((2, 2))] * 3

@@ -37,7 +37,7 @@ def drawn(prior, scale):
 
 
 @pytest.mark.parametrize("prior", [None, {1: 5.0, 2: 1.0, 3: 2.0, "other": 1.0}])
-def test_errors_travel_to_probabilities(prior):
+def test_errors_propagate_to_probabilities(prior):
     weights = np.ones(4) if prior is None else np.array(list(prior.values()))
     _, p = drawn(weights, SMALL)
     result = certainty(prior, SMALL * ERRORS)
@@ -76,7 +76,7 @@ def test_odds_have_the_prior_in_them():
     assert certainty().odds(3, 2) == certainty().bayes_factor(3, 2)
 
 
-def test_what_nobody_knows_has_no_error():
+def test_unidentified_parameters_have_no_error():
     assert certainty().bayes_factor(2, "other").stderr is None  # it stands at its score
     unsure = certainty(covariance=None)
     assert not unsure.reliable

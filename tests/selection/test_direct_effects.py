@@ -45,7 +45,7 @@ def test_the_model_is_that_of_its_edges(effects, answers):
     assert (effects.model.posterior > 0).all()
 
 
-def test_a_trial_is_worth_what_fits_of_its_own_say(effects, answers):
+def test_a_trial_has_the_worth_of_separate_fits(effects, answers):
     first = next(t for t in effects.trials if t.kept)
     edges = [], [":".join(first.edge)]
     likelihoods = [lacunet.fit(answers, 2, edges=e, estimate="ml", **FEW).log_lik for e in edges]

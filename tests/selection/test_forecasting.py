@@ -44,7 +44,7 @@ def test_the_race_is_counted_step_by_step(starts, monkeypatch):
     assert further > em_steps(Options(starts=starts))
 
 
-def test_reading_scores_and_measuring_are_told_apart(tmp_path):
+def test_reading_scores_and_measuring_are_separate(tmp_path):
     path = tmp_path / "table.csv"
     rows = np.random.default_rng(0).integers(0, 2, (200, 4))
     np.savetxt(path, rows, "%d", ",", header="a,b,c,d", comments="")
@@ -65,7 +65,7 @@ def test_reading_scores_and_measuring_are_told_apart(tmp_path):
     assert alone.scoring == 0.0
 
 
-def test_what_is_too_large_to_be_measured_is_said(monkeypatch):
+def test_tables_too_large_to_measure_are_reported(monkeypatch):
     monkeypatch.setattr("lacunet.selection.measuring.MOST_WALKED", 1.0)
     monkeypatch.setattr("lacunet.selection.measuring.MOST_MEASURED", 1.0)
     walked = lacunet.forecast(CASE.table, [1, 2], starts=2, threads=1)

@@ -69,7 +69,7 @@ def test_an_unstable_search_is_not_certain(carcinoma):
     assert said == "3 classes (its probability is unknown: the search is unstable)."
 
 
-def test_why_bic_says_something_else(carcinoma):
+def test_the_deviation_of_bic_is_explained(carcinoma):
     """What BIC and the evidence charge, worked out by hand."""
     two, three = carcinoma.candidates[1], carcinoma.candidates[2]
     result = replace(carcinoma.overall, values={1: -400.0, 2: -330.0, 3: -320.0, 4: -325.0})

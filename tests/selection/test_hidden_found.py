@@ -217,7 +217,7 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
 
 
 @pytest.mark.slow
-def test_nothing_is_kept_that_approximations_alone_say_is_a_little_better(monkeypatch):
+def test_small_gains_by_approximations_alone_are_not_kept(monkeypatch):
     monkeypatch.setattr(hidden_search, "CLOSE", 1e3)
     monkeypatch.setattr(measuring, "MOST_MEASURED", 0.0)
     search = find_hidden(leaves(6, 300, 0.05, 1), threads=1, most=1)
@@ -292,7 +292,7 @@ def test_nothing_is_kept_that_is_no_better():
     assert ["most=1, " in call for call in calls] == [True, False]  # 3 is the default
 
 
-def test_bad_input_says_what_to_do():
+def test_bad_input_is_refused_with_the_next_step():
     table = leaves(4, 30, 0.0, 0)
     with pytest.raises(OptionError, match="most 0: give 1 or more"):
         find_hidden(table, most=0)

@@ -75,7 +75,7 @@ def test_places_get_further_apart() -> None:
         assert np.all(np.diff(places) > 0)
 
 
-def test_more_classes_than_rows_can_tell_of() -> None:
+def test_more_classes_than_few_rows_support() -> None:
     """Scores of many classes are far too high where rows are few; what is measured is not."""
     rng = np.random.default_rng(1)
     data = pl.DataFrame({f"x{j}": rng.integers(0, 2, 20) for j in range(6)})

@@ -53,7 +53,7 @@ def test_the_default_agrees_with_exact_sums(measured):
     assert abs(factor.log - (exact[2] - exact[1])) < 4 * factor.stderr + 1e-3
 
 
-def test_one_place_says_how_probable(measured):
+def test_text_table_and_document_agree_on_the_probability(measured):
     """The sentence, the table, the document and the choice."""
     certainty = measured.certainty
     k = certainty.choice
@@ -92,7 +92,7 @@ def test_threads_change_nothing(small, measured):
     assert other.certainty.stderr == measured.certainty.stderr
 
 
-def test_quick_says_so(small):
+def test_quick_is_reported(small):
     selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
     assert selection.certainty.basis is CertaintyBasis.QUICK
     assert selection.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
@@ -244,7 +244,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 
 
-def test_doubts_widen_and_know_the_prior():
+def test_doubt_widens_the_posterior_and_respects_the_prior():
     values, doubts = {1: -10.0, 2: -12.0, 3: -40.0}, {1: 2.0, 2: 2.0}
     sure, wide = posterior(values), widened(values, doubts, None)
     assert sure[1] > wide[1] > wide[2] > sure[2]
@@ -279,7 +279,7 @@ def test_one_candidate_needs_no_measuring(small):
     assert selection.candidates[0].measured is None
 
 
-def test_whoever_is_far_behind_is_left_at_its_score():
+def test_candidates_far_behind_keep_their_score():
     survey = lacunet.load_dataset("survey")
     selection = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
     assert joint_evidence.may_matter(selection) == [3]

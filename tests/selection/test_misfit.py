@@ -161,7 +161,7 @@ def test_shapes_are_densities():
     assert normal == pytest.approx(norm.logpdf(1.7, 0.5, math.exp(0.15)))
 
 
-def test_rows_that_show_nothing_and_copies_say_nothing_new(rng):
+def test_empty_rows_and_copies_do_not_change_the_evidence(rng):
     codes = by_trait(rng, 60, 4)
     once = trait_of(problem_of(Table.from_codes(np.vstack([codes, codes]))))
     nothing = np.full((5, 4), -1)
@@ -211,13 +211,13 @@ def test_classes_that_stand_for_pairs_are_called_so(rng):
     assert document["models"][0]["edges"] == list(best.edges)
 
 
-def test_a_trait_is_told_from_classes(rng):
+def test_a_trait_is_distinguished_from_classes(rng):
     selection = lacunet.select(frame(by_trait(rng, 400, 8)), range(1, 5), **QUICK)
     assert selection.misfit.clear[0].departure is Departure.TRAIT
     assert "slices of a continuum" in limits(selection)[0]
 
 
-def test_numbers_with_tails_and_covariances_are_told_from_classes(rng):
+def test_tails_and_covariances_are_distinguished_from_classes(rng):
     z = rng.integers(0, 2, 300)
     noise = rng.standard_t(3, (300, 4))
     x = 5.0 * z[:, None] + noise
@@ -251,7 +251,7 @@ def test_classes_that_are_classes_get_no_warning(rng):
     assert "do not explain all" not in str(selection)
 
 
-def test_a_fit_says_which_pair_its_classes_do_not_explain(rng):
+def test_a_fit_names_the_pair_that_its_classes_do_not_explain(rng):
     fit = lacunet.fit(frame(pairs(rng, 500)), 2, starts=8)
     flag, *_ = (flag for flag in fit.flags if flag.kind is Kind.MISFIT)
     assert "pairs of answers" in str(flag)
@@ -261,7 +261,7 @@ def test_a_fit_says_which_pair_its_classes_do_not_explain(rng):
     assert Kind.MISFIT not in [flag.kind for flag in lacunet.fit(frame(good), 2, starts=8).flags]
 
 
-def test_a_fit_says_which_numbers_are_not_as_it_has_them(rng):
+def test_a_fit_names_numbers_of_another_distribution(rng):
     z = 6.0 * (rng.random(400) < 0.5)
     x = np.column_stack([z + rng.gamma(1.5, size=400), z + rng.normal(size=400)])
     checks = predictive_checks(lacunet.fit({"x": x[:, 0], "y": x[:, 1]}, 2, starts=8))
@@ -274,7 +274,7 @@ def test_a_fit_says_which_numbers_are_not_as_it_has_them(rng):
     assert (worst.name, set(worst.columns)) == ("pairs of numbers", {"x", "y"})
 
 
-def test_a_number_that_hangs_on_an_answer_within_classes_is_found(rng):
+def test_a_number_that_depends_on_an_answer_within_classes_is_found(rng):
     z, a = rng.random(600) < 0.5, rng.integers(0, 2, 600)
     b = (rng.random((600, 3)) < np.where(z, 0.9, 0.1)[:, None]).astype(int)
     counts = rng.poisson(np.where(a == 1, 6.0, 3.0))
@@ -297,7 +297,7 @@ def test_checks_with_weights_and_missing_cells_pass_where_the_model_is_right(rng
     assert not failed(checks)
 
 
-def test_nothing_is_said_of_networks():
+def test_networks_have_no_such_warning():
     model = lacunet.random_model(2, 3, seed=1)
     table = lacunet.simulate(model, 50, seed=2)
     comparison = lacunet.compare(table, {"one": model.network}, quick=True)

@@ -55,7 +55,7 @@ def test_a_class_without_members_is_spread_as_all_rows_are(models, table):
     np.testing.assert_allclose(mixture.matches[1], [share, share])
 
 
-def test_a_model_that_finds_a_row_impossible_has_no_say_in_it(models, table):
+def test_a_model_under_which_a_row_is_impossible_has_weight_zero_for_it(models, table):
     chosen = models[1]
     network = chosen.network
     theta = models[1].theta.copy()

@@ -87,7 +87,7 @@ def test_a_hidden_column():
 # Who gets how much say
 
 
-def test_those_who_know_hidden_cells_have_the_say():
+def test_weights_go_to_members_that_predict_hidden_cells():
     table = table_of(copies())
     recipes = {
         ImputerKind.CLASSES: [ClassRecipe(1, 1.0), ClassRecipe(4, 1.0)],
@@ -103,7 +103,7 @@ def test_those_who_know_hidden_cells_have_the_say():
     assert "4 classes" in str(cell_stack)
 
 
-def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
+def test_graphs_share_their_weight_with_those_of_resampled_rows():
     codes = copies(rows=60, wrong=0.45)
     codes[1:, 4] = -1  # one row shows this column: whatever its weight, it is not lost
     table, plain = table_of(codes), GraphRecipe(10)

@@ -48,7 +48,7 @@ def test_the_error_of_p_is_that_of_a_share_of_draws(selection):
         assert test.stderr == pytest.approx(math.sqrt(p * (1 - p) / n))
 
 
-def test_one_less_is_fitted_where_it_was_not_asked_for(values, selection):
+def test_one_class_less_is_fitted_if_needed(values, selection):
     alone = lacunet.select(values, [3], blrt=29, **HOW)
     assert [c.label for c in alone.candidates] == [3]
     np.testing.assert_array_equal(

@@ -82,7 +82,7 @@ def test_eight_are_enough_where_more_are_not_probable():
     assert selection.more < ENOUGH
 
 
-def test_no_range_goes_beyond_what_columns_can_tell_apart():
+def test_no_range_exceeds_the_identifiable_number_of_classes():
     """Three yes-or-no answers tell of two classes: nothing that data could show is beyond eight."""
     rng = np.random.default_rng(2)
     data = pl.DataFrame({name: rng.integers(0, 2, 40) for name in "ABC"})
@@ -94,7 +94,7 @@ def test_no_range_goes_beyond_what_columns_can_tell_apart():
         assert "these columns cannot identify even so many" in " ".join(limits(selection))
 
 
-def test_there_is_an_end_by_itself_too(ten, monkeypatch):
+def test_a_run_may_end_by_itself(ten, monkeypatch):
     monkeypatch.setattr(lacunet.selection.comparing, "MOST_WORK", 1e3)
     selection = lacunet.select(ten, **QUICK)
     assert [c.label for c in selection.candidates] == list(range(1, 9))
@@ -188,7 +188,7 @@ def test_other_names_are_refused(text):
         named_prior(text)
 
 
-def test_a_prior_moves_the_posterior_as_bayes_says(ten, cut_short):
+def test_a_prior_moves_the_posterior_by_bayes_rule(ten, cut_short):
     numbers = [c.label for c in cut_short.candidates]
     for text in ("bnb", "geometric:0.4"):
         selection = lacunet.select(ten, numbers, prior=text, **QUICK)
@@ -214,7 +214,7 @@ def test_a_prior_of_several_variables_is_a_product(ten):
         lacunet.compare(ten, ["A[2] -> x0 x1", "A[3] -> x0 x1"], prior="bnb", **QUICK)
 
 
-def test_the_probability_of_more_is_the_series_that_it_says():
+def test_the_probability_of_more_is_its_series():
     """Where the evidence does fall by one factor, the sum over all numbers is known."""
     ratio, last = 0.4, 6
     for named in (None, named_prior("bnb"), named_prior("geometric:0.3")):

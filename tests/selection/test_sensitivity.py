@@ -70,7 +70,7 @@ def test_where_nothing_is_hidden_the_average_is_exact(small):
     assert selection.certainty.values[1] == pytest.approx(mean_of(half, one)[1], abs=1e-9)
 
 
-def test_the_first_lines_say_that_the_prior_decides():
+def test_the_first_lines_warn_that_the_prior_decides():
     selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 5), alpha=1.0, **HOW)
     second = str(selection).splitlines()[1]
     assert second.startswith(

@@ -75,7 +75,7 @@ def test_a_column_that_one_block_alone_shows_is_dealt_out():
     assert not hold_out_rows(table_of(codes), codes, 5, generator())[1]
 
 
-def test_bad_input_says_what_to_do():
+def test_bad_input_is_refused_with_the_next_step():
     codes = np.array([[0, 1]] * 4 + [[1, -1]] * 4)
     with pytest.raises(OptionError, match="1 folds are not allowed: give 2 or more"):
         hold_out_rows(table_of(codes), codes, 1, generator())
@@ -91,7 +91,7 @@ def test_bad_input_says_what_to_do():
 # Weights
 
 
-def test_weights_are_the_best_there_are():
+def test_weights_are_optimal():
     rng = generator()
     log_lik, counts = np.log(rng.random((4, 60))), rng.integers(1, 4, 60).astype(float)
 
@@ -106,7 +106,7 @@ def test_weights_are_the_best_there_are():
     np.testing.assert_allclose(result, softmax(np.append(best.x, 0.0)), atol=2e-3)
 
 
-def test_nobody_is_silenced_and_the_impossible_is_no_obstacle():
+def test_every_member_keeps_weight_and_impossible_rows_are_no_obstacle():
     log_lik = np.array([[-1.0, -1.0, -1.0], [-np.inf, -50.0, -np.inf]])
     weights = stack_weights(log_lik, np.ones(3))
     assert 0 < weights[1] < 0.2

@@ -65,7 +65,7 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
     assert selection.to_dict()["used_classes"] == selection.used
 
 
-def test_where_nothing_was_measured_it_is_not_known(few):
+def test_without_measurement_it_is_unknown(few):
     selection = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
     assert selection.used is None
     assert "is unknown, because it was not measured" in str(selection)
@@ -75,7 +75,7 @@ def test_where_nothing_was_measured_it_is_not_known(few):
     assert "used_classes" not in networks.to_dict()
 
 
-def test_each_measured_by_itself_says_it_too(few):
+def test_separate_measurements_report_it_too(few):
     every = lacunet.select(few, (1, 2, 3), alpha=ALPHA, evidence=True, target=0.2, **HOW)
     walked = lacunet.select(few, (1, 2, 3), alpha=ALPHA, **HOW)
     if every.used is not None:  # exact sums do not tell how many are used
@@ -84,7 +84,7 @@ def test_each_measured_by_itself_says_it_too(few):
     assert all(c.used is not None for c in walked.candidates)
 
 
-def test_weights_that_are_no_whole_numbers_tell_it_too():
+def test_fractional_weights_give_it_too():
     rows = pl.read_csv(lacunet.dataset_path("values"))
     half = rows.with_columns(pl.col("count") * 0.5 + 0.25)
     selection = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **HOW)

@@ -169,7 +169,7 @@ def test_fewer_spurious_edges_than_under_bdeu_10_and_a_uniform_prior():
     assert worse >= better + 6
 
 
-def test_how_the_answer_depends_on_the_prior_is_said():
+def test_sensitivity_to_the_prior_is_reported():
     table = Table.from_codes(chains(60, 6, 5, same=0.45))
     learned = learn_structure(table)
     sensitivity = learned.sensitivity

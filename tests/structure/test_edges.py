@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_whatever_the_threads():
     np.testing.assert_array_equal(a.arrows, b.arrows)
 
 
-def test_chains_that_are_stuck_apart_are_not_believed():
+def test_chains_that_are_stuck_apart_are_unreliable():
     apart = np.zeros((4, 100, 2, 2), dtype=bool)
     apart[:2, :, 1, 0] = True
     result = shares(apart)
@@ -228,7 +228,7 @@ def test_chains_that_are_stuck_apart_are_not_believed():
     assert still.stderr[0, 0] == 0
 
 
-def test_disagreement_is_said():
+def test_disagreement_is_reported():
     """A table that leaves two ways to see it, and chains too short to change between them."""
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.integers(0, 2, (400, 1)), 8, axis=1) ^ (rng.random((400, 8)) < 0.02)
@@ -268,7 +268,7 @@ def test_rows_that_occur_often_are_as_rows_one_by_one():
     np.testing.assert_allclose(a.arrows, b.arrows, atol=1e-12)
 
 
-def test_things_that_cannot_be_asked():
+def test_invalid_queries():
     table = table_of(3, 20, 0, missing=0.2)
     halves = Table.from_codes(table.codes, table.columns, table.counts / 2)
     with pytest.raises(DataError, match=r"a row with missing cells weighs 0\.5"):

@@ -115,7 +115,7 @@ def test_the_bound_is_below_the_sum_over_all_labellings_and_near_it():
     assert truth - 3.0 < fits.posterior.bound <= truth
 
 
-def test_states_are_told_apart_by_their_numbers():
+def test_states_are_distinguished_by_their_numbers():
     far = small([0.0, 0.1, 0.2, 0.3, 9.0, 9.1, 9.2, 9.3], ["a", "b"] * 4)
     order = np.argsort(far.codes[:, [c.name for c in far.columns].index("x")])
     states = np.zeros(8, dtype=np.int32)

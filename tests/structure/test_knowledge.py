@@ -82,7 +82,7 @@ def test_names_are_those_of_columns():
         learn_structure(table, knowledge=Knowledge(tiers=[["smoking"]]))
 
 
-def test_a_search_starts_where_it_is_told():
+def test_a_search_starts_at_the_given_model():
     """Two rows: any edge costs, none is worth a climb through another; without moves it stays."""
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, 300)

@@ -175,7 +175,7 @@ def test_hidden_variables_never_get_the_name_of_a_column():
     assert set(learn_latent_tree(table, threads=1).hidden) == {"H4"}
 
 
-def test_bad_input_says_what_to_do():
+def test_bad_input_is_refused_with_the_next_step():
     table = chain(50, 0, 1)
     with pytest.raises(OptionError, match=r"shape 'tre' is not known\. Did you mean 'tree'"):
         learn_latent_tree(table, "tre")

@@ -204,7 +204,7 @@ def dependent(rng, rows, slope):
 @pytest.mark.parametrize("slope", [lambda x: 1.5 * x, lambda x: x**2], ids=["line", "parabola"])
 @pytest.mark.parametrize("missing", [(), ("x", "y", "c")])
 @pytest.mark.parametrize("weighed", [False, True])
-def test_dependence_between_numbers_is_said_before_the_graph(slope, missing, weighed):
+def test_dependence_between_numbers_is_reported_before_the_graph(slope, missing, weighed):
     data = with_missing_values(dependent(np.random.default_rng(3), 150, slope), missing)
     weights = np.random.default_rng(4).gamma(4.0, 1.0, len(data))
     data = data.with_columns(pl.Series("people", weights)) if weighed else data
@@ -218,7 +218,7 @@ def test_dependence_between_numbers_is_said_before_the_graph(slope, missing, wei
 
 
 @pytest.mark.parametrize("weighed", [False, True])
-def test_independent_numbers_are_seldom_said_to_depend(weighed):
+def test_independent_numbers_seldom_have_an_edge(weighed):
     """What they share through a category that the graph has is explained."""
     wrong, sets = 0, 40
     for seed in range(sets):

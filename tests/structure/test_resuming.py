@@ -86,7 +86,7 @@ def behind_columns(rows=250):
 
 
 @pytest.mark.slow
-def test_a_search_for_hidden_variables_goes_on(monkeypatch, tmp_path):
+def test_a_search_for_hidden_variables_resumes(monkeypatch, tmp_path):
     table, file, options = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing is measured: no clock decides
     whole = find_hidden(table, **options)

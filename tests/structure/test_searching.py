@@ -255,7 +255,7 @@ def test_what_the_search_refuses():
         learn_structure(Table.from_codes([[0, 1]]), max_parents=-1)
 
 
-def test_an_exact_search_that_does_not_fit_says_what_it_would_take():
+def test_an_exact_search_that_does_not_fit_reports_its_memory():
     assert searching.needed_memory(20) < searching.MEMORY
     with pytest.raises(OptionError, match=r"30 variables would score 1.6e\+10 families and take"):
         learn_structure(Table.from_codes(np.zeros((2, 30), dtype=int)), exact=True)

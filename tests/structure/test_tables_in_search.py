@@ -88,7 +88,7 @@ def test_the_best_graph_and_its_edges_are_those_of_all_graphs(known, alpha):
 
 @examples(12)
 @given(st.sampled_from([*KNOWN.values()]), st.integers(0, 1000), st.sampled_from([0.0, 0.2]))
-def test_learning_keeps_what_is_known(known, seed, missing):
+def test_learning_keeps_known_tables(known, seed, missing):
     table = survey(60, seed, missing)
     model = lacunet.learn_structure(table, knowledge=known).model
     for entry in known.fixed:
@@ -207,12 +207,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("known", "words"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_said(known, words):
+def test_errors_name_the_cause(known, words):
     with pytest.raises(LacunetError, match=words):
         lacunet.learn_structure(survey(), knowledge=Knowledge(**known))
 
 
-def test_a_file_says_the_same(tmp_path):
+def test_a_file_gives_the_same_knowledge(tmp_path):
     known = {"fixed": [TEST], "tied": [], "zeros": SKIPPED, "require": [["x1", "x4"]]}
     path = tmp_path / "known.json"
     path.write_text(json.dumps(known))

@@ -33,7 +33,7 @@ def test_every_key_is_an_attribute(kind):
         assert attribute in fields or hasattr(kind, attribute), key
 
 
-def test_absent_values_are_left_out_where_the_key_says_so():
+def test_absent_values_are_omitted_for_some_keys():
     class Result:
         one, other, none = 0.0, (), None
 
