@@ -60,10 +60,10 @@ def mistakes(path: Path, words: dict[str, list[str]]) -> Iterator[str]:
             if wrong and not ALIAS.search(lines[line - 1]):
                 yield f"{where}:{line}: the name {name}"
     for line, text in prose:
-        for found in pattern.finditer(text):
-            at = line + text.count("\n", 0, found.start())
+        for result in pattern.finditer(text):
+            at = line + text.count("\n", 0, result.start())
             if not ALIAS.search(lines[at - 1]):
-                yield f"{where}:{at}: {found[0]!r}"
+                yield f"{where}:{at}: {result[0]!r}"
 
 
 def main() -> int:

@@ -16,11 +16,11 @@ def documented(kind=Documented):
     for module in pkgutil.walk_packages(lacunet.__path__, "lacunet."):
         if not module.name.startswith(("lacunet.plots", "lacunet.__main__")):
             importlib.import_module(module.name)
-    found, todo = [], [kind]
+    result, todo = [], [kind]
     while todo:
         todo += (more := todo.pop().__subclasses__())
-        found += [one for one in more if one.KEYS]
-    return found
+        result += [one for one in more if one.KEYS]
+    return result
 
 
 @pytest.mark.parametrize("kind", documented(), ids=lambda kind: kind.__name__)
