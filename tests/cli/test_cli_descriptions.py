@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+import lacunet as package
+from lacunet.tabular import to_json
+
 WEIGHTED = ("--weights", "count")
 
 
@@ -235,3 +238,14 @@ def test_mistakes(invoke, carcinoma, tmp_path, arguments, text):
     assert ran.out == ""
     assert text in " ".join(ran.err.replace("│", " ").split())
     assert set(tmp_path.iterdir()) == before
+
+
+def test_the_document_of_a_result_is_its_to_dict(invoke):
+    path, how = package.dataset_path("carcinoma"), {"weights": "count", "starts": 4}
+    fit = package.fit(path, 2, **how)
+    words = ("--weights", "count", "--starts", 4, "--states", 2, "--statistics", "--json")
+    document = invoke("fit", path, *words).json
+    statistics = package.fit_statistics(path, fit, weights="count")
+    for result, part in ((fit, document), (statistics, document["fit_statistics"])):
+        found = json.loads(to_json(result.to_dict()))
+        assert found == {key: part[key] for key in found}
