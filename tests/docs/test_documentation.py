@@ -2,14 +2,17 @@
 
 import json
 import re
+import shlex
 import shutil
 
 import pytest
+import typer
 from markdown_it import MarkdownIt
 from page_code import ROOT, RUN, SHOWN, Session, blocks, markdown_pages, same, statements, update
 from readme_files import write_readme_files
 
 from election import write_election
+from lacunet.cli.app import app
 from peers import load
 
 VOTE = ROOT / "bench" / "imputation" / "data" / "vote.csv"
@@ -45,6 +48,17 @@ def test_every_block_is_run_or_is_no_code(name):
         assert block.language in RUN | SHOWN, f"line {block.line}: language {block.language!r}"
         if block.language == "json":
             json.loads("\n".join(block.lines))
+
+
+def test_commands_in_tables_have_the_options_that_they_use():
+    """In the README; those of other pages are run, or have ellipses."""
+    group = typer.main.get_command(app)
+    text = PAGES["README.md"].read_text(encoding="utf-8")
+    commands = re.findall(r"^\|.*\| `lacunet (.+)` \|$", text, re.MULTILINE)
+    assert len(commands) > 10
+    for command in commands:
+        name, *words = shlex.split(command)
+        group.commands[name].make_context(name, words)
 
 
 def test_links_between_files_lead_somewhere():
