@@ -33,7 +33,7 @@ from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.selection import hidden_search
 from lacunet.selection.hidden_comparison import HiddenStructure, learn_classes
-from lacunet.selection.hidden_search import MOST, HiddenSearch
+from lacunet.selection.hidden_search import MOST
 from lacunet.settings import Settings
 from lacunet.structure import learned, learning
 from lacunet.structure.edges.certainty import EdgeCertainty, resample_edges
@@ -271,7 +271,11 @@ def find_hidden(
         By name, as alpha, seed, threads, evidence, or as objects; see `select`.
     """
     settings, reading = divide(settings, options)
-    search, known = HiddenSearch(most, settings), known_of(knowledge, max_parents)
-    table = as_table(data, reading, numbers=True)
+    if most < 1:
+        raise OptionError(
+            f"most {most}: give 1 or more hidden variables to look for, or learn a graph without "
+            "any."
+        )
+    known, table = known_of(knowledge, max_parents), as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
-        return hidden_search.find_hidden(table, search, known, executor, resume=resume)
+        return hidden_search.find_hidden(table, settings, known, executor, most=most, resume=resume)

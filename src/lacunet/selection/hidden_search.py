@@ -30,7 +30,7 @@ from lacunet.selection.comparing import candidate_at, compare
 from lacunet.selection.hidden_comparison import WITHOUT, HiddenStructure, PriorAverage
 from lacunet.selection.measuring import approximated
 from lacunet.selection.result import Selection
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import Settings
 from lacunet.structure.completing import Completer
 from lacunet.structure.families import GraphPrior
 from lacunet.structure.hidden.growing import Growing, hidden_piece
@@ -45,7 +45,6 @@ from lacunet.structure.knowledge import Knowledge
 from lacunet.structure.learned import Learned
 from lacunet.structure.learning import learn_task
 from lacunet.structure.scoring import search_complete
-from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import GraphTask, graph_task
 
 SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
@@ -57,39 +56,6 @@ FIRST = 0.3  # share of the work for the graph without hidden variables, about
 EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are compared with the given one
 WORTH = 1.0  # nats of additional support from which one of them is searched too
 OTHER, ELSEWHERE = ", graph {}", ", found under another prior"  # in labels
-
-
-@dataclass(frozen=True, eq=False)
-class HiddenSearch:
-    """Settings of the search for hidden variables, and of the decision to keep them."""
-
-    most: int = MOST
-    # Of fits, whose starts are few, and of measured evidence; `evidence` measures it even if scores
-    # separate the graphs.
-    settings: Settings = DEFAULTS
-
-    def __post_init__(self) -> None:
-        if self.most < 1:
-            raise OptionError(
-                f"most {self.most}: give 1 or more hidden variables to look for, or learn a graph "
-                "without any."
-            )
-
-    @property
-    def graphs(self) -> GraphSearch:
-        """Options of the search for graphs."""
-        return replace(self.settings.graph_search, prior=GraphPrior.UNIFORM)
-
-    def fingerprint(self, task: GraphTask) -> dict[str, Any]:
-        """Return the settings that identify a search; it may resume with another `most`."""
-        about = task.fingerprint()
-        search_settings = self.settings
-        hidden = {
-            "options": asdict(search_settings.options),
-            "goal": asdict(search_settings.goal),
-            "always": search_settings.evidence,
-        }
-        return {**about, "settings": {**about["settings"], "hidden": hidden}}
 
 
 def score_of(candidate: Candidate) -> float:
@@ -106,7 +72,7 @@ class PriorSearch:
     """The search under one prior, with its best graphs."""
 
     growing: Growing
-    search: HiddenSearch
+    settings: Settings  # of fits, whose starts are few, and of measured evidence
     executor: Executor
     without: Learned  # the best graph without hidden variables
     now: LatentGraphFit  # the best graph that was kept
@@ -121,17 +87,18 @@ class PriorSearch:
     def begin(
         cls,
         task: GraphTask,
-        search: HiddenSearch,
+        settings: Settings,
         first: Executor,
         rest: Executor,
         checkpoint: Checkpoint,
     ) -> PriorSearch:
         """Search without hidden variables."""
         learned = learn_task(task, first, checkpoint)
-        growing = Growing(task, np.random.default_rng([search.graphs.seed, 2]), checkpoint)
+        growing = Growing(task, np.random.default_rng([settings.seed, 2]), checkpoint)
         now = growing.first(learned)
-        alone = _candidate(WITHOUT, now, search, rest)
-        return cls(growing, search, rest, learned, now, alone, alone)
+        settings = replace(settings, alpha=task.alpha)
+        alone = _candidate(WITHOUT, now, settings, rest)
+        return cls(growing, settings, rest, learned, now, alone, alone)
 
     def propose(self, number: int) -> None:
         """Search for graphs with one more hidden variable."""
@@ -152,21 +119,20 @@ class PriorSearch:
         return max((self._scored(k, one) for k, one in self.tried.items()), key=score_of)
 
     def compare(self, one: Candidate, other: Candidate) -> Selection:
-        """Compare two graphs; if they are close, their evidence is measured."""
-        settings, pair = self.search.settings, self.unmeasured(one, other)
+        """Compare two graphs; if they are close, or on demand, their evidence is measured."""
+        always, pair = self.settings.evidence, self.unmeasured(one, other)
         apart = abs(score_of(one) - score_of(other)) > CLOSE
-        if one is other or (apart and not settings.evidence):
+        if one is other or (apart and not always):
             # A search that ends with one climb is not a sign of doubt: each graph was searched for.
             certainty = replace(pair.by_score(CSL_OCCUPIED.name), basis=CertaintyBasis.CLEAR)
             return replace(pair, overall=certainty)
-        executor = self.executor if settings.evidence else self.executor.silent()
-        pair_settings = replace(settings, alpha=pair.alpha)
-        return compare(pair.table, pair.candidates, pair_settings, executor=executor)
+        executor = self.executor if always else self.executor.silent()
+        return compare(pair.table, pair.candidates, self.settings, executor=executor)
 
     def unmeasured(self, one: Candidate, other: Candidate) -> Selection:
         """Join two graphs in a selection that is not measured."""
         task, both = self.growing.task, (one,) if one is other else (one, other)
-        return Selection(task.table, both, self.search.settings.options, task.alpha, None)
+        return Selection(task.table, both, self.settings.options, task.alpha, None)
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
         """Record the decision on a graph that was tried, and keep it if it is better."""
@@ -184,16 +150,15 @@ class PriorSearch:
         return self.pair or self.compare(self.alone, self.rival or self.alone)
 
     def _scored(self, label: str, graph: LatentGraphFit) -> Candidate:
-        return _candidate(label, graph, self.search, self.executor)
+        return _candidate(label, graph, self.settings, self.executor)
 
 
 def _candidate(
-    label: str, graph: LatentGraphFit, search: HiddenSearch, executor: Executor
+    label: str, graph: LatentGraphFit, settings: Settings, executor: Executor
 ) -> Candidate:
     """Climb from the parameters of a search, and score the fit."""
-    options = search.settings.options
+    options, silent = settings.options, executor.silent()
     options = replace(options, starts=min(STARTS, options.starts))
-    silent = executor.silent()
     fit = learn(graph.posterior.problem, options, executor=silent, start=graph.model)
     network = graph.model.network
     return candidate_at(Proposal(label, network, network.hidden_sizes), fit, SCORES, silent)
@@ -215,32 +180,35 @@ def _improved(learned: Learned, q: Variational) -> Learned:
 
 def find_hidden(
     table: Table,
-    search: HiddenSearch,
+    settings: Settings,
     knowledge: Knowledge,
     executor: Executor = SERIAL,
     *,
+    most: int = MOST,
     resume: StrPath | None = None,
 ) -> HiddenStructure:
     """Learn the best graph over the columns, then hidden variables, one after the other.
 
-    `resume` is the checkpoint file of a search that may be interrupted.
+    `most` is the largest number of hidden variables. `resume` is the checkpoint file of a search
+    that may be interrupted; it may resume with another `most`.
     """
     check_columns(table)
     if knowledge.max_parents == 0:
         raise OptionError(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
-    settings = search.settings
-    task = graph_task(table, one_alpha(settings.alpha), search.graphs, knowledge, settings.numbers)
-    with closing(Checkpoint(resume, search.fingerprint(task) if resume else None)) as checkpoint:
+    graphs = replace(settings.graph_search, prior=GraphPrior.UNIFORM)
+    task = graph_task(table, one_alpha(settings.alpha), graphs, knowledge, settings.numbers)
+    about = _fingerprint(task, settings) if resume else None
+    with closing(Checkpoint(resume, about)) as checkpoint:
         first, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
-        priors = [PriorSearch.begin(task, search, first, rest, checkpoint)]
+        priors = [PriorSearch.begin(task, settings, first, rest, checkpoint)]
         other = supported_exponent(task, priors[0].without)
         if other is not None:
             wider, chapter = replace(task, alpha=other), checkpoint.chapter("supported prior")
-            priors.append(PriorSearch.begin(wider, search, first, rest, chapter))
-        for number in range(1, search.most + 1):
-            rest.report(hidden_piece(number), (number - 1) / search.most)
+            priors.append(PriorSearch.begin(wider, settings, first, rest, chapter))
+        for number in range(1, most + 1):
+            rest.report(hidden_piece(number), (number - 1) / most)
             _propose(priors, number)
             if not priors[0].tried or not _decide(priors, number, checkpoint):
                 break
@@ -249,6 +217,14 @@ def find_hidden(
         return HiddenStructure(
             given.without, pairs[0], given.accepted.label, model, tuple(pairs[1:])
         )
+
+
+def _fingerprint(task: GraphTask, settings: Settings) -> dict[str, Any]:
+    """Return the settings that identify a search."""
+    hidden = {"options": asdict(settings.options), "goal": asdict(settings.goal)}
+    about = task.fingerprint()
+    about["settings"] |= {"hidden": {**hidden, "always": settings.evidence}}
+    return about
 
 
 def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
@@ -298,7 +274,7 @@ def _decide(priors: Sequence[PriorSearch], number: int, checkpoint: Checkpoint) 
     near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
     pairs = [  # by scores alone, if the decision does not depend on it
         one.compare(one.accepted, other)
-        if close or one.search.settings.evidence
+        if close or one.settings.evidence
         else approximated(one.unmeasured(one.accepted, other))
         for one, other, close in zip(priors, others, near, strict=True)
     ]

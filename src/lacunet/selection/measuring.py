@@ -60,29 +60,21 @@ def measured(
 ) -> Selection:
     """Measure the evidence of the candidates as far as the settings demand."""
     labels = [c.label for c in selection.candidates]
-    goal = settings.goal
+    how = settings.goal, executor, checkpoint
     if settings.evidence:
-        return by_measurements(
-            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
-        )
-    if settings.quick:
-        selection = quick(selection)
-    else:
-        selection = measure_posterior(
-            selection, goal=goal, executor=executor, checkpoint=checkpoint
-        )
+        return by_measurements(measure_each(selection, labels, *how))
+    selection = quick(selection) if settings.quick else measure_posterior(selection, *how)
     if not settings.calibrate:
         return selection
     open_ = [c.label for c in selection.candidates if c.measured is None]
     few = [label for label in best_few(selection) if label in open_]
-    selection = measure_each(selection, few, goal=goal, executor=executor, checkpoint=checkpoint)
+    selection = measure_each(selection, few, *how)
     return by_measurements(selection) if len(few) == len(labels) else selection
 
 
 def measure_each(
     selection: Selection,
     labels: Sequence[Label],
-    *,
     goal: Goal,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
@@ -148,7 +140,6 @@ def by_measurements(selection: Selection) -> Selection:
 
 def measure_posterior(
     selection: Selection,
-    *,
     goal: Goal,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
@@ -186,9 +177,7 @@ def _measured(
         most = MOST_WALKED if way is Way.LARGE_TABLE else MOST_MEASURED
         return approximated(selection, Flag(Kind.TOO_LARGE, detail={"work": work, "most": most}))
     if way is Way.PER_MODEL:
-        return by_measurements(
-            measure_each(selection, labels, goal=goal, executor=executor, checkpoint=checkpoint)
-        )
+        return by_measurements(measure_each(selection, labels, goal, executor, checkpoint))
     numbers = [label for label in labels if isinstance(label, int)]
     doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
     bounds = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
