@@ -15,7 +15,6 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import event
-from numba.extending import overload
 
 _FLAGS: dict[str, Any] = {
     "cache": True,
@@ -100,28 +99,3 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     reference counting of a call takes longer than their work.
     """
     return cast("Callable[P, R]", _lazily(function, inline="always"))
-
-
-def where_given(otherwise: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a kernel that is the constant `otherwise` if its first argument is None.
-
-    The choice is made when the caller is compiled, so an absent part costs nothing.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        compiled = _lazily(function)
-
-        def door(*args: P.args, **kwargs: P.kwargs) -> R:
-            return otherwise if args[0] is None else cast("R", compiled(*args, **kwargs))
-
-        # Numba wants the arguments of all three to have the same names, without annotations.
-        overload(door)(
-            lambda *args: (
-                (lambda *args: otherwise)  # noqa: ARG005
-                if isinstance(args[0], numba.types.NoneType)
-                else (lambda *args: compiled(*args))  # noqa: PLW0108
-            )
-        )
-        return door
-
-    return decorate

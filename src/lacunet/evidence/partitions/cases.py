@@ -129,8 +129,10 @@ def _number_leaves(
     kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
     gamma_at, log_gamma = _log_gamma_tables(problem, leaves, kinds, priors)
     starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
+    counts = 1 if np.any(kinds != number_blocks.STUDENT) else None
+    cells = starts, leaf.astype(np.int64), T, kinds, counts
     of_priors = [
-        number_blocks.NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
+        number_blocks.NumberLeaves(*cells, prior, at, log_gamma)
         for prior, at in zip(priors, gamma_at, strict=True)
     ]
     for one in of_priors:

@@ -6,7 +6,6 @@ weighed in parallel; the column after the last block is empty. A move changes co
 product of quotients is divided once, at the end. The tests sum over all partitions.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,18 +18,15 @@ from lacunet.inference.kernels.lanes import (
     multiply_lanes,
 )
 from lacunet.inference.kernels.number_blocks import (
-    LONGEST,
-    NumberLeaves,
     change_prior_of_numbers,
     clear_numbers,
     copy_numbers,
-    log_row,
     numbers_taken_out,
     put_numbers,
     weigh_numbers,
 )
 from lacunet.runtime.arrays import FloatArray, IntArray
-from lacunet.runtime.jit import inlined, kernel, where_given
+from lacunet.runtime.jit import inlined, kernel
 
 RESCALED = 16  # leaves between two checks of the size of a product
 SMALL, LARGE = 1e-100, 1e100
@@ -89,15 +85,19 @@ class LevelWeights(NamedTuple):
 
 
 @inlined
-def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> None:
-    """Add a case to a block (sign 1), or remove it (−1)."""
-    rows = leaves.rows
+def put(
+    rows: ShownCells, numbers: Any, row: int, blocks: BlockCounts, stats: Any, b: int, sign: float
+) -> None:
+    """Add a case to a block (sign 1), or remove it (−1).
+
+    `rows` and `numbers` are of the leaves, `stats` is `blocks.numbers`: loops look these fields up
+    once, because each look-up of a tuple counts references to all of its arrays.
+    """
     blocks.size[b] += sign
     for n in range(rows.starts[row], rows.starts[row + 1]):
         blocks.table[rows.cells[n], b] += sign
         blocks.table[rows.owners[n], b] += sign
-    if leaves.numbers is not None:
-        put_numbers(leaves.numbers, row, blocks.numbers, b, sign)
+    put_numbers(numbers, row, stats, b, sign)
 
 
 @kernel
@@ -168,15 +168,17 @@ def weigh(
 
 
 @inlined
-def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float) -> float:
+def taken_out(
+    rows: ShownCells, row: int, sizes: FloatArray, table: FloatArray, b: int, a: float
+) -> float:
     """Factor of a case's weight in its block, by its categories, if the case is removed."""
-    ratio: float = (a + blocks.size[b] - 1.0) / (a + blocks.size[b])
+    ratio: float = (a + sizes[b] - 1.0) / (a + sizes[b])
     first, last = rows.starts[row], rows.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
         left, whole = 1.0, 1.0
         for n in range(first, stop):
-            hits, shown = blocks.table[rows.cells[n], b], blocks.table[rows.owners[n], b]
+            hits, shown = table[rows.cells[n], b], table[rows.owners[n], b]
             left *= (hits - 1.0) * shown
             whole *= hits * (shown - 1.0)
         ratio *= left / whole
@@ -184,47 +186,26 @@ def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float)
     return ratio
 
 
-@where_given(otherwise=None)
-def weigh_with_numbers(
-    leaves: NumberLeaves, row: int, at: Partition, number: int, current: int
-) -> None:
-    """Multiply weights of blocks by predictive densities of numbers, up to a common factor.
-
-    A case in block `current` has two weights there: with itself, which may dwarf all others, and
-    without. Only the latter sets the common factor.
-    """
-    x, less, logs, stats = at.x, at.less, at.below, at.blocks.numbers
-    weigh_numbers(leaves, row, stats, number, x, logs)
-    top, without = -math.inf, -math.inf
-    if current >= 0:
-        without = math.log(less[current]) + log_row(leaves, row, stats, current, True)
-        top = without
-    for b in range(number):
-        if b != current:
-            top = max(top, logs[b])
-    for b in range(number):
-        x[b] = math.exp(min(logs[b] - top, LONGEST))
-    if current >= 0:
-        less[current] = math.exp(without - top)
-
-
 @kernel
 def fill(leaves: Leaves, at: Partition) -> None:
     """Add every case to its block in `at.block`."""
+    rows, numbers, blocks, stats = leaves.rows, leaves.numbers, at.blocks, at.blocks.numbers
     for case in range(at.block.shape[0]):
-        put(leaves, leaves.row[case], at.blocks, at.block[case], 1.0)
+        put(rows, numbers, leaves.row[case], blocks, stats, at.block[case], 1.0)
 
 
 @kernel
 def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) -> None:
     """Allocate cases sequentially by their predictive weights, to at most `most` blocks."""
+    rows, numbers, blocks, stats = leaves.rows, leaves.numbers, at.blocks, at.blocks.numbers
     for n in range(len(order)):
         case, used = order[n], at.used[0]
         number = min(used + 1, most)
         for b in range(number):
             at.x[b] = leaves.a + at.blocks.size[b]
-        weigh(leaves.rows, leaves.row[case], at.blocks.table, number, at.x, at.below)
-        weigh_with_numbers(leaves.numbers, leaves.row[case], at, number, -1)
+        row = leaves.row[case]
+        weigh(rows, row, blocks.table, number, at.x, at.below)
+        weigh_numbers(numbers, row, stats, number, -1, at.x, at.less, at.below)
         total = 0.0
         for b in range(number):
             total += at.x[b]
@@ -235,7 +216,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
             b += 1
         at.block[case] = b
         at.used[0] = max(used, b + 1)
-        put(leaves, leaves.row[case], at.blocks, b, 1.0)
+        put(rows, numbers, row, blocks, stats, b, 1.0)
 
 
 @kernel
@@ -255,8 +236,9 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
     """Move a case to another block, possibly a new one; close its block if it becomes empty."""
     row, current, used = leaves.row[case], at.block[case], at.used[0]
-    put(leaves, row, at.blocks, current, -1.0)
-    put(leaves, row, at.blocks, b, 1.0)
+    rows, numbers, stats = leaves.rows, leaves.numbers, at.blocks.numbers
+    put(rows, numbers, row, at.blocks, stats, current, -1.0)
+    put(rows, numbers, row, at.blocks, stats, b, 1.0)
     at.block[case] = b
     if b == used:
         at.used[0] = used + 1
@@ -276,6 +258,7 @@ def sweep_cases(
     # Local names, because looking up fields for every case dominates the time.
     block, sizes, table, x, less = at.block, at.blocks.size, at.blocks.table, at.x, at.less
     below, row_of, rows, a = at.below, leaves.row, leaves.rows, leaves.a
+    numbers, stats = leaves.numbers, at.blocks.numbers
     weighed = -1
     for case in range(len(block)):
         current, used = block[case], at.used[0]
@@ -284,12 +267,12 @@ def sweep_cases(
             for b in range(used + 1):
                 x[b], less[b] = a + sizes[b], 0.0
             weigh(rows, weighed, table, used + 1, x, below)
-            if leaves.numbers is not None:
-                less[current] = x[current] * taken_out(rows, weighed, at.blocks, current, a)
-                weigh_with_numbers(leaves.numbers, weighed, at, used + 1, current)
+            if numbers is not None:
+                less[current] = x[current] * taken_out(rows, weighed, sizes, table, current, a)
+                weigh_numbers(numbers, weighed, stats, used + 1, current, x, less, below)
         if less[current] == 0.0:
-            less[current] = x[current] * taken_out(rows, weighed, at.blocks, current, a)
-            less[current] *= numbers_taken_out(leaves.numbers, weighed, at.blocks.numbers, current)
+            less[current] = x[current] * taken_out(rows, weighed, sizes, table, current, a)
+            less[current] *= numbers_taken_out(numbers, weighed, stats, current)
         # Without its only case a block is empty, like the one after the last.
         alone = sizes[current] == 1.0
         others = used - 1 if alone else used

@@ -23,6 +23,7 @@ from lacunet.inference.kernels.blocks import (
     Leaves,
     LevelWeights,
     Partition,
+    ShownCells,
     change_prior,
     clear_block,
     close_block,
@@ -88,9 +89,13 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
 
 
 @inlined
-def odds_of_side(leaves: Leaves, row: int, halves: BlockCounts, side: int) -> float:
-    """Odds of half 1 to half 0 for a case, now in half `side` (−1: in none)."""
-    rows, a = leaves.rows, leaves.a
+def odds_of_side(
+    rows: ShownCells, numbers: Any, a: float, row: int, halves: BlockCounts, stats: Any, side: int
+) -> float:
+    """Odds of half 1 to half 0 for a case, now in half `side` (−1: in none).
+
+    `rows`, `numbers` and `a` are of the leaves, `stats` is `halves.numbers`; see `put`.
+    """
     out_of_zero, out_of_one = 1.0 if side == 0 else 0.0, 1.0 if side == 1 else 0.0
     odds: float = (a + halves.size[1] - out_of_one) / (a + halves.size[0] - out_of_zero)
     first, last = rows.starts[row], rows.starts[row + 1]
@@ -106,21 +111,23 @@ def odds_of_side(leaves: Leaves, row: int, halves: BlockCounts, side: int) -> fl
             shown_1 *= halves.table[owner, 1] - out_of_one
         odds *= (hits_1 / shown_1) * (shown_0 / hits_0)
         first = stop
-    odds *= number_odds(leaves.numbers, row, halves.numbers, side)
+    odds *= number_odds(numbers, row, stats, side)
     return min(max(odds, 1.0 / LARGEST_ODDS), LARGEST_ODDS)
 
 
 @inlined
 def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
     """Allocate cases to the halves sequentially."""
-    for n in range(len(halves.cases)):
-        row = leaves.row[halves.cases[n]]
+    rows, numbers, a, row_of = leaves.rows, leaves.numbers, leaves.a, leaves.row
+    cases, side, pair, stats = halves.cases, halves.side, halves.blocks, halves.blocks.numbers
+    for n in range(len(cases)):
+        row = row_of[cases[n]]
         if n < 2:
-            halves.side[n] = n
+            side[n] = n
         else:
-            odds = odds_of_side(leaves, row, halves.blocks, -1)
-            halves.side[n] = 1 if rng.random() * (1.0 + odds) < odds else 0
-        put(leaves, row, halves.blocks, halves.side[n], 1.0)
+            odds = odds_of_side(rows, numbers, a, row, pair, stats, -1)
+            side[n] = 1 if rng.random() * (1.0 + odds) < odds else 0
+        put(rows, numbers, row, pair, stats, side[n], 1.0)
 
 
 @kernel
@@ -129,13 +136,15 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
 
     Returns the log probability of the scan.
     """
-    side, cases, pair = halves.side, halves.cases, halves.blocks
+    rows, numbers, a, row_of = leaves.rows, leaves.numbers, leaves.a, leaves.row
+    cases, side, pair, stats = halves.cases, halves.side, halves.blocks, halves.blocks.numbers
+    block = at.block
     log_q, q = 0.0, 1.0
     for n in range(2, len(cases)):
-        row, old = leaves.row[cases[n]], side[n]
-        odds = odds_of_side(leaves, row, pair, old)
+        row, old = row_of[cases[n]], side[n]
+        odds = odds_of_side(rows, numbers, a, row, pair, stats, old)
         if second >= 0:
-            new = 1 if at.block[cases[n]] == second else 0
+            new = 1 if block[cases[n]] == second else 0
         else:
             new = 1 if rng.random() * (1.0 + odds) < odds else 0
         q /= 1.0 + (odds if new == 0 else 1.0 / odds)
@@ -143,8 +152,8 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
             log_q, q = log_q + math.log(q), 1.0
         if new != old:
             side[n] = new
-            put(leaves, row, pair, old, -1.0)
-            put(leaves, row, pair, new, 1.0)
+            put(rows, numbers, row, pair, stats, old, -1.0)
+            put(rows, numbers, row, pair, stats, new, 1.0)
     return log_q + math.log(q)
 
 
@@ -226,10 +235,11 @@ def try_merge(
     odds = log_odds(leaves, at, halves, b, c, rng)
     note[used, DOWN] += math.exp(min(0.0, -odds - math.log(levels.reference[used - 1])))
     if math.log(rng.random()) < -odds - math.log(levels.rise[used - 1]):
+        rows, numbers, stats = leaves.rows, leaves.numbers, at.blocks.numbers
         for n in range(len(cases)):
             if at.block[cases[n]] == c:
                 at.block[cases[n]] = b
-                put(leaves, leaves.row[cases[n]], at.blocks, b, 1.0)
+                put(rows, numbers, leaves.row[cases[n]], at.blocks, stats, b, 1.0)
         close_block(leaves, at, c)
 
 
