@@ -27,7 +27,12 @@ VARIABLES = {"#000000": "var(--soft)"} | {
     value: f"var(--{name})" for name, value in PRINT.variables().items()
 }
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-IN_PAGES = {"text.parse_math": False, "savefig.bbox": "standard"}
+IN_PAGES = {
+    "text.parse_math": False,
+    "figure.dpi": 72.0,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
 
 COORDINATES = ("d", "height", "transform", "viewBox", "width", "x", "y")
 
@@ -87,11 +92,11 @@ def inline_svg(
         warnings.filterwarnings("ignore", message=LACKING)
         figure = load("figure").Figure(figsize=size, layout="constrained")
         draw(figure)
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure.get_layout_engine().execute(figure)
         _name_paragraphs(figure)
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata=NO_METADATA)
+        # `savefig` would draw twice.
+        load("backends.backend_svg").FigureCanvasSVG(figure).print_svg(buffer, metadata=NO_METADATA)
     text = harmless(buffer.getvalue().encode("utf-8", "replace").decode())
     root = ET.fromstring(text)
     _group(root, parts or {})
@@ -108,7 +113,7 @@ def _name_paragraphs(figure: Figure) -> None:
     for text in figure.findobj(load("text").Text):
         if "\n" in text.get_text():
             x, _ = text.get_transform().transform(text.get_unitless_position())
-            text.set_gid(f"{ANCHORS[text.get_ha()]} {72.0 * x / figure.dpi:.2f}")
+            text.set_gid(f"{ANCHORS[text.get_ha()]} {x:.2f}")
 
 
 def _group(root: ET.Element, parts: Mapping[str, Attributes]) -> None:
@@ -145,11 +150,11 @@ def _suit(element: ET.Element, used: set[str]) -> None:
         name, value = key.rpartition("}")[2], element.attrib.pop(key)
         if name == "style":
             plain = re.sub(r"font-family: [^;]*;? ?", "", value)
+            plain = re.sub(r"(font: [^;]*px) [^;]*", r"\1 var(--sans)", plain)  # matplotlib < 3.10
             element.set(name, re.sub(r"#[0-9a-f]{6}", lambda c: VARIABLES.get(c[0], c[0]), plain))
         elif name in COORDINATES:
-            rounded = re.sub(
-                r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", " ".join(value.split())
-            )
-            element.set(name, re.sub(r" ?rotate\(-0[ \d.]*\)", "", rounded))
+            rounded = re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", value)
+            moved = " ".join(re.sub(r"rotate\(-0[ \d.]*\)", "", rounded).split())
+            element.attrib.update({name: moved} if moved else {})
         elif name != "id" or value in used:
             element.set(name, value)

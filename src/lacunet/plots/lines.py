@@ -130,22 +130,13 @@ def height(points: Sequence[AxisPoint], lines: int) -> float:
 
 
 def draw_lines(
-    ax: Axes,
-    points: Sequence[AxisPoint],
-    names: Sequence[str],
-    *,
-    upright: bool = False,
-    only: int | None = None,
+    ax: Axes, points: Sequence[AxisPoint], names: Sequence[str], *, upright: bool = False
 ) -> None:
-    """Draw a line with markers and intervals for each name, or only for the line `only`.
-
-    Small offsets separate the intervals of different lines.
-    """
+    """Draw a line with markers and intervals for each name; small offsets separate intervals."""
     step = min(APART, MOST_APART / len(names))
     for c, name in enumerate(names):
-        if only in (None, c):
-            off = 0.0 if only == c else step * (c - (len(names) - 1) / 2)
-            draw_one(ax, points, c, off, {"label": name, **curve(Look(c))}, upright=upright)
+        off = step * (c - (len(names) - 1) / 2)
+        draw_one(ax, points, c, off, {"label": name, **curve(Look(c))}, upright=upright)
 
 
 def draw_one(
@@ -328,7 +319,7 @@ def draw_class(ax: Axes, lines: ProfileLines, c: int) -> None:
     for other in range(len(lines.names)):
         if other != c:
             draw_line(ax, lines.points, other, 0.0, GREY_LINE)
-    draw_lines(ax, lines.points, lines.names, only=c)
+    draw_one(ax, lines.points, c, 0.0, curve(Look(c)))
 
 
 def _points(

@@ -27,7 +27,6 @@ from lacunet.selection.candidates import Candidate
 from lacunet.selection.certainty import Factor
 from lacunet.selection.grids import TITLES, factor_words
 from lacunet.selection.result import Selection
-from lacunet.tabular import probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,9 +131,8 @@ def _chances(selection: Selection, name: str) -> Iterator[Cell]:
         if evidence is not None and math.isnan(evidence.value):
             yield _failed(evidence)
         else:
-            p, best = chances[c.label], selection.chosen[name] == c.label
-            tip = f"{TITLES[name]}\n{c.title}\t{probability(p, exact=alone)}"
-            yield chance_cell(p, tip, best, exact=alone)
+            best = selection.chosen[name] == c.label
+            yield chance_cell(chances[c.label], best, exact=alone)
 
 
 def agreement(selection: Selection) -> str:

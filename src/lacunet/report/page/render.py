@@ -108,10 +108,10 @@ def share_cell(p: float) -> Cell:
 
 
 def chance_cell(
-    p: float, tip: str = "", best: bool = False, *, exact: bool = True, stderr: float | None = None
+    p: float, best: bool = False, *, exact: bool = True, stderr: float | None = None
 ) -> Cell:
     """Return the cell of a probability, with its standard error if given; NaN has no bar."""
-    return Cell(chance(p, stderr, exact=exact), tip, best, share=hundredths(p))
+    return Cell(chance(p, stderr, exact=exact), best=best, share=hundredths(p))
 
 
 LARGEST = 3_000_000  # most bytes of a page

@@ -100,10 +100,8 @@ def _separation(c: Classification, latent_class: bool) -> View:
 
 def _posteriors(c: Classification, a: int) -> Iterator[Cell]:
     """Yield the mean posterior of each state over the rows assigned to state `a`."""
-    given = f"rows that are given {c.name} {c.states[a]}"
     for b, p in enumerate(c.average[a]):
-        tip = f"{given}\nbelong to {c.name} {c.states[b]}\t{percent(p)}"
-        yield Cell("–") if math.isnan(p) else replace(share_cell(p), tip=tip, best=a == b)
+        yield Cell("–") if math.isnan(p) else replace(share_cell(p), best=a == b)
 
 
 def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
