@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 CODE = re.compile(r"`[^`]*`|\{[^}]*\}|\b\w+\??=[\w.]+")  # in comments and strings
 ALIAS = re.compile(r"\b(warn_)?renamed(_parameter)?\(|RENAMED\b")  # deprecated names
-FENCE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+# Of pages: blocks of code, code in lines, and tags.
+FENCE = re.compile(r"^```.*?^```|`[^`\n]*`|\{[{%].*?[%}]\}|<[a-z/][^>]*>", re.MULTILINE | re.DOTALL)
 
 
 def read_words(text: str) -> dict[str, list[str]]:
@@ -48,7 +49,7 @@ def mistakes(path: Path, words: dict[str, list[str]]) -> Iterator[str]:
     if where.parts[0] == "src":
         banned |= set(words["names of src"])
     pattern = re.compile("|".join(words["prose"]), re.IGNORECASE)
-    if path.suffix == ".md":
+    if path.suffix != ".py":
         text = FENCE.sub(lambda m: re.sub(r"[^\n]", "·", m[0]), source)
         prose = [(n, line) for n, line in enumerate(text.splitlines(), 1)]
     else:
@@ -71,7 +72,7 @@ def main() -> int:
     words = read_words((ROOT / "tests" / "words.txt").read_text(encoding="utf-8"))
     places = [ROOT / place for place in words["places"]]
     files = [f for p in places for f in (sorted(p.rglob("*")) if p.is_dir() else [p])]
-    all_ = [m for p in files if p.suffix in {".py", ".md"} for m in mistakes(p, words)]
+    all_ = [m for p in files if p.suffix in {".py", ".md", ".j2"} for m in mistakes(p, words)]
     sys.stdout.writelines(f"{one}\n" for one in all_)
     return len(all_)
 

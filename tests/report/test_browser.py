@@ -115,7 +115,7 @@ def test_pointing_shows_the_values(seen):
     _, result = seen
     for key, name, _, visit in each(result):
         texts = visit["probe"]["told"]
-        assert ("gives away of" in texts) == (name in CHARTS), key
+        assert ("explains of" in texts) == (name in CHARTS), key
         assert visit["probe"]["hidden"], key
 
 

@@ -168,7 +168,7 @@ def test_what_was_not_measured_did_not_fail(pages):
     text = page.path.read_text(encoding="utf-8")
     assert 'class="failed"' not in text
     assert "certain of its class" in text
-    assert "given a class (left) belong to each class" in text
+    assert "Probability of each class (top) for rows assigned to a class (left)" in text
 
 
 def test_failures_show_as_failed(read):

@@ -257,7 +257,7 @@ def _content(page: NetworkAnswer) -> dict[str, Any]:
         "parts": page.parts,
         "tables": tables,
         "left_out": left_out,
-        "holes": audit(table),
+        "missing": audit(table),
         "notes": table.notes,
         "call": page.call,
         "facts": [

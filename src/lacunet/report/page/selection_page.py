@@ -83,7 +83,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         "calibration": calibration_grid(selection),
         "beside_classes": beside_classes(selection),
         "warnings": warnings(selection),
-        "holes": views.audit(selection.table),
+        "missing": views.audit(selection.table),
         "notes": selection.table.notes,
         "facts": _facts(selection),
         "call": python_call(selection),
