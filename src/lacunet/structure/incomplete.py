@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
+from lacunet.evidence.estimate import Measurement
 from lacunet.fitting.diagnose import Variational, at_hyperparameters, at_theta, vary
 from lacunet.inference.problem import build_problem
 from lacunet.models import conjugacy
@@ -87,6 +88,8 @@ class GraphFit:
     posterior: Variational  # of parameters and missing values, with the bound
     log_prior: float  # of the graph, up to a constant
     alpha: float | str  # the prior as the user gave it
+    csl: float | None = None  # log p(D|S) by CSL; None if it does not exist or was not computed
+    measured: Measurement | None = None  # log p(D|S) by sampling, if requested
 
     @property
     def value(self) -> float:
@@ -114,6 +117,13 @@ class GraphFit:
     def independences(self) -> bytes:
         """A key that graphs of one equivalence class share."""
         return independences_of(self.parents)
+
+    def log_joint(self, *, without_csl: bool) -> float:
+        """Log p(S) plus the measured evidence, else CSL, else the bound."""
+        evidence = self.posterior.bound if without_csl or self.csl is None else self.csl
+        if self.measured is not None:
+            evidence = self.measured.value
+        return evidence + self.averaging + self.log_prior
 
     def to_the_end(self) -> GraphFit:
         """Fit to convergence from several starts, because the bound has several maxima."""

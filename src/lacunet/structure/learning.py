@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.evidence.annealing import Goal
-from lacunet.evidence.estimate import Measurement
 from lacunet.evidence.measure import measure
 from lacunet.evidence.smc import prepare_sampling
 from lacunet.fitting.diagnose import Variational
@@ -50,46 +49,28 @@ FACTORS = (0.5, 2.0)  # of the exponents, in the sensitivity analysis
 DEFAULT = GraphSearch()
 
 
-@dataclass(frozen=True, eq=False)
-class WeighedGraph:
-    """A graph, and estimates of its evidence."""
-
-    fitted: GraphFit
-    csl: float | None = None  # an approximation; None if it does not exist or needs too much memory
-    measured: Measurement | None = None
-
-    def rank(self, *, without_csl: bool) -> float:
-        """Log p(S) plus the measured evidence, else CSL, else the bound."""
-        evidence = self.fitted.posterior.bound if without_csl or self.csl is None else self.csl
-        if self.measured is not None:
-            evidence = self.measured.value
-        return evidence + self.fitted.averaging + self.fitted.log_prior
-
-
 def weigh(
     finalists: Sequence[GraphFit], goal: Goal | None, seed: int, executor: Executor
-) -> list[WeighedGraph]:
+) -> list[GraphFit]:
     """Rank graphs by evidence, the best first; with a goal, the evidence is measured."""
     titles = [f"evidence of graph {k + 1} of {len(finalists)}" for k in range(len(finalists))]
     parts = executor.beside(titles, [1.0] * len(finalists))
     each = partial(_weigh_one, goal, seed)
     weighed = executor.map(each, list(zip(finalists, parts, strict=True)))
     without = any(one.csl is None for one in weighed)  # CSL is used for all graphs or for none
-    return sorted(weighed, key=lambda one: one.rank(without_csl=without), reverse=True)
+    return sorted(weighed, key=lambda one: one.log_joint(without_csl=without), reverse=True)
 
 
-def _weigh_one(goal: Goal | None, seed: int, task: tuple[GraphFit, Executor]) -> WeighedGraph:
+def _weigh_one(goal: Goal | None, seed: int, task: tuple[GraphFit, Executor]) -> GraphFit:
     fitted, executor = task
     problem = fitted.posterior.problem
-    value = None
     if problem.network.dimension <= MOST_PARAMETERS:  # CSL climbs from the expected parameters
         value = csl(ScoreInput(problem, fitted.model.theta, executor=executor)).value
-    weighed = WeighedGraph(fitted, value if value is not None and math.isfinite(value) else None)
+        fitted = replace(fitted, csl=value if math.isfinite(value) else None)
     if goal is None:
-        return weighed
+        return fitted
     prepare_sampling(executor, problem.network)
-    measured = measure(problem, goal=goal, seed=seed, executor=executor)
-    return replace(weighed, measured=measured)
+    return replace(fitted, measured=measure(problem, goal=goal, seed=seed, executor=executor))
 
 
 def learn_structure(
@@ -177,15 +158,13 @@ def learn_task(
     met = search_incomplete(task, executor.part(0.0, SEARCHING), checkpoint)
     rest = executor.part(SEARCHING, 1.0)
     weighed = weigh([met.best, *met.close], goal, task.options.seed, rest)
-    best_weighed, missing = weighed[0], missingness(task.table)
-    learned = _learned(
-        task, best_weighed.fitted.posterior, best_weighed.fitted.log_prior, met.scored
-    )
+    best_fit, missing = weighed[0], missingness(task.table)
+    learned = _learned(task, best_fit.posterior, best_fit.log_prior, met.scored)
     return replace(
         learned,
         score=task.options.score,
-        csl=best_weighed.csl,
-        measured=best_weighed.measured,
+        csl=best_fit.csl,
+        measured=best_fit.measured,
         finalists=len(weighed),
         bounds=met.bounds,
         fitted=met.fitted,
