@@ -169,7 +169,7 @@ def structures(draw, *, max_variables=6, max_states=3, hidden=True):
     share = draw(st.sampled_from([0.4, 0.8])) if hidden else 0.0
     secret = rng.random(n) < share
     secret[rng.integers(n)] = False
-    # A variable that nobody depends on is barren when hidden: now and then, not most of the time.
+    # A variable without children is barren when hidden: now and then, not most of the time.
     leaf = [all(i not in pa for pa in parents) for i in range(n)]
     secret &= ~np.array(leaf) | (rng.random(n) < 0.3)
     variables = [

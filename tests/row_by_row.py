@@ -10,7 +10,7 @@ NETWORKS = {
     "latent class": build("H>a H>b H>c", {"H": 3, "a": 2, "b": 3, "c": 2}, "H"),
     "two hidden": build("G>a H>a H>b G>c", {"G": 2, "H": 3, "a": 2, "b": 2, "c": 3}, "GH"),
     "chain": build("P>Q Q>R P>a Q>b R>c", {"P": 3, "Q": 3, "R": 2, "a": 2, "b": 2, "c": 2}, "PQR"),
-    "holes only": build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2}),
+    "missing values only": build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Learning, scores and measured evidence on the enumeration plan: nobody asks what plan it is."""
+"""Learning, scores and measured evidence on the enumeration plan: any plan gives the same."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ NETWORKS = {
     "two hidden": build(
         "G>a H>a H>b G>c H>d", {"G": 2, "H": 2, "a": 2, "b": 2, "c": 3, "d": 2}, "GH"
     ),
-    "holes only": build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2}),
+    "missing values only": build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2}),
 }
 networks = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 

@@ -1,4 +1,4 @@
-"""How far long work is, for whoever looks at it."""
+"""Progress of long work."""
 
 import io
 import sys

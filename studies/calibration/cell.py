@@ -10,7 +10,7 @@ from lacunet.evidence.annealing import Goal
 
 
 @dataclass(frozen=True)
-class How:
+class DrawSettings:
     """How the data sets of a study are drawn and worked on."""
 
     seed: int  # everything random follows from it, the name of the cell and the number of the data
@@ -36,7 +36,7 @@ class Cell(Protocol):
         """How long a data set takes, roughly."""
         ...
 
-    def run(self, dataset: int, how: How) -> dict[str, Any]:
+    def run(self, dataset: int, how: DrawSettings) -> dict[str, Any]:
         """Draw a data set and work on it; the result is a line of the ledger."""
         ...
 

@@ -20,11 +20,11 @@ from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL
 from studies.calibration.best_known import best_known
-from studies.calibration.cell import How
+from studies.calibration.cell import DrawSettings
 from studies.calibration.shapes import Range, Shape, between
 
 ALPHAS = (0.05, 0.2, 0.5, 1.0, 2.0, 10.0)  # Dirichlet exponents
-HOLES = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells
+MISSING = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class VerdictCell:
     datasets: int
     weight: float  # how long a problem takes, roughly
     alphas: Sequence[float] = ALPHAS
-    holes: Sequence[float] = HOLES
+    missing: Sequence[float] = MISSING
 
     def repeated(self, datasets: int) -> Self:
         """Give the same with another number of problems."""
         return replace(self, datasets=datasets)
 
-    def run(self, dataset: int, how: How) -> dict[str, Any]:
+    def run(self, dataset: int, how: DrawSettings) -> dict[str, Any]:
         """Draw a problem, find out the truth, and measure it as a user would."""
         began = time.thread_time()
         rng = np.random.default_rng([how.seed, *self.name.encode(), dataset])
@@ -64,9 +64,9 @@ class VerdictCell:
 def _draw(
     cell: VerdictCell, rng: np.random.Generator
 ) -> tuple[Problem, FloatArray, dict[str, Any]]:
-    """Draw a network, its parameters, and rows with holes."""
+    """Draw a network, its parameters, and rows with missing values."""
     network = cell.shape(rng)
-    a, holes = float(rng.choice(cell.alphas)), float(rng.choice(cell.holes))
+    a, holes = float(rng.choice(cell.alphas)), float(rng.choice(cell.missing))
     alpha, rows = uniform_alpha(network.layout, a), between(cell.rows, rng)
     # A probability may be too small for a computer; but none that is drawn is 0.
     theta = np.maximum(draw_theta(alpha, network.layout, rng), np.finfo(float).tiny)

@@ -18,7 +18,7 @@ from lacunet.paper.experiments import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.selection.result import Selection
 from lacunet.selection.sentences import limits
-from studies.calibration.cell import How, timed
+from studies.calibration.cell import DrawSettings, timed
 
 Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing
 
@@ -57,7 +57,7 @@ class OtherCell:
     rows: int
     levels: tuple[int, ...] = ()  # of each column of categories
     numbers: int = 0  # columns of numbers
-    holes: float = 0.0  # share of missing cells
+    missing: float = 0.0  # share of missing cells
     noise: str = "normal"  # of numbers: one of NOISES
     datasets: int = 120
 
@@ -70,7 +70,7 @@ class OtherCell:
         """Give the same with another number of data sets."""
         return replace(self, datasets=datasets)
 
-    def run(self, dataset: int, how: How) -> dict[str, Any]:
+    def run(self, dataset: int, how: DrawSettings) -> dict[str, Any]:
         """Draw a data set, and keep what the default answer says of it."""
         made, data = draw_other(self, dataset, how.seed)
         cpu = dict[str, float]()
@@ -131,8 +131,10 @@ def draw_other(cell: OtherCell, dataset: int, seed: int) -> tuple[Made, Data]:
         columns[f"c{n}"] = ["abcdefgh"[code] for code in codes]
     for n in range(1, cell.numbers + 1):
         columns[f"x{n}"] = measurements(k, profile, cell.noise, z, rng).tolist()
-    if cell.holes:
-        columns = {name: with_holes(column, cell.holes, rng) for name, column in columns.items()}
+    if cell.missing:
+        columns = {
+            name: with_missing_values(column, cell.missing, rng) for name, column in columns.items()
+        }
     return made, columns
 
 
@@ -166,7 +168,7 @@ def measurements(
     return scaled
 
 
-def with_holes(column: list[Any], share: float, rng: np.random.Generator) -> list[Any]:
+def with_missing_values(column: list[Any], share: float, rng: np.random.Generator) -> list[Any]:
     """Lose cells completely at random."""
     lost = rng.uniform(size=len(column)) < share
     return [None if gone else value for value, gone in zip(column, lost, strict=True)]
@@ -197,7 +199,7 @@ OTHERS = tuple(
         OtherCell(f"binary-{rows}", rows, levels=(2,) * 8),
         OtherCell(f"five-{rows}", rows, levels=(5,) * 8),
         OtherCell(f"gaussian-{rows}", rows, numbers=3),
-        OtherCell(f"mixed-{rows}", rows, levels=(2, 2, 5, 5), numbers=3, holes=0.15),
+        OtherCell(f"mixed-{rows}", rows, levels=(2, 2, 5, 5), numbers=3, missing=0.15),
         OtherCell(f"skewed-{rows}", rows, numbers=3, noise="skewed"),
         OtherCell(f"heavy-{rows}", rows, numbers=3, noise="heavy"),
     )

@@ -21,7 +21,7 @@ from lacunet.paper.experiments import finite
 from lacunet.scores import SCORES
 from lacunet.selection.certainty import Certainty
 from lacunet.settings import Settings
-from studies.calibration.cell import How, timed
+from studies.calibration.cell import DrawSettings, timed
 
 SCORED = tuple(s.name for s in SCORES if not s.only_exact)
 
@@ -34,7 +34,7 @@ class PosteriorCell:
     leaves: int  # binary
     most: int  # the number of classes is uniform on 1 to this
     rows: int
-    holes: float  # share of missing cells
+    missing: float  # share of missing cells
     datasets: int
     measured: int  # for so many of them also the evidence of every k
     alpha: float = 1.0  # Dirichlet exponent of class sizes and leaves
@@ -48,7 +48,7 @@ class PosteriorCell:
         """Give the same with another number of data sets; what takes long is done no more often."""
         return replace(self, datasets=datasets, measured=min(self.measured, datasets))
 
-    def run(self, dataset: int, how: How) -> dict[str, Any]:
+    def run(self, dataset: int, how: DrawSettings) -> dict[str, Any]:
         """Draw a data set, and ask everybody how many classes it has."""
         k, table = draw(self, dataset, how.seed)
         states, cpu = range(1, self.most + 1), dict[str, float]()
@@ -86,14 +86,14 @@ def _by_states(sure: Certainty, states: Sequence[int]) -> dict[str, list[Any]]:
 
 
 def draw(cell: PosteriorCell, dataset: int, seed: int) -> tuple[int, Table]:
-    """Draw a number of classes, their parameters, and rows with holes; all states are declared."""
+    """Draw a number of classes, their parameters, and incomplete rows; all states are declared."""
     rng = np.random.default_rng([seed, *cell.name.encode(), dataset])
     k = int(rng.integers(1, cell.most + 1))
     columns = [Column(f"x{i}", (0, 1)) for i in range(1, cell.leaves + 1)]
     network = latent_class([(c.name, c.states) for c in columns], k)
     alpha = uniform_alpha(network.layout, cell.alpha)
     model = Model(network, draw_theta(alpha, network.layout, rng), alpha)
-    return k, Table.from_codes(sample_codes(model, cell.rows, rng, cell.holes), columns)
+    return k, Table.from_codes(sample_codes(model, cell.rows, rng, cell.missing), columns)
 
 
 def _evidence(

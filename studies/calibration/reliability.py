@@ -62,7 +62,7 @@ def reliability_table(records: Sequence[Record], cell: PosteriorCell) -> Record:
         "leaves": cell.leaves,
         "classes": cell.most,
         "rows": cell.rows,
-        "holes": cell.holes,
+        "holes": cell.missing,
         "alpha": cell.alpha,
         "datasets": len(mine),
         "cpu": cpu_seconds(mine),

@@ -17,7 +17,7 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
 from studies.calibration import calibration_grids as grids
-from studies.calibration.cell import How
+from studies.calibration.cell import DrawSettings
 from studies.calibration.cells import CALIBRATION, CalibrationDesign, CalibrationTask
 from studies.calibration.coverage_tables import coverage_table, judged
 from studies.calibration.diagrams import write_diagrams
@@ -83,7 +83,7 @@ def calibrate(
     """
     design = design.only(cells)
     repeated = {} if datasets is None else {"datasets": datasets}
-    how = How(settings.seed, settings.starts, settings.goal)
+    how = DrawSettings(settings.seed, settings.starts, settings.goal)
     made = {"seed": how.seed, "starts": how.starts, **asdict(how.goal)}
     ledger = begin(out, "calibration.jsonl", made, CalibrationTask, **repeated)
     if datasets is not None:
@@ -98,7 +98,7 @@ def calibrate(
     return _write(records, design, Path(out), asked)
 
 
-def _run(design: CalibrationDesign, how: How, task: CalibrationTask) -> dict[str, Any]:
+def _run(design: CalibrationDesign, how: DrawSettings, task: CalibrationTask) -> dict[str, Any]:
     return {**asdict(task), **design.cells[task.cell].run(task.dataset, how)}
 
 

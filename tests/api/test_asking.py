@@ -165,7 +165,7 @@ def test_d_separation_of_sets_and_after_surgery():
 
 
 def test_doing_is_not_seeing():
-    """A confounder makes x and y go together; setting x tells nothing of y."""
+    """A confounder makes x and y go together; setting x does not change y."""
     network = build("z>x z>y", dict.fromkeys("zxy", 2))
     tables = [[0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]]
     model = lacunet.Model(network, network.layout.flat(tables), np.ones(10))

@@ -34,7 +34,7 @@ def test_fit_with_groups(invoke, people):
     assert document["cases"] == [100, 100]
     assert [item["edge"] for item in document["items"] if item["kept"]] == [["sex", "b"]]
     assert document["tests"][0]["df"] == 2
-    # The model is a network with the group in it: rows are asked as of any other.
+    # The model is a network with the group in it: rows are assigned as by any other.
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
     assert rows.code == 0, rows.err
     assert "profiles,log L,d,AIC,BIC,log evidence" in (people.parent / "t.csv").read_text()

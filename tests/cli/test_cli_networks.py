@@ -114,7 +114,7 @@ def test_columns_that_the_network_does_not_have_may_be_left_out(invoke, files):
     plain = invoke("fit", "data.csv", "--network", "net.bif", *options)
     left = invoke("fit", "wide.csv", "--network", "net.bif", "--exclude", "id,note", *options)
     assert left.code == 0, left.err
-    assert "not used" not in left.err  # it was said by whoever left them out
+    assert "not used" not in left.err  # the command that left them out reported it
     assert left.json["log_likelihood"] == plain.json["log_likelihood"]
     quick = ("--quick", "--scores", "cs", *options)
     both = invoke("compare", "wide.csv", "net.bif", "net.json", "--exclude", "id", *quick)

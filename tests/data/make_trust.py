@@ -1,6 +1,6 @@
 """A simulated survey on whom people trust, the bundled data set `trust`: its truth is known.
 
-Nobody was asked: 1,200 people in 60 towns of 6 regions are simulated. `python make_trust.py FILE`
+Invented answers: 1,200 people in 60 towns of 6 regions are simulated. `python make_trust.py FILE`
 writes the file.
 """
 

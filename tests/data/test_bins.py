@@ -145,7 +145,7 @@ def test_an_estimator_cuts_fills_and_reads_back(people):
 
 
 def test_only_categories_can_be_so_numbers_are_in_bins(people):
-    table = as_table(people)  # as whoever takes categories alone reads it
+    table = as_table(people)  # as functions for categories read it
     bins = {c.name: c.bins for c in table.columns if c.bins is not None}
     assert {name: len(column.typical) for name, column in bins.items()} == {"age": 5, "income": 5}
     for name in bins:

@@ -157,9 +157,9 @@ def test_ambiguous_codes_are_reported_with_rows_and_remedy():
         "values like any other. If it marks missing answers, give missing=['-99', '99']."
     )
     assert "'refused' (2 rows) looks like a code" in second
-    settled = lacunet.read_table(frame, missing=["-99", "99", "refused"])
-    assert not settled.notes
-    assert [c.states for c in settled.columns] == [(1, 2, 3), ("no", "yes")]
+    cleaned = lacunet.read_table(frame, missing=["-99", "99", "refused"])
+    assert not cleaned.notes
+    assert [c.states for c in cleaned.columns] == [(1, 2, 3), ("no", "yes")]
 
 
 def test_equal_remarks_about_columns_are_joined(tmp_path):

@@ -39,7 +39,7 @@ TABLES = {
     "arrow": lambda _: pa.table(COLUMNS),
     "dict": lambda _: COLUMNS,
     "dicts": lambda _: pl.DataFrame(COLUMNS).to_dicts(),
-    "dicts without holes": lambda _: [
+    "complete dicts": lambda _: [
         {k: v for k, v in row.items() if v is not None} for row in pl.DataFrame(COLUMNS).to_dicts()
     ],
     "records": lambda _: np.array(

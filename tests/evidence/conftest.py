@@ -1,4 +1,4 @@
-"""The path of `two_classes`, for whoever asks for it by name."""
+"""The path of `two_classes`, as fixtures."""
 
 import pytest
 

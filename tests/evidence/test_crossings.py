@@ -136,7 +136,7 @@ def test_bridges_from_parts_are_what_a_search_for_the_root_finds():
         assert value == pytest.approx(brentq(off, -30, 30), abs=1e-7)
 
 
-def test_a_tally_counts_case_by_case():
+def test_statistics_count_case_by_case():
     case = make_case([2, 3], 3, 20, seed=2, missing=0.3)
     problem, rng = case.problem, np.random.default_rng(0)
     codes = problem.codes[(problem.codes >= 0).any(axis=1)]

@@ -135,7 +135,7 @@ def test_weights_of_almost_nothing():
 
 
 def sample(seed, *, people=400):
-    """Five independent yes/no answers; whoever nearly always says the same is asked more often.
+    """Five independent yes/no answers; people with nearly constant answers are drawn more often.
 
     So answers go together in the sample, and not in the population.
     """

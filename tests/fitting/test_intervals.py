@@ -168,7 +168,7 @@ def test_nothing_hidden_is_the_binomial():
 @pytest.mark.parametrize("estimate", [Estimate.MAP, Estimate.ML])
 @pytest.mark.parametrize("classes", [1, 2])
 def test_data_without_any_variation(classes, estimate, capfd):
-    """Everything is on the boundary: no parameter is left, and nobody complains."""
+    """Everything is on the boundary: no parameter is left, without a warning."""
     columns = [Column("a", (0, 1)), Column("b", (0, 1))]
     problem = problem_for(Table.from_codes([[0, 0], [0, 0]], columns), classes).problem
     fit = learn(problem, Options(estimate=estimate, starts=2))

@@ -168,7 +168,7 @@ def test_recombination_joins_what_both_optima_have(rank, weights, missing):
 
 
 def test_two_hidden_variables_are_crossed_given_each_other():
-    """Each point has lost one variable: its states know nothing of the rows."""
+    """Each point has lost one variable: its states are independent of the rows."""
     case = make(TWO, 600, seed=5)
     problem = problem_of_codes(case.codes, np.ones(600), TWO, dirichlet(TWO, 1.01))
     recombiner = Recombiner.build(Objective.build(problem, Estimate.MAP), LARGEST_MASS)
@@ -260,7 +260,7 @@ def test_halves_that_agree_count_twice_and_what_was_known_before_does_not():
         recombiner.objective, StartResults([a, right, b, c], []), LARGEST_MASS, seed=0
     )
     assert len(improved) == 5
-    # Nobody can find anything: what is there is what there was.
+    # Nothing improves: the results are those that were given.
     assert (
         len(recombined(recombiner.objective, StartResults([a, a], []), LARGEST_MASS, seed=0)) == 2
     )

@@ -46,7 +46,7 @@ TREE = build(
     {"R": 2, "G": 3, "H": 3, "a": 3, "b": 3, "c": 3, "d": 3, "e": 3, "f": 3},
     "RGH",
 )
-HOLES = build("a>b b>c a>c", {"a": 2, "b": 3, "c": 2})  # nothing hidden but scattered cells
+SCATTERED = build("a>b b>c a>c", {"a": 2, "b": 3, "c": 2})  # nothing hidden but scattered cells
 
 
 def states_in_use(objective, point):
@@ -240,7 +240,7 @@ def test_where_random_starts_fail_the_data_show_the_way(missing):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", [CLASSES, BETWEEN, TWO, TREE, HOLES])
+@pytest.mark.parametrize("network", [CLASSES, BETWEEN, TWO, TREE, SCATTERED])
 @pytest.mark.parametrize("estimate", Estimate)
 def test_each_schedule_keeps_its_promise(network, estimate):
     """Thorough ends no lower than default, and has no less mass around it; both are maxima."""

@@ -1,4 +1,4 @@
-"""Numbers by their statistics: the same as by their values, whatever is asked of a plan."""
+"""Numbers by their statistics: the same as by their values, for every method of a plan."""
 
 import pickle
 from unittest.mock import patch

@@ -94,7 +94,7 @@ def test_filled_in_counts(mode, case):
 def test_a_row_that_is_impossible_counts_for_nothing(mode):
     case = make(NETWORKS["chain"], 5, seed=1, counts=[1.0, 2.0, 1.0, 0.0, 3.0])
     theta = case.theta.copy()
-    case.layout.table(theta, 3)[:] = [0.0, 1.0]  # nobody shows the first state of a
+    case.layout.table(theta, 3)[:] = [0.0, 1.0]  # no row has the first state of a
     assert (case.codes[:, 0] == 0).any()
     with engine(mode):
         components = case.problem.components

@@ -92,7 +92,7 @@ def test_an_unlikely_row_is_not_an_impossible_one():
 def test_an_impossible_row_stays_impossible():
     problem, theta = deterministic(400, last_allows_zero=0.0)
     end = problem.layout.block(len(problem.layout.cards) - 1)
-    theta[end] = (problem.layout.k[end] == 0).astype(float)  # nobody can say 1, but the row does
+    theta[end] = (problem.layout.k[end] == 0).astype(float)  # 1 is impossible, but the row has it
     expectation = expect(problem, theta)
     assert expectation.log_lik == -np.inf
     assert not expectation.N.any()

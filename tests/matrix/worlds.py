@@ -208,7 +208,7 @@ def ordered(x, parents, sizes, _common):
 
 NUMBERS = {
     ColumnKind.GAUSSIAN: measured,
-    ColumnKind.LOGNORMAL: lambda *told: measured(*told, log=True),
+    ColumnKind.LOGNORMAL: lambda *arguments: measured(*arguments, log=True),
     ColumnKind.POISSON: counted,
     ColumnKind.ORDINAL: ordered,
 }

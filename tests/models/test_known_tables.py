@@ -28,7 +28,7 @@ each_estimate = pytest.mark.parametrize("estimate", Estimate)
 
 
 def disease_and_its_tests():
-    """A disease that nobody sees, a test whose errors are known, two that are alike, a symptom."""
+    """An unobserved disease, a test whose errors are known, two that are alike, a symptom."""
     ill = Variable("ill", ("no", "yes"), hidden=True)
     tests = [Variable(name, ("no", "yes")) for name in ("known", "first", "second")]
     symptom = Variable("rash", ("none", "some", "much"))
@@ -186,7 +186,7 @@ def test_a_model_file_holds_what_is_known(case):
 
 
 def test_renumbered_states_keep_declared_zeros():
-    """Where zeros leave one state, its probability of 1 follows; nobody said it."""
+    """Where zeros leave one state, its probability of 1 follows."""
     variables = [Variable("h", (1, 2), hidden=True), Variable("a", (0, 1)), Variable("b", (0, 1))]
     zeros = KnownTables(zeros=[{"child": "b", "state": 1, "given": {"a": 0}}])
     network = zeros.of(Network.build(variables, [[], [0], [0, 1]]))
@@ -208,7 +208,7 @@ WRONG_FILES = {
     "fixed is not a word": ("known", {"fixed": "yes"}, "true or false"),
     "tied by another word": ("second", {"tied": "first"}, '"tied_to"'),
     "tied to a number": ("second", {"tied_to": 3}, "name of a variable"),
-    "tied to nobody": ("second", {"tied_to": "frist"}, "'frist'.*first"),
+    "tied to an unknown variable": ("second", {"tied_to": "frist"}, "'frist'.*first"),
     "tied to itself": ("second", {"tied_to": "second"}, "no table of its own"),
     "tied to another shape": ("rash", {"zeros": [], "tied_to": "first"}, "shapes"),
     "fixed and tied": ("second", {"fixed": True}, "neither fixed"),

@@ -12,7 +12,7 @@ from problems import make_case
 from studies.calibration import reliability as r
 from studies.calibration.best_known import best_known
 from studies.calibration.calibration_grids import findings
-from studies.calibration.cell import How
+from studies.calibration.cell import DrawSettings
 from studies.calibration.cells import CALIBRATION, CalibrationDesign
 from studies.calibration.coverage_tables import coverage_table, judged
 from studies.calibration.judging import VerdictCell
@@ -26,7 +26,7 @@ CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1)
 TINY = CalibrationDesign(
     posteriors=(CELL,),
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
-    others=(OtherCell("tiny", 12, levels=(2, 3), numbers=1, holes=0.2, datasets=2),),
+    others=(OtherCell("tiny", 12, levels=(2, 3), numbers=1, missing=0.2, datasets=2),),
 )
 HOW = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
 
@@ -90,7 +90,7 @@ def test_the_design_has_what_it_promises():
     cells = CALIBRATION.posteriors
     assert {c.leaves for c in cells} >= {4, 64}
     assert {c.rows for c in cells} >= {50, 5000}
-    assert {c.holes for c in cells} >= {0.0, 0.3}
+    assert {c.missing for c in cells} >= {0.0, 0.3}
     assert max(c.most for c in cells) == 32
     assert sum(c.datasets for c in CALIBRATION.verdicts) >= 200
     assert len(CALIBRATION.cells) == sum(map(len, CALIBRATION.groups.values()))  # names differ
@@ -190,7 +190,7 @@ def test_coverage_by_hand():
 
 @pytest.mark.slow
 def test_the_judge_agrees_with_exact_sums(monkeypatch):
-    """Without the sum, from what it knows of the parameters, it says the same."""
+    """Without the sum, the parameters give the same evidence."""
     case = make_case([2, 2, 3], 2, 14, seed=3, alpha=1.0)
     exact = best_known(case.problem, case.theta, Goal(0.2, 600.0), 0)
     assert (exact.by, exact.stderr) == ("exact", 0.0)
@@ -204,7 +204,7 @@ def test_the_judge_agrees_with_exact_sums(monkeypatch):
 
 @pytest.mark.slow
 def test_every_shape_can_be_drawn_and_judged():
-    options = How(0, 4, Goal(2.0, 0.2))
+    options = DrawSettings(0, 4, Goal(2.0, 0.2))
     for cell in CALIBRATION.verdicts:
         if cell.name in ("chain", "factorial", "asia"):
             ran = VerdictCell(cell.name, cell.shape, (5, 9), 1, 1.0).run(0, options)

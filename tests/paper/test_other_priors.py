@@ -73,7 +73,7 @@ def test_centres_have_the_distances_of_the_profile(name):
     assert ((deviations / unit > 0.65) & (deviations / unit < 1.5)).all()
 
 
-def test_cells_are_what_their_names_say():
+def test_cells_have_what_their_names_promise():
     for cell in o.OTHERS:
         _, data = o.draw_other(cell, 7, seed=0)
         kind = cell.name.split("-")[0]
@@ -93,7 +93,7 @@ def test_the_share_of_missing_cells():
     columns = [x for n in range(8) for x in o.draw_other(cell, n, seed=0)[1].values()]
     missing = np.mean([[value is None for value in column] for column in columns])
     assert missing == pytest.approx(0.15, abs=0.01)
-    complete = o.draw_other(replace(cell, holes=0.0), 0, seed=0)[1]
+    complete = o.draw_other(replace(cell, missing=0.0), 0, seed=0)[1]
     assert not any(value is None for column in complete.values() for value in column)
 
 

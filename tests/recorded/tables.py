@@ -209,7 +209,7 @@ def _tests() -> dict[str, list[object]]:
 
 
 def _skipped() -> dict[str, list[object]]:
-    """A question that only some are asked."""
+    """A question for some people only."""
     rng = np.random.default_rng(16)
     smokes, age = rng.random(150) < 0.4, rng.integers(0, 3, 150)
     much = rng.random(150) < 0.2 + 0.3 * age

@@ -39,7 +39,7 @@ def sure(z, items=8):
 
 
 def noisy(n, seed):
-    """Rows of three classes that are told apart with some errors; which class each is of."""
+    """Rows of three classes that overlap a little; the class of each."""
     rng = np.random.default_rng(seed)
     z = rng.integers(0, 3, n)
     answers = (rng.random((n, 6)) < PROFILES[z]).astype(int)

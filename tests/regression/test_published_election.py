@@ -52,10 +52,10 @@ def test_two_covariates_and_their_product(people):
 
 
 def outer_product(rows, regression):
-    """Standard errors of coefficients from Σ s sᵀ over rows, by code that knows nothing of ours.
+    """Standard errors of coefficients from Σ s sᵀ over rows, by independent code.
 
     Parameters are the coefficients, and of each item and class the logits of all answers but the
-    first; the inverse leaves out what no row says anything of.
+    first; the inverse leaves out parameters without data.
     """
     design = np.column_stack([np.ones(len(rows)), rows["PARTY"].to_numpy(float)])
     tables = [regression.model.table(name) for name in ITEMS]

@@ -1,6 +1,6 @@
 """Fit statistics and the bootstrap of classes that covariates predict.
 
-Where covariates say nothing, all must be what it is without them; else formulas written out, and
+With constant covariates all must be what it is without them; else formulas written out, and
 standard errors of the observed information, or linearised ones, for the bootstrap.
 """
 

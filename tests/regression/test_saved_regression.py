@@ -1,4 +1,4 @@
-"""A model whose classes covariates predict: its file, rows that are asked of it, and what follows.
+"""A model whose classes covariates predict: its file, posteriors of rows, and what follows.
 
 Posteriors are held to those of the fit, and to a few lines of NumPy that read the file themselves.
 """

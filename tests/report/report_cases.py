@@ -13,7 +13,7 @@ from lacunet.models.prior import dirichlet
 
 EVIL = "<script>window.alerted = 1; alert(1)</script>"
 EVIL_STATES = ("no & \"never\" 'ever'", "</style><b onclick='x()'>", "{{ 7 * 7 }} {% raw %}")
-LONG = "a state whose name nobody would ever want to read on a phone " * 2
+LONG = "a state whose name is much too long to be read on a phone " * 2
 FAILURE = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"})
 
 

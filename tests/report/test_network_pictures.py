@@ -234,7 +234,7 @@ def test_edges_that_may_point_the_other_way_have_open_heads():
 
 @pytest.mark.parametrize(
     ("certainty", "text"),
-    [({("a", "nobody"): 0.5}, "no variable is 'nobody'"), ({("a", "b"): 1.5}, "is 1.5")],
+    [({("a", "other"): 0.5}, "no variable is 'other'"), ({("a", "b"): 1.5}, "is 1.5")],
 )
 def test_certainties_that_are_none(certainty, text):
     with pytest.raises(OptionError, match=text):

@@ -254,7 +254,7 @@ def test_weights_are_cases(read, selections):
 
 
 def test_the_vote_of_every_score_is_shown():
-    """Whoever goes by BIC looks for it in the sentence, however many choices there are."""
+    """Users of BIC look for it in the sentence, however many choices there are."""
     chosen = {"csl-occupied": 9, "csl": 15, "cs": 15, "laplace": 15, "vb": 15}
     chosen |= {"bic": 3, "draper": 4, "mled": 5, "icl": 6, "vb-occupied": None}
     candidates = [SimpleNamespace(label=k, title=f"{k} states") for k in (3, 4, 5, 6, 9, 15)]

@@ -1,4 +1,4 @@
-"""Kill commands at random moments, run them again, and compare with a run that nobody disturbed.
+"""Kill commands at random moments, run them again, and compare with an undisturbed run.
 
 `python -m robust.kills 100` (in tests/) kills each of them a hundred times, `make kills`; the tests
 do it once or twice.

@@ -1,4 +1,4 @@
-"""What nobody expected ends in a sentence, a file with the details, and exit code 70."""
+"""An unexpected error ends in a sentence, a file with the details, and exit code 70."""
 
 import os
 import signal

@@ -30,7 +30,7 @@ def test_files_are_on_disk_before_they_get_their_name(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_replaced_in_one_step(tmp_path, monkeypatch):
-    """Whoever looks, at any moment, sees all the old files or all the new ones."""
+    """A reader sees, at any moment, all the old files or all the new ones."""
     target = tmp_path / "saved"
     for text in ("old", "new"):
         with atomic_folder(target) as folder:

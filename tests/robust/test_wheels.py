@@ -1,7 +1,7 @@
 """No wheel that Lacunet needs links against a library that a minimal machine may lack.
 
 Of what manylinux allows (PEP 600), libraries of X11, OpenGL and GLib are left out: they are absent
-where nobody installed a desktop.
+on machines without a desktop.
 """
 
 import importlib.metadata as metadata

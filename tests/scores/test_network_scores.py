@@ -46,7 +46,7 @@ def tiny(**options):
 @examples(20)
 @given(network_cases(max_rows=15))
 def test_contract(score, case):
-    """Every score: its name, finite addends that sum to its value, or a flag that says why not."""
+    """Every score: its name, finite terms that sum to its value, or a flag that says why not."""
     assume(case.counts.sum() > 0)
     if not score.applies(case.problem):
         assert case.problem.components.hidden

@@ -43,7 +43,7 @@ def at(case, theta=None):
 @examples(20)
 @given(cases(max_rows=30))
 def test_contract(score, case):
-    """Every score: its name, finite addends that sum to its value, or a flag that says why not."""
+    """Every score: its name, finite terms that sum to its value, or a flag that says why not."""
     if not score.applies(case.problem):
         assert score is BD
         assert case.classes > 1

@@ -153,13 +153,13 @@ def test_the_prior_holds_a_width():
 
 def test_scores_with_the_identity_are_defined_everywhere():
     seen = make(build("a>b", {"a": 2, "b": 2}), 10, alpha=1.0)
-    told_apart = make(NETWORKS["classes"], 10, alpha={"H": [1.0, 2.0, 3.0], "a": 1.0, "b": 1.0})
+    distinct = make(NETWORKS["classes"], 10, alpha={"H": [1.0, 2.0, 3.0], "a": 1.0, "b": 1.0})
     for score in (s for s in SCORES if s.name.endswith("-occupied")):
-        assert score.applies(told_apart.problem)
+        assert score.applies(distinct.problem)
         exact = score(ScoreInput(seen.problem, seen.theta)).value
         assert exact == pytest.approx(seen.log_evidence(), abs=1e-9)
     plain, occupied = (
-        s(ScoreInput(told_apart.problem, told_apart.theta)) for s in (choose_scores("vb")[0], VB)
+        s(ScoreInput(distinct.problem, distinct.theta)) for s in (choose_scores("vb")[0], VB)
     )
     assert occupied.terms["log of equal labellings"] == 0.0
     assert occupied.value == pytest.approx(plain.value + occupied.terms["log p(all states used)"])

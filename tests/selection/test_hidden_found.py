@@ -283,7 +283,7 @@ def test_no_hidden_variable_is_proposed_as_a_parent_of_a_known_table():
 
 
 def test_nothing_is_kept_that_is_no_better():
-    """One row says nothing of anything: every graph has the same evidence."""
+    """One row has no information: every graph has the same evidence."""
     table = Table.from_codes([[1, 1, 1, 1]])
     search = find_hidden(table, threads=1, most=1)
     assert search.hidden == {}

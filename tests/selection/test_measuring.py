@@ -106,7 +106,7 @@ def test_quick_is_reported(small):
 
 
 def test_a_walk_that_measures_differences_only(small):
-    """Values then stand beside the score that is surest, and errors in common are nobody's."""
+    """Values then stand beside the score with the smallest error; common errors cancel."""
     selection = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
     rng = np.random.default_rng(1)
     common, noise = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
@@ -251,7 +251,7 @@ def test_doubt_widens_the_posterior_and_respects_the_prior():
     by_hand = np.random.default_rng(5).normal([-10.0, -12.0], 2.0, (200_000, 2))
     odds = 1.0 / (1.0 + np.exp(by_hand[:, 1] - by_hand[:, 0]))
     assert wide[1] == pytest.approx(0.8 * odds.mean() + 0.1, abs=0.01)
-    assert wide[3] < 1e-9  # nobody doubts that it is far behind
+    assert wide[3] < 1e-9  # it is far behind without doubt
     assert widened(values, {**doubts, 3: 1.0}, None)[3] < 1e-9
     never = widened(values, doubts, {1: 1.0, 2: 0.0, 3: 1.0})
     assert never[2] == 0.0
@@ -289,7 +289,7 @@ def test_candidates_far_behind_keep_their_score():
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
     assert joint_evidence.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
-    assert joint_evidence.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
+    assert joint_evidence.may_matter(by_bic) == [1, 2, 3]  # BIC screens no candidate
 
 
 @pytest.mark.slow

@@ -171,7 +171,7 @@ def test_compare_finds_the_true_structure(truth, table):
     assert sum(comparison.posterior("cs").values()) == pytest.approx(1)
     text = str(comparison)
     assert text.startswith("true (probability ")
-    assert "k!" not in text  # all have the same labellings, so these say nothing
+    assert "k!" not in text  # all have the same labellings, so these are uninformative
     assert "p(S): posterior by CSL, occupancy." in text
 
 

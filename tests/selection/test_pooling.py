@@ -47,7 +47,7 @@ def test_hidden_cells_are_some_that_were_seen():
     for trial in trials:
         assert trial.table.weight == table.weight
         hidden = trial.shown != trial.whole
-        assert hidden.any(axis=1).all()  # rows without a hidden cell say nothing
+        assert hidden.any(axis=1).all()  # rows without a hidden cell are uninformative
         assert (trial.shown[hidden] == -1).all()
         lost = table.counts @ (table.codes >= 0) - trial.table.counts @ (trial.table.codes >= 0)
         assert lost.sum() == hidden.sum() == trial.hidden

@@ -139,8 +139,8 @@ def test_the_bound_is_below_the_exact_evidence():
 def test_only_numberings_that_make_a_difference_count():
     tables = np.array([[50.0, 5.0], [5.0, 50.0], [20.0, 20.0]])
     assert log_numberings(more_than_chance(tables)) == pytest.approx(np.log(6))
-    nobody = np.array([[50.0, 5.0], [5.0, 50.0], [0.1, 0.0], [0.0, 0.2]])
-    assert log_numberings(more_than_chance(nobody)) == pytest.approx(np.log(24 / 2))
+    empty = np.array([[50.0, 5.0], [5.0, 50.0], [0.1, 0.0], [0.0, 0.2]])
+    assert log_numberings(more_than_chance(empty)) == pytest.approx(np.log(24 / 2))
     assert log_numberings(more_than_chance(np.full((5, 3), 7.0))) == pytest.approx(0.0)
 
 
@@ -182,7 +182,7 @@ def test_bad_input_is_refused_with_the_next_step():
     two = Table.from_codes(table.codes[:, :2])
     assert list(learn_latent_tree(two, "tree").hidden) == [
         "H1"
-    ]  # all hang together, by what is asked
+    ]  # all are connected, by construction
     for shape in ("forest", "naive"):
         with pytest.raises(DataError, match=r"2 columns: .* only from 3 or more"):
             learn_latent_tree(two, shape)

@@ -108,7 +108,7 @@ def test_what_numbers_depend_on_is_found(missing):
     learned = lacunet.learn_structure(
         with_missing_values(frame(500), missing), kinds=KINDS, restarts=0
     )
-    assert learned.complete is (missing != "abcxyz")  # a number that is missing says nothing
+    assert learned.complete is (missing != "abcxyz")  # a missing number is uninformative
     edges = set(edges_of(learned.network))
     assert edges - TRUE in ({("a", "b")}, {("b", "a")})
     assert edges >= TRUE

@@ -186,9 +186,9 @@ WRONG = {
     ),
     "a parent besides": (knowledge(fixed=[TEST], require=[("x3", "x2")]), "x3 → x2.*fixed"),
     "a forbidden parent": (knowledge(fixed=[TEST], forbid=[("x1", "x2")]), "x1 → x2.*forbidden"),
-    "a tie with nobody": (knowledge(tied=[["x1"]]), "two variables"),
+    "a tie with one variable": (knowledge(tied=[["x1"]]), "two variables"),
     "two groups": (knowledge(tied=[["x1", "x2"], ["x2", "x4"]]), "two groups"),
-    "nobody's table": (knowledge(fixed=[{**TEST, "child": "y"}]), "'y'"),
+    "a table of no variable": (knowledge(fixed=[{**TEST, "child": "y"}]), "'y'"),
     "another shape": (knowledge(fixed=[{**TEST, "table": [0.5, 0.5]}]), "shape"),
     "no sum of one": (knowledge(fixed=[{**TEST, "table": [[0.8, 0.3], [0.1, 0.9]]}]), "1.1"),
     "no number": (
