@@ -23,7 +23,7 @@ from lacunet.models.number_prior import NumberPrior
 from lacunet.paper.experiments import PAPER, RESULTS, Experimenter, Task, run_all, work_of
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import SERIAL, Executor, on_threads
-from lacunet.scores import SCORES, ScoreInput, choose_scores
+from lacunet.scores import SCORES, ScoreInput
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.candidates import Proposal
 from lacunet.selection.comparing import evaluate, latent_classes
@@ -31,6 +31,7 @@ from lacunet.selection.effects import NestedFitter, direct_effects
 from lacunet.selection.groups import fit_levels
 from lacunet.selection.measuring import measure_each
 from lacunet.selection.missing_comparison import compare_readings
+from lacunet.settings import Settings
 from lacunet.structure.edges.certainty import resample_edges
 from lacunet.structure.edges.posterior import EdgeSampling, find_edges
 from lacunet.structure.knowledge import Knowledge
@@ -40,6 +41,7 @@ from lacunet.summaries.ratio_tests import ratio_test
 from problems import build, make, make_case, problem_for
 
 QUICK = Options(starts=6)
+SETTINGS = Settings(starts=6)
 
 
 class Travelling(Executor):
@@ -134,9 +136,9 @@ def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
 @pytest.mark.parametrize("scores", ["usual", "cs,icl,vb-occupied"])
 def test_selections(scores):
     table = load_dataset("carcinoma")
-    options = {"scores": choose_scores(scores), "options": QUICK}
+    settings = replace(SETTINGS, scores=scores)
     proposals = latent_classes(table, [1, 3, 4])
-    one, *others = both(lambda executor: evaluate(table, proposals, executor=executor, **options))
+    one, *others = both(lambda executor: evaluate(table, proposals, settings, executor=executor))
     for other in others:
         for a, b in zip(one.candidates, other.candidates, strict=True):
             assert same_fit(a.fit, b.fit)
@@ -153,7 +155,8 @@ def test_comparisons_of_networks():
         n: build(g, {v: sizes[v] for v in sizes if v in g}, "GH") for n, g in graphs.items()
     }
     proposals = [Proposal(name, network, {}) for name, network in networks.items()]
-    one, *others = both(lambda e: evaluate(table, proposals, options=QUICK, rank=True, executor=e))
+    ranked = replace(SETTINGS, dimension="rank")
+    one, *others = both(lambda e: evaluate(table, proposals, ranked, executor=e))
     for other in others:
         assert [c.scores for c in one.candidates] == [c.scores for c in other.candidates]
 
@@ -196,7 +199,7 @@ def test_bounds_from_both_sides():
 @pytest.mark.slow
 def test_measured_selections():
     table = load_dataset("myocardial")
-    result = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
+    result = evaluate(table, latent_classes(table, [1, 2]), replace(SETTINGS, alpha=1.0))
     one, *others = both(lambda e: measure_each(result, [1, 2], goal=Goal(0.3), executor=e))
     for other in others:
         assert [c.measured for c in one.candidates] == [c.measured for c in other.candidates]
@@ -237,7 +240,7 @@ def test_ratio_tests():
 def test_readings_of_missing_values():
     case = missing()
     one, *others = both(
-        lambda e: compare_readings(case.table, case.problem.network, options=QUICK, executor=e)
+        lambda e: compare_readings(case.table, case.problem.network, SETTINGS, executor=e)
     )
     for other in others:
         assert one.log_bayes_factors == other.log_bayes_factors

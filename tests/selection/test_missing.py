@@ -24,11 +24,16 @@ from lacunet.selection.missing_comparison import (
     with_mask_variables,
     words,
 )
+from lacunet.settings import Settings
 from problems import build, make_case
 
 TINY = Table.from_codes(
     [[0, -1], [1, 2], [-1, 0], [1, 1], [-1, -1]], [Column("a", (0, 1)), Column("b", (0, 1, 2))]
 )
+
+
+def quick(starts, **more):
+    return Settings(starts=starts, scores=HEADLINE.name, **more)
 
 
 def structure(table, classes):
@@ -91,7 +96,7 @@ def test_scores_of_the_readings_are_close_to_the_exact_bayes_factor():
         exact[tuple(dependent)] = evidence(
             masked, net, tables(net, mask_prior(network, net, masks, 1.01))
         )
-    comparison = compare_readings(TINY, network, options=Options(starts=8), both_ways=True)
+    comparison = compare_readings(TINY, network, quick(8), both_ways=True)
     # Five rows, and a bound with an error of its own on each side.
     assert comparison.log_bayes_factor == pytest.approx(exact["a", "b"] - exact[()], abs=0.7)
     for column in comparison.columns:
@@ -108,7 +113,7 @@ def test_the_score_at_random_is_that_of_the_table_alone():
     """CS of the values, plus the closed form: the masks change nothing in the fit."""
     case = make_case([2, 3, 2], 2, 150, missing=0.2, seed=3)
     network = case.problem.network
-    comparison = compare_readings(case.table, network, options=Options(starts=8))
+    comparison = compare_readings(case.table, network, quick(8))
     problem = build_problem(case.table, network, dirichlet(network, 1.01))
     fit = learn(problem, Options(starts=8))
     usual = HEADLINE(ScoreInput(problem, fit.model.theta)).value
@@ -135,9 +140,7 @@ def test_it_finds_the_column_whose_missing_values_go_with_the_classes():
     codes[classes & (rng.random(600) < 0.5), 0] = -1  # only in one class
     codes[rng.random(600) < 0.25, 1] = -1  # anywhere
     table = Table.from_codes(codes)
-    comparison = compare_readings(
-        table, structure(table, 2), options=Options(starts=8), both_ways=True
-    )
+    comparison = compare_readings(table, structure(table, 2), quick(8), both_ways=True)
     one, two = comparison.columns
     assert (one.name, two.name) == ("x1", "x2")
     assert one.alone[HEADLINE.name] > 30
@@ -161,11 +164,9 @@ def test_results_do_not_depend_on_threads():
     from lacunet.runtime.executor import on_threads
 
     case = make_case([2, 2, 3], 2, 80, missing=0.2, seed=1)
-    alone = compare_readings(case.table, case.problem.network, options=Options(starts=4))
+    alone = compare_readings(case.table, case.problem.network, quick(4))
     with on_threads(2) as executor:
-        both = compare_readings(
-            case.table, case.problem.network, options=Options(starts=4), executor=executor
-        )
+        both = compare_readings(case.table, case.problem.network, quick(4), executor=executor)
     assert alone.log_bayes_factors == both.log_bayes_factors
     assert [c.alone for c in alone.columns] == [c.alone for c in both.columns]
 
@@ -176,7 +177,7 @@ def test_a_network_with_one_hidden_variable():
     codes = rng.integers(0, 2, (80, 3))
     codes[rng.random((80, 3)) < 0.2] = -1
     table = Table.from_codes(codes, [Column(n, (0, 1)) for n in "abc"])
-    comparison = compare_readings(table, network, options=Options(starts=4), alpha="bdeu:20")
+    comparison = compare_readings(table, network, quick(4, alpha="bdeu:20"))
     assert comparison.hidden == "H"
     random, answer = comparison.selection.candidates
     assert (random.label, answer.label) == (AT_RANDOM, AN_ANSWER)
@@ -199,7 +200,7 @@ def test_what_cannot_be_compared():
     with pytest.raises(OptionError, match="the network has 0 hidden variables; missing values are"):
         the_hidden(build("a>b", dict.fromkeys("ab", 2)))
     with pytest.raises(OptionError, match="a prior for each family has none for missing values"):
-        compare_readings(TINY, structure(TINY, 2), alpha={"a": 1.0})
+        compare_readings(TINY, structure(TINY, 2), quick(1, alpha={"a": 1.0}))
 
 
 def test_one_column_with_missing_values_is_all_of_them():
@@ -207,9 +208,7 @@ def test_one_column_with_missing_values_is_all_of_them():
     codes = table.codes.copy()
     codes[0, 0] = -1
     table = Table.from_codes(codes, TINY.columns)
-    comparison = compare_readings(
-        table, structure(table, 2), options=Options(starts=2), both_ways=True
-    )
+    comparison = compare_readings(table, structure(table, 2), quick(2), both_ways=True)
     (column,) = comparison.columns
     assert column.alone == column.given_others == comparison.log_bayes_factors
 

@@ -6,21 +6,22 @@ import pytest
 from lacunet.data.read import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.fitting.fit import Options
-from lacunet.runtime.executor import Serial, on_threads
+from lacunet.runtime.executor import SERIAL, Serial, on_threads
 from lacunet.runtime.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.selection.average import Labellings, choose, posterior
 from lacunet.selection.comparing import evaluate, latent_classes
+from lacunet.settings import Settings
 
 
-def select_states(table, states, **options):
-    return evaluate(table, latent_classes(table, list(states)), **options)
+def select_states(table, states, prior=None, executor=SERIAL, **settings):
+    candidates = latent_classes(table, list(states))
+    return evaluate(table, candidates, Settings(**settings), prior, executor)
 
 
 @pytest.fixture(scope="module")
 def carcinoma():
-    return select_states(load_dataset("carcinoma"), range(1, 5), options=Options(starts=16))
+    return select_states(load_dataset("carcinoma"), range(1, 5), starts=16)
 
 
 @pytest.mark.slow
@@ -50,9 +51,7 @@ def test_posteriors(carcinoma):
 
 def test_a_prior_over_the_number_of_states():
     table = load_dataset("myocardial")
-    selection = select_states(
-        table, [1, 2, 3], options=Options(starts=8), prior={1: 1.0, 2: 0.0, 3: 2.0}
-    )
+    selection = select_states(table, [1, 2, 3], starts=8, prior={1: 1.0, 2: 0.0, 3: 2.0})
     p = selection.posterior("cs")
     assert p[2] == 0.0
     values = selection.values("cs")
@@ -70,9 +69,7 @@ def test_a_prior_over_the_number_of_states():
 @pytest.mark.usefixtures("short_steps_on_threads")
 def test_candidates_are_the_same_for_any_number_of_threads(carcinoma):
     with on_threads(3) as executor:
-        other = select_states(
-            load_dataset("carcinoma"), range(1, 5), options=Options(starts=16), executor=executor
-        )
+        other = select_states(load_dataset("carcinoma"), range(1, 5), starts=16, executor=executor)
     for a, b in zip(carcinoma.candidates, other.candidates, strict=True):
         np.testing.assert_array_equal(a.fit.model.theta, b.fit.model.theta)
         assert {n: e.value for n, e in a.scores.items()} == {
@@ -85,8 +82,8 @@ def test_progress_only_grows_and_ends():
     select_states(
         load_dataset("myocardial"),
         [1, 2, 3],
-        scores=choose_scores("bic"),
-        options=Options(starts=8),
+        scores="bic",
+        starts=8,
         executor=Serial(events.append),
     )
     parts = [e.done for e in events]
@@ -97,9 +94,7 @@ def test_progress_only_grows_and_ends():
 def test_effective_dimension_on_request():
     rng = np.random.default_rng(0)
     table = Table.from_codes(rng.integers(0, 2, (60, 3)))
-    selection = select_states(
-        table, [2, 3], scores=choose_scores("bic"), options=Options(starts=4), rank=True
-    )
+    selection = select_states(table, [2, 3], scores="bic", starts=4, dimension="rank")
     assert [c.dimension for c in selection.candidates] == [7, 7]
 
 
@@ -129,7 +124,7 @@ def test_curves_sharpen_and_bic_is_no_larger_than_laplace():
     drops = []
     for rows in (100, 800):
         codes = sample_codes(model, rows, np.random.default_rng(rows))
-        selection = select_states(Table.from_codes(codes), range(2, 7), options=Options(starts=16))
+        selection = select_states(Table.from_codes(codes), range(2, 7), starts=16)
         laplace = selection.values("laplace")
         drops.append(max(laplace.values()) - laplace[2])
         assert selection.chosen["bic"] <= selection.chosen["laplace"]

@@ -46,10 +46,9 @@ from lacunet.models.prior import PAPER_ALPHA, dirichlet
 from lacunet.runtime.checkpoint import Checkpoint
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.scores import HEADLINE
 from lacunet.selection.blrt import check_bounded
 from lacunet.selection.comparing import latent_classes, sizes_of_hidden
-from lacunet.selection.missing_comparison import MissingComparison, compare_readings
+from lacunet.selection.missing_comparison import ONE_SCORE, MissingComparison, compare_readings
 from lacunet.settings import Settings
 from lacunet.summaries.ratio_tests import REPLICATES, STARTS, RatioTest, ratio_test
 
@@ -217,9 +216,6 @@ def tested_variable(structure: Network, hidden: Hidden) -> str:
     return names[0]
 
 
-ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, one comparison
-
-
 @with_options(*READ)
 def missing_as_state(data: object, **options: Any) -> Table:
     """Recode missing cells as one more state, '(missing)', of every column that has some.
@@ -280,11 +276,5 @@ def compare_missing(
     )
     with at_work(settings, listener, structure) as engine:
         return compare_readings(
-            table,
-            structure,
-            scores=settings.chosen_scores,
-            options=settings.options,
-            alpha=settings.alpha,
-            both_ways=both_ways,
-            executor=engine.executor,
+            table, structure, settings, both_ways=both_ways, executor=engine.executor
         )

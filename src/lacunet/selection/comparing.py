@@ -13,7 +13,7 @@ from functools import partial
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError, OptionError
-from lacunet.fitting.fit import Fit, Options, with_posterior
+from lacunet.fitting.fit import Fit, with_posterior
 from lacunet.inference.classes import FAILURES
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
@@ -22,11 +22,11 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.models.latent_class import classes_of, over_leaves, with_edges
 from lacunet.models.network import Network
 from lacunet.models.number_prior import NumberPrior
-from lacunet.models.prior import PAPER_ALPHA, Alpha, base_alpha, dirichlet, prior_grid
+from lacunet.models.prior import Alpha, base_alpha, dirichlet, prior_grid
 from lacunet.models.surgery import with_hidden
 from lacunet.runtime.checkpoint import NULL_CHECKPOINT, Checkpoint
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import GROUPS, RECOMMENDED, Fitting, Score, applicable
+from lacunet.scores import RECOMMENDED, Fitting, Score, applicable
 from lacunet.scores.evaluation import ScoredFit, ScoreRequest, Unfitted, score_at, score_fits
 from lacunet.selection.average import (
     ENOUGH,
@@ -42,7 +42,7 @@ from lacunet.selection.candidates import Candidate, Failed, Proposal
 from lacunet.selection.joint_evidence import NEGLIGIBLE, guesses, with_priors
 from lacunet.selection.measuring import measured
 from lacunet.selection.result import Selection
-from lacunet.settings import Settings
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.wording import range_words
 
 USUAL = NumberPrior()
@@ -56,17 +56,14 @@ MOST_WORK = 1e8  # cells times classes of an extension at most: some minutes on 
 def fit_candidates(
     table: Table,
     proposals: Sequence[Proposal],
-    *,
-    scores: Sequence[Score],
-    options: Options,
-    alpha: Alpha = PAPER_ALPHA,
-    rank: bool = False,
+    settings: Settings,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> list[Candidate | Unfitted]:
     """Fit and score networks; one that cannot be fitted gives an `Unfitted` with the reason."""
-    problems = executor.map(partial(_problem, table, alpha), list(proposals))
+    problems = executor.map(partial(_problem, table, settings.alpha), list(proposals))
     each = list(zip(proposals, problems, strict=True))
+    options, rank, scores = settings.options, settings.rank, settings.chosen_scores
     requests = [
         ScoreRequest(Fitting(b, options, rank), tuple(applicable(scores, b)), p.title)
         for p, b in each
@@ -115,12 +112,8 @@ def or_raise(result: Candidate | Unfitted) -> Candidate:
 def evaluate(
     table: Table,
     candidates: Sequence[Proposal | Candidate],
-    *,
-    scores: Sequence[Score] = GROUPS["usual"],
-    options: Options | None = None,
-    alpha: Alpha = PAPER_ALPHA,
+    settings: Settings = DEFAULTS,
     prior: Mapping[Label, float] | None = None,
-    rank: bool = False,
     executor: Executor = SERIAL,
     checkpoint: Checkpoint = NULL_CHECKPOINT,
 ) -> Selection:
@@ -128,11 +121,11 @@ def evaluate(
 
     Candidates that were fitted before stay as they are.
     """
-    options = options or Options()
     check_prior(prior, [c.label for c in candidates])
     proposals = [p for p in candidates if isinstance(p, Proposal)]
-    fit_all = partial(fit_candidates, table, proposals, scores=scores, options=options, alpha=alpha)
-    fits = iter(fit_all(rank=rank, executor=executor, checkpoint=checkpoint) if proposals else [])
+    fits = iter(
+        fit_candidates(table, proposals, settings, executor, checkpoint) if proposals else []
+    )
     results = [next(fits) if isinstance(c, Proposal) else c for c in candidates]
     fitted = tuple(c for c in results if isinstance(c, Candidate))
     if not fitted:
@@ -142,7 +135,7 @@ def evaluate(
         for p, each in zip(candidates, results, strict=True)
         if isinstance(each, Unfitted)
     )
-    return Selection(table, fitted, options, alpha, prior, failed=failed)
+    return Selection(table, fitted, settings.options, settings.alpha, prior, failed=failed)
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
@@ -227,17 +220,7 @@ def compare(
     elif not (isinstance(prior, Mapping) or settings.whole_range):
         ends[0], reach = early_end(table, candidates, settings, executor, checkpoint)
     for last in ends:
-        selection = evaluate(
-            table,
-            candidates[:last],
-            scores=settings.chosen_scores,
-            options=settings.options,
-            alpha=settings.alpha,
-            prior=weights,
-            rank=settings.rank,
-            executor=executor,
-            checkpoint=checkpoint,
-        )
+        selection = evaluate(table, candidates[:last], settings, weights, executor, checkpoint)
         selection = replace(selection, named_prior=named, grid=grid, reach=reach)
         # More parameters than data of these columns can identify: no use in more classes.
         full = last < ends[-1] and identified_parameters(candidates[last - 1].network) is not None
@@ -291,15 +274,8 @@ def _log_evidence(
     table: Table, proposal: Proposal, settings: Settings, executor: Executor, checkpoint: Checkpoint
 ) -> float:
     """Log evidence by the recommended score; −inf if the network cannot be fitted."""
-    (candidate,) = fit_candidates(
-        table,
-        [proposal],
-        scores=RECOMMENDED[:1],
-        options=settings.options,
-        alpha=settings.alpha,
-        executor=executor,
-        checkpoint=checkpoint,
-    )
+    settings = replace(settings, scores=RECOMMENDED[0].name)
+    (candidate,) = fit_candidates(table, [proposal], settings, executor, checkpoint)
     if isinstance(candidate, Unfitted):  # the reason is reported with the full fits
         return -math.inf
     return candidate.scores[RECOMMENDED[0].name].value

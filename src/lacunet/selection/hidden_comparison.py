@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -232,16 +232,10 @@ def learn_classes(table: Table, settings: Settings, executor: Executor = SERIAL)
     """Choose the number of classes as `select` does; twice as many are tried if the most win."""
     check_columns(table)
     prepare(executor, over_leaves(leaves_of(table, settings.numbers), 2))
-    most = FIRST
+    most, scored = FIRST, replace(settings, scores=f"{CSL_OCCUPIED.name},{VB.name}")
     while True:
-        tried = evaluate(
-            table,
-            latent_classes(table, range(1, most + 1), settings.numbers),
-            scores=(CSL_OCCUPIED, VB),
-            options=settings.options,
-            alpha=settings.alpha,
-            executor=executor,
-        )
+        candidates = latent_classes(table, range(1, most + 1), settings.numbers)
+        tried = evaluate(table, candidates, scored, executor=executor)
         if tried.label != most or most == MOST:
             break
         most *= 2

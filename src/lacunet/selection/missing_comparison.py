@@ -22,18 +22,19 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.data.transform import MISSING, SEEN, with_masks
 from lacunet.errors import DataError, OptionError
-from lacunet.fitting.fit import Options
 from lacunet.models.latent_class import HIDDEN_NAMES
 from lacunet.models.network import Network, Variable
-from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
+from lacunet.models.prior import Alpha, dirichlet, understand_alpha
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import HEADLINE, Score
+from lacunet.scores import HEADLINE
 from lacunet.selection.candidates import Candidate, Proposal
 from lacunet.selection.comparing import fit_candidates, or_raise
 from lacunet.selection.result import Selection
+from lacunet.settings import Settings
 from lacunet.tabular import Columns, Grid, Printable, described, number
 
+ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, one comparison
 AT_RANDOM = "missing at random"
 AN_ANSWER = "missing as an answer"
 # Least log Bayes factor of each name. Kass & Raftery (1995).
@@ -164,10 +165,8 @@ def words(factor: float, hidden: str) -> str:
 def compare_readings(
     table: Table,
     network: Network,
+    settings: Settings = ONE_SCORE,
     *,
-    scores: Sequence[Score] = (HEADLINE,),
-    options: Options | None = None,
-    alpha: Alpha = PAPER_ALPHA,
     both_ways: bool = False,
     executor: Executor = SERIAL,
 ) -> MissingComparison:
@@ -175,7 +174,7 @@ def compare_readings(
 
     `network` is a latent class model of the table, or any network with one hidden variable.
     """
-    hidden, options = the_hidden(network), options or Options()
+    hidden, alpha = the_hidden(network), settings.alpha
     masked, masks = with_masks(table)
     if not masks:
         raise DataError(
@@ -190,10 +189,10 @@ def compare_readings(
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
     proposals = [_proposal(label, network, masks, some, alpha) for label, some in dependent.items()]
-    fits = fit_candidates(masked, proposals, scores=scores, options=options, executor=executor)
+    fits = fit_candidates(masked, proposals, settings, executor)
     readings = dict(zip(dependent, map(or_raise, fits), strict=True))
     random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
-    selection = Selection(masked, (random, answer), options, alpha, None)
+    selection = Selection(masked, (random, answer), settings.options, alpha, None)
     if not selection.scores:
         raise OptionError(f"none of these scores is defined for both models. Use {HEADLINE.name}.")
     share = dict(zip((c.name for c in table.columns), table.missing, strict=True))
