@@ -103,7 +103,7 @@ def measure(cell: Cell, k: int, seed: Sequence[int]) -> tuple[list[list[float]],
     even = np.full(len(alphas), 1 / len(alphas))
     several = WalkedPriors(tuple(alphas), even, PRIORS.index((1.0, 1.0)))
     problem = build_problem(table, network, alphas[several.base])
-    goal = WalkGoal(rounds=8, doubted=16)
+    goal = WalkGoal(rounds=8, more_rounds=16)
     walk = walk_numbers(problem, NUMBERS, fits={}, guesses={}, goal=goal, several=several)
     assert walk.by_prior is not None
     return walk.by_prior.round(3).tolist(), not walk.notes

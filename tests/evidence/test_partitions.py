@@ -161,7 +161,7 @@ def test_chains_visit_states_without_any_start():
 def test_chains_that_disagree_walk_on(monkeypatch):
     """Chains in doubt have rounds that others do not, and no more."""
     problem, doubt = small(3), (Flag(Kind.CHAINS_STAY, detail={"share": 0.0}),)
-    goal = WalkGoal(1.0, rounds=5, doubted=7)
+    goal = WalkGoal(1.0, rounds=5, more_rounds=7)
     sure = walk_numbers(problem, range(1, 4), fits={}, guesses={}, goal=goal)
     assert sure.details["sweeps each"] == 400
     monkeypatch.setattr(walking, "agreement_flags", lambda *_: doubt)

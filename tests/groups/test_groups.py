@@ -37,7 +37,7 @@ def of(data, sex):
 def test_the_item_that_differs_is_found(comparison):
     assert comparison.level is Level.PARTLY
     assert comparison.free == ("B",)
-    assert [t.edge[1] for t in comparison.levels.trials if t.kept] == ["B"]
+    assert [t.edge[1] for t in comparison.levels.trials if t.accepted] == ["B"]
     tests = {trial.edge[1]: trial for trial in comparison.items}
     assert tests["B"].ratio.p_value < 1e-6 < 0.01 < min(tests[n].ratio.p_value for n in "ACDE")
     assert tests["B"].gain > 5 > 0 > max(tests[n].gain for n in "ACDE")
@@ -114,7 +114,7 @@ def test_a_gain_that_is_below_its_price_is_in_the_posterior():
     comparison = lacunet.compare_groups(data, 2, "sex", **QUICK)
     trial = max(comparison.items, key=lambda t: t.gain)
     assert 0.5 < trial.gain < trial.price  # the case that this is about
-    assert not trial.kept
+    assert not trial.accepted
     p = comparison.set_probabilities
     assert sum(p.values()) == pytest.approx(1.0, abs=1e-12)
     names = (trial.edge[1],)
@@ -215,7 +215,7 @@ def test_what_was_set_free_in_place_of_others_is_equal_again():
     """At first i7 seems to differ; with the three that do, it is not needed."""
     comparison = lacunet.compare_groups(three_differ(0), 3, "sex", **QUICK)
     assert comparison.free == ("i1", "i4", "i6")
-    taken = [(t.edge[1], t.adds) for t in comparison.levels.trials if t.kept]
+    taken = [(t.edge[1], t.adds) for t in comparison.levels.trials if t.accepted]
     assert ("i7", True) in taken
     assert taken[-1] == ("i7", False)
     last = comparison.levels.trials[-1]

@@ -30,9 +30,9 @@ def effects(answers):
 def test_what_goes_together_is_found(effects):
     assert sorted(effects.edges) == ["A:B", "C:F"]
     assert effects.pairs == 21
-    assert [t.step for t in effects.trials if t.kept] == [0, 1]
-    kept = [t for t in effects.trials if t.kept and t.adds]
-    assert not any(t.kept for t in effects.trials if not t.adds)  # each was left out for a try
+    assert [t.step for t in effects.trials if t.accepted] == [0, 1]
+    kept = [t for t in effects.trials if t.accepted and t.adds]
+    assert not any(t.accepted for t in effects.trials if not t.adds)  # each was left out for a try
     assert {":".join(t.edge) for t in effects.trials if not t.adds} == set(effects.edges)
     assert all(t.gain > t.price and t.ratio.p_value < 1e-6 and t.change_of_bic < 0 for t in kept)
     assert f"{len(effects.trials)} tried, kept: {', '.join(effects.edges)}" in str(effects)
@@ -46,7 +46,7 @@ def test_the_model_is_that_of_its_edges(effects, answers):
 
 
 def test_a_trial_has_the_worth_of_separate_fits(effects, answers):
-    first = next(t for t in effects.trials if t.kept)
+    first = next(t for t in effects.trials if t.accepted)
     edges = [], [":".join(first.edge)]
     likelihoods = [lacunet.fit(answers, 2, edges=e, estimate="ml", **FEW).log_lik for e in edges]
     gain = likelihoods[1] - likelihoods[0]

@@ -237,7 +237,9 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert sum(certainty.probabilities.values()) == pytest.approx(1.0)
     assert values[0] < certainty.values[2] < scores[2]
     assert scores[3] < certainty.values[3] < values[1]
-    assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
+    assert (
+        certainty.unconverged[2] > certainty.unconverged[3] > 1.0
+    )  # where they contradict each other more
     assert certainty.notes == notes
     text = str(joint_evidence.record_walk(walk, selection))
     assert str(CertaintyBasis.UNRELIABLE) in text.splitlines()[0]

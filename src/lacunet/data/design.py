@@ -236,16 +236,16 @@ class SurveyWeights(Documented):
         )
 
 
-def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
+def question_counts(weight: FloatArray, copies: IntArray) -> str | None:
     """Warn of weights that are taken as counts but look scaled.
 
     Counts with a common divisor, and counts that are not whole, probably come from scaling.
     Standard errors, intervals and evidence then assume a wrong number of cases.
 
-    >>> doubt_counts(np.array([20.0, 10.0]), np.array([1, 1]))
+    >>> question_counts(np.array([20.0, 10.0]), np.array([1, 1]))
     'weights are taken as counts of copies: 2 rows are 30 cases, and standard errors and evidence
     are those of so many. But every weight is a multiple of 10. ...
-    >>> doubt_counts(np.array([2.0, 1.0]), np.array([1, 1]))
+    >>> question_counts(np.array([2.0, 1.0]), np.array([1, 1]))
     """
     weighty = weight > 0
     given, rows = weight[weighty], int(copies[weighty].sum())

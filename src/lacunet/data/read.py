@@ -16,8 +16,8 @@ from lacunet.data.design import (
     DesignColumns,
     WeightsAs,
     as_cases,
-    doubt_counts,
     is_survey,
+    question_counts,
 )
 from lacunet.data.discover import markers, shown
 from lacunet.data.distinct import DistinctRows, SpillingRows, in_order, merge, places
@@ -192,8 +192,8 @@ def _table(reader: SourceReader, weights_as: WeightsAs) -> Table:
     cases, survey = as_cases(weight, copies, weights_as)
     design = None if entries is None else reader.design_reader.design(*entries, survey)
     notes = reader.notes(codings)
-    if reader.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
-        notes.append(doubt)
+    if reader.weights is not None and survey is None and (note := question_counts(weight, copies)):
+        notes.append(note)
     about = reader.source.name, reader.weights, notes, survey, design
     table = Table.from_merged(reader.described(codings), codes, cases, copies, *about)
     del codes, weight, copies, cases

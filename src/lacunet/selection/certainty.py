@@ -52,8 +52,8 @@ def combine_with_scores(
     """Combine sampled values with the scores; returns the values and their errors.
 
     >>> sampled = {1: SampledValue(-10.0, 3.0), 2: SampledValue(-12.0, 0.0)}
-    >>> values, doubts = combine_with_scores(sampled, {1: -10.0, 2: -15.0})
-    >>> values, {k: round(x, 2) for k, x in doubts.items()}
+    >>> values, unconverged = combine_with_scores(sampled, {1: -10.0, 2: -15.0})
+    >>> values, {k: round(x, 2) for k, x in unconverged.items()}
     ({1: -10.0, 2: -12.0}, {1: 2.12, 2: 0.0})
     """
     both = {k: _combined(one, scored.get(k, math.nan)) for k, one in sampled.items()}
@@ -77,7 +77,7 @@ def _combined(sampled: SampledValue, score: float) -> tuple[float, float]:
 
 def widened(
     values: Mapping[Label, float],
-    doubts: Mapping[Label, float],
+    unconverged: Mapping[Label, float],
     prior: Mapping[Label, float] | None,
 ) -> dict[Label, float]:
     """Average the posterior over errors of the values.
@@ -90,7 +90,7 @@ def widened(
     if any(map(math.isnan, p.values())):
         return p
     chances = np.array(list(p.values()))
-    errors = np.array([doubts.get(k, 0.0) for k in values])
+    errors = np.array([unconverged.get(k, 0.0) for k in values])
     z = np.random.default_rng(0).standard_normal((DRAWS, len(errors)))  # fixed: the result repeats
     with np.errstate(divide="ignore"):
         logs = np.log(chances) + errors * np.concatenate([z, -z])
@@ -98,7 +98,7 @@ def widened(
     mean = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
     before = np.array(list(posterior(dict.fromkeys(values, 0.0), prior).values()))
     # At least two candidates share it, or one would get everything.
-    matters = (mean >= WORTH) & np.array([k in doubts for k in values])
+    matters = (mean >= WORTH) & np.array([k in unconverged for k in values])
     matters[np.argsort(-mean, kind="stable")[:2]] = True
     share = before * matters
     mean = (1.0 - UNFORESEEN) * mean + UNFORESEEN * share / share.sum()
@@ -163,15 +163,16 @@ class Certainty(Framed):
     measured: frozenset[Label] = frozenset()  # the others keep a score, far behind
     notes: tuple[Flag, ...] = ()  # reasons for further uncertainty
     # Errors in nats, if sampling did not converge; else empty.
-    doubts: Mapping[Label, float] = field(default_factory=dict)
+    unconverged: Mapping[Label, float] = field(default_factory=dict)
 
     how = renamed("how", "basis")
+    doubts = renamed("doubts", "unconverged")
 
     @cached_property
     def probabilities(self) -> dict[Label, float]:
         """Return p(candidate | D); NaN if no candidate has a value."""
-        if self.doubts:
-            return widened(self.values, self.doubts, self.prior)
+        if self.unconverged:
+            return widened(self.values, self.unconverged, self.prior)
         return posterior(self.values, self.prior)
 
     def brief(self) -> str:
@@ -204,7 +205,7 @@ class Certainty(Framed):
     @property
     def choice(self) -> Label | None:
         """The most probable candidate; None if no candidate has a value."""
-        if self.doubts and self.ranking:
+        if self.unconverged and self.ranking:
             return self.ranking[0]
         return choose(self.values, self.prior)
 

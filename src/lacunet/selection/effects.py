@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from lacunet.data.design import flags_of
 from lacunet.data.table import Table
+from lacunet.deprecation import renamed
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, Options, learn, softmax_climb, with_posterior
 from lacunet.fitting.maxima import BOTH
@@ -116,15 +117,17 @@ class NestedFitter:
 class Trial(Documented):
     """The addition or the removal of one edge, and its gain."""
 
-    KEYS = "edge step adds kept change_of_bic needs=price log_bayes_factor=gain test=ratio"
+    KEYS = "edge step adds kept=accepted change_of_bic needs=price log_bayes_factor=gain test=ratio"
 
     edge: Edge
     step: int  # steps before; the first is 0
     before: Candidate
     after: Candidate
     price: float  # a lower bound of the gain of a change that pays
-    kept: bool = False  # whether the network of the next step has this change
+    accepted: bool = False  # whether the network of the next step has this change
     adds: bool = True  # whether the edge is added; else it is removed
+
+    kept = renamed("kept", "accepted")
 
     @cached_property
     def gain(self) -> float:
@@ -147,13 +150,13 @@ class Trial(Documented):
         return one - other
 
 
-def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
+def accepted_edges(trials: Sequence[Trial]) -> list[Edge]:
     """The edges that remain, in the order in which they were added."""
     edges: list[Edge] = []
     for trial in trials:
-        if trial.kept and trial.adds:
+        if trial.accepted and trial.adds:
             edges.append(trial.edge)
-        elif trial.kept:
+        elif trial.accepted:
             edges.remove(trial.edge)
     return edges
 
@@ -197,7 +200,7 @@ def stepwise_edges(
         gains = [t.gain - t.price if math.isfinite(t.gain) else -math.inf for t in trials]
         best = max(range(len(gains)), key=gains.__getitem__, default=None)
         taken = best if best is not None and gains[best] > 0.0 else None
-        every.extend(replace(t, kept=True) if i == taken else t for i, t in enumerate(trials))
+        every.extend(replace(t, accepted=True) if i == taken else t for i, t in enumerate(trials))
         return None if taken is None else trials[taken].after
 
     now = base
@@ -207,9 +210,9 @@ def stepwise_edges(
         if after is None:
             break
         now = after
-    while len(kept := kept_edges(every)) > 1:  # a single edge paid when it was added
-        rest = [(e, with_edges(base.network, [o for o in kept if o != e])) for e in kept]
-        cost = -price(len(kept) - 1, possible)  # a removal may lose the price of an edge
+    while len(accepted := accepted_edges(every)) > 1:  # a single edge paid when it was added
+        rest = [(e, with_edges(base.network, [o for o in accepted if o != e])) for e in accepted]
+        cost = -price(len(accepted) - 1, possible)  # a removal may lose the price of an edge
         attempt = partial(_try, fitter, now, base, every[-1].step + 1, cost, False)
         after = best_of(fitter.executor.map(attempt, rest))
         if after is None:
@@ -237,7 +240,7 @@ class DirectEffects(Printable):
     @property
     def edges(self) -> tuple[str, ...]:
         """The kept effects, in the form of the option `edges` of `fit`."""
-        return tuple(":".join(edge) for edge in kept_edges(self.trials))
+        return tuple(":".join(edge) for edge in accepted_edges(self.trials))
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -245,14 +248,14 @@ class DirectEffects(Printable):
         return flags_of(self.fit.problem.design)
 
     def brief(self) -> str:
-        kept = f"kept: {', '.join(self.edges)}" if self.edges else "none pays"
-        return f"Direct effects beside the classes: {len(self.trials)} tried, {kept}"
+        accepted = f"kept: {', '.join(self.edges)}" if self.edges else "none pays"
+        return f"Direct effects beside the classes: {len(self.trials)} tried, {accepted}"
 
     def tidy(self) -> Columns:
         """Return a row for each trial."""
         names = ("step", "adds", "parent", "child", "log_bayes_factor", "change_of_bic", "kept")
         rows = (
-            (t.step + 1, t.adds, *t.edge, float(t.gain), float(t.change_of_bic), t.kept)
+            (t.step + 1, t.adds, *t.edge, float(t.gain), float(t.change_of_bic), t.accepted)
             for t in self.trials
         )
         return transposed(names, rows)
@@ -281,7 +284,7 @@ class DirectEffects(Printable):
                 f"{'' if t.adds else 'without '}{':'.join(t.edge)}",
                 *ratio_cells(t.ratio),
                 *map(number, (t.change_of_bic, t.gain, t.price)),
-                "yes" if t.kept else "",
+                "yes" if t.accepted else "",
             )
             for t in self.trials
         )
@@ -308,8 +311,8 @@ def direct_effects(fitter: NestedFitter, network: Network) -> DirectEffects:
         )
     base = replace(fitter, executor=executor.part(0.0, 0.5)).searched(network)
     pairs = possible_pairs(network)
-    one_by_one = replace(fitter, executor=executor.part(0.5, 0.9, "direct effects"))
-    last, trials = stepwise_edges(one_by_one, base, suspects, pairs)
+    stepwise = replace(fitter, executor=executor.part(0.5, 0.9, "direct effects"))
+    last, trials = stepwise_edges(stepwise, base, suspects, pairs)
     best = fitter.searched(last.network, [last]) if last is not base else base
     mode = softmax_climb(best.fit.problem, best.fit.model.theta, executor.silent())
     return DirectEffects(base, with_posterior(best.fit, mode.point), tuple(trials), pairs)

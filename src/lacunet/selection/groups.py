@@ -194,11 +194,11 @@ def fit_levels(fitter: NestedFitter, grouped: Grouped, named: Sequence[str] | No
     executor, network = fitter.executor, grouped.network
     edges = [(grouped.variable.name, network.variables[i].name) for i in grouped.items]
     equal = replace(fitter, executor=executor.part(0.0, 0.3)).searched(network)
-    one_by_one = replace(fitter, executor=executor.part(0.3, 0.6, "items"))
+    stepwise = replace(fitter, executor=executor.part(0.3, 0.6, "items"))
     if named is None:
-        _, trials = stepwise_edges(one_by_one, equal, partial(_not_free, edges), len(edges))
+        _, trials = stepwise_edges(stepwise, equal, partial(_not_free, edges), len(edges))
     else:
-        trials = trials_of(one_by_one, equal, edges, len(edges))
+        trials = trials_of(stepwise, equal, edges, len(edges))
     sets = _best_by_set(grouped, trials)
     fits = [LevelFit(Level.EQUAL, grouped, equal)]
     shown = _most_probable(sets, len(edges)) if named is None else named

@@ -146,18 +146,18 @@ def record_walk(walk: Walk, selection: Selection) -> Selection:
     flags |= below
     sure = walk.verdict is not Verdict.LOWER_BOUND and not below
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True))
-    doubts: dict[Label, float] = {}
+    unconverged: dict[Label, float] = {}
     if sure:
         values = scores | values
     else:
         sampled = {k: SampledValue(v, unconverged_error(errors[k])) for k, v in values.items()}
         sampled |= {k: SampledValue(scores[k], 0.0) for k in exactly}
-        values, doubts = combine_with_scores(sampled, scores)
+        values, unconverged = combine_with_scores(sampled, scores)
     basis = CertaintyBasis.MEASURED if sure else CertaintyBasis.UNRELIABLE
     known = covariance if sure else None
     measured = walk.measured | exactly
     prior, notes = selection.prior, walk.notes
-    posterior = Certainty(TRUTH.name, values, prior, basis, known, measured, notes, doubts)
+    posterior = Certainty(TRUTH.name, values, prior, basis, known, measured, notes, unconverged)
     if walk.by_prior is not None:
         moved = walk.by_prior - walk.values[:, None]
         by_prior |= {k: values[k] + moved[n] for n, k in enumerate(walk.numbers)}

@@ -124,17 +124,17 @@ def by_measurements(selection: Selection) -> Selection:
             else SampledValue(m.value, m.stderr or 0.0)
             for k, m in measured.items()
         }
-        values, doubts = combine_with_scores(sampled, scores)
+        values, unconverged = combine_with_scores(sampled, scores)
         basis, covariance = CertaintyBasis.UNRELIABLE, None
     else:
-        values, doubts = scores | {k: m.value for k, m in measured.items()}, {}
+        values, unconverged = scores | {k: m.value for k, m in measured.items()}, {}
         exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
         basis = CertaintyBasis.EXACT if exact else CertaintyBasis.MEASURED
         errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
         covariance = np.diag(np.square(errors))
     known = frozenset(measured) | known_exactly(selection)
     prior = selection.prior
-    posterior = Certainty(TRUTH.name, values, prior, basis, covariance, known, notes, doubts)
+    posterior = Certainty(TRUTH.name, values, prior, basis, covariance, known, notes, unconverged)
     return replace(selection, overall=posterior)
 
 
@@ -179,8 +179,8 @@ def _measured(
     if way is Way.PER_MODEL:
         return by_measurements(measure_each(selection, labels, goal, executor, checkpoint))
     numbers = [label for label in labels if isinstance(label, int)]
-    doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
-    bounds = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
+    more_rounds = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
+    bounds = min(rounds, WalkGoal.rounds), min(more_rounds, WalkGoal.more_rounds)
     walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *bounds)
     try:
         return by_walk(selection, numbers, goal=walk_goal, executor=executor, checkpoint=checkpoint)

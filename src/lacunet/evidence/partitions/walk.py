@@ -41,7 +41,7 @@ class WalkGoal:
 
     target: float = 0.02  # largest standard error of a probability p(k|D)
     rounds: int = 32  # the most rounds if chains agree;
-    doubted: int = 64  # if they disagree: with more time most agree
+    more_rounds: int = 64  # if they disagree: with more time most agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def walk_numbers(
     rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, checkpoint, several)
     executor.report("partitions", 0.0)
     rounds.learn()
-    most = max(goal.rounds, goal.doubted)
+    most = max(goal.rounds, goal.more_rounds)
     for done in range(1, most + 1):
         rounds.measure()
         executor.report("partitions", done / most)
