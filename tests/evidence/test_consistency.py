@@ -41,7 +41,7 @@ def test_what_is_outside_of_a_bound_is_not_reliable():
     above = within_bounds(measured(-1.0), -9.0, -2.0)
     assert (above.value, above.verdict) == (-9.0, Verdict.LOWER_BOUND)
     assert above.notes == (Flag(Kind.OVER_UPPER_BOUND, detail={"value": -2.0}),)
-    with pytest.raises(ImpossibleNumberError, match="outside of its bounds"):
+    with pytest.raises(ImpossibleNumberError, match="outside its bounds"):
         within_bounds(measured(-10.0, 0.0, Verdict.EXACT), -9.0)
 
 
