@@ -87,7 +87,7 @@ def forecast(
 def _forecast(
     table: Table, proposals: list[Proposal], settings: Settings, listener: Listener
 ) -> Forecast:
-    labels, measuring = [p.label for p in proposals], None
+    labels = [p.label for p in proposals]
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))
         placed = placed_on(table, Engine(executor))  # as far as that is on disk
@@ -98,11 +98,7 @@ def _forecast(
         several = len(proposals) > 1  # one alone is fitted
         fits = forecast_fits(problems, labels, settings.options, scored=several)
         engine, workers = described(settings, table, max(fit.step for fit in fits))
-        if not settings.quick:
-            each, budget = settings.evidence or settings.calibrate, settings.goal.budget
-            measuring = forecast_measuring(
-                problems, labels, each=each, budget=budget, workers=workers
-            )
+        measuring = forecast_measuring(problems, labels, settings, workers)
     return Forecast(
         source=table.source,
         rows=table.rows,

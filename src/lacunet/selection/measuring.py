@@ -60,15 +60,15 @@ def measured(
 ) -> Selection:
     """Measure the evidence of the candidates as far as the settings demand."""
     labels = [c.label for c in selection.candidates]
-    how = settings.goal, executor, checkpoint
+    run = settings.goal, executor, checkpoint
     if settings.evidence:
-        return by_measurements(measure_each(selection, labels, *how))
-    selection = quick(selection) if settings.quick else measure_posterior(selection, *how)
+        return by_measurements(measure_each(selection, labels, *run))
+    selection = quick(selection) if settings.quick else measure_posterior(selection, *run)
     if not settings.calibrate:
         return selection
     open_ = [c.label for c in selection.candidates if c.measured is None]
     few = [label for label in best_few(selection) if label in open_]
-    selection = measure_each(selection, few, *how)
+    selection = measure_each(selection, few, *run)
     return by_measurements(selection) if len(few) == len(labels) else selection
 
 
@@ -257,19 +257,16 @@ class MeasuringForecast:
 
 
 def forecast_measuring(
-    problems: Sequence[Problem],
-    labels: Sequence[Label],
-    *,
-    each: bool,
-    budget: float,
-    workers: int,
-) -> MeasuringForecast:
-    """Forecast the measurement of candidates: of each by itself, or by the usual rules.
+    problems: Sequence[Problem], labels: Sequence[Label], settings: Settings, workers: int
+) -> MeasuringForecast | None:
+    """Forecast the measurement of candidates, if the settings demand one.
 
     Scores may still exclude candidates, so this is an upper bound.
     """
-    per_model = budget * sum(not problem.exact for problem in problems)
-    if each or len(problems) == 1:
+    if settings.quick:
+        return None
+    per_model = settings.goal.budget * sum(not problem.exact for problem in problems)
+    if settings.evidence or settings.calibrate or len(problems) == 1:
         return MeasuringForecast("the evidence of each, for its budget", per_model)
     if any(problem.place.holder is not None for problem in problems):
         return MeasuringForecast("nothing: rows that are held in parts are not sampled", 0.0)
