@@ -9,7 +9,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
-# Everything but studies over many data sets: the lower layers beside all the rest.
+# Everything but studies over many data sets and most pages: the lower layers beside all the rest.
+EVERY := "not long and not pages"
 LOWER := tests/data tests/models tests/formats tests/inference tests/fitting tests/scores tests/structure tests/selection
 HALF := $(LOWER) tests/evidence tests/fuzz tests/paper tests/robust  # of the time that everything takes, about
 
@@ -21,10 +22,10 @@ test: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-lower test-upper
 
 test-lower:
-	$(BIN)/python -m pytest -m "not long" $(HALF)
+	$(BIN)/python -m pytest -m $(EVERY) $(HALF)
 
 test-upper:
-	$(BIN)/python -m pytest -m "not long" src/lacunet tests $(HALF:%=--ignore=%)
+	$(BIN)/python -m pytest -m $(EVERY) src/lacunet tests $(HALF:%=--ignore=%)
 
 # Studies over many data sets, and commands that are killed.
 long: $(VENV)/.dev
@@ -69,8 +70,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.docs
+# The site, and the code on its pages.
+docs: $(VENV)/.docs $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
+	$(BIN)/python -m pytest -q -m pages tests/docs
 
 links: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going --quiet -b linkcheck docs build/links

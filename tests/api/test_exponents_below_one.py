@@ -103,6 +103,7 @@ def test_networks_are_compared(carcinoma):
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
+@pytest.mark.slow
 @examples(10)
 @given(st.integers(0, 10_000), st.sampled_from([0.02, 0.1, 0.4, "bdeu:1"]))
 def test_bounds_are_bounds(seed, alpha):

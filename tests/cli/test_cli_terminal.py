@@ -140,8 +140,10 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("closed", CLOSED)
-@pytest.mark.parametrize("form", ["--json", ""])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("closed", "form"), [*((one, "--json") for one in CLOSED), ("stdout", ""), ("both", "")]
+)
 def test_closed_streams_end_as_if_they_led_nowhere(tmp_path, closed, form):
     """No other file gets the number of a stream, nothing is said, and the work is done."""
     command = f"{sys.executable} -m lacunet random --classes 2 --leaves 2 -o m.json {form}"
@@ -156,6 +158,7 @@ def test_closed_streams_end_as_if_they_led_nowhere(tmp_path, closed, form):
     assert closed == "stdout" or not said or "written" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
 def test_a_mistake_has_its_exit_code_without_stderr(tmp_path, closed):
     command = f"{sys.executable} -m lacunet select nope.csv {closed}; echo $? > code"
@@ -163,6 +166,7 @@ def test_a_mistake_has_its_exit_code_without_stderr(tmp_path, closed):
     assert (tmp_path / "code").read_text() == "2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_help_on_a_full_disk_is_an_error(tmp_path):
     with FULL.open("w") as full:

@@ -349,6 +349,7 @@ def coded(draw):
     return columns, np.array(draw(st.lists(rows, min_size=1, max_size=20)))
 
 
+@pytest.mark.slow
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(coded())
 def test_what_is_written_is_read_back(tmp_path, case):

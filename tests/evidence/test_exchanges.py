@@ -80,6 +80,7 @@ def seen_context(states=2):
     return Network.build(variables, [(), (0,), *[(0, 1)] * 6])
 
 
+@pytest.mark.slow
 def test_a_context_has_labels_of_its_own():
     """Two labels for each state of o: without them annealing would be log 2 too low."""
     network = seen_context()
@@ -114,6 +115,7 @@ def test_contexts_in_which_one_label_stands_out_are_kept():
     assert math.exp(kept.log_count) == pytest.approx(36)
 
 
+@pytest.mark.slow
 def test_symmetries_that_are_not_counted_make_a_lower_bound():
     """With BDeu, h0 → h1 over the same leaves are one variable with four states."""
     variables = [Variable(f"h{i}", (0, 1), hidden=True) for i in range(2)]
@@ -127,6 +129,7 @@ def test_symmetries_that_are_not_counted_make_a_lower_bound():
     assert measure(problem, Method.EXACT).verdict is Verdict.EXACT
 
 
+@pytest.mark.slow
 def test_bounds_from_both_sides_meet_around_the_exact_evidence():
     network = parents_of_all(2)
     rng = np.random.default_rng(5)

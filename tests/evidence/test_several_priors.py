@@ -86,6 +86,7 @@ def used_by_listing(problem, alphas, weights, numbers):
     return np.exp(whole - logsumexp(whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gaussian", "poisson"])
 def test_average_over_priors_of_numbers(name):
     problem = mixture(name, 5, seed=3, missing=0.3)

@@ -77,6 +77,7 @@ def test_information_criteria_are_those_of_the_estimate(apart):
     assert CS(at).terms["log p(D|θ)"] == pytest.approx(apart.for_scores.log_lik)
 
 
+@pytest.mark.slow
 def test_what_people_see_is_one_fit(tmp_path):
     """Selection, table of criteria, saved model and assigned rows: all at the highest maximum."""
     data = patterns("gss82")

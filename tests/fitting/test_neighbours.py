@@ -228,6 +228,7 @@ def test_neighbours_differ_in_one_hidden_variable():
     assert more_states_of(CLASSES, TWO) is None
 
 
+@pytest.mark.slow
 def test_several_hidden_variables_learn_along_each():
     case = make(TWO, 150, missing=0.1, seed=4)
     networks = [with_hidden(TWO, {"G": g, "H": h}) for g in (2, 3) for h in (2, 3)]

@@ -111,6 +111,7 @@ def test_numbers_out_of_range(arguments, text):
         ratio_test(problem, with_classes(problem, 2), options(), **arguments)
 
 
+@pytest.mark.slow
 def test_counts_and_ordered_answers_are_tested_too():
     frame = people(100).select("visits", "agree", "sex")
     few = {"kinds": "visits=poisson,agree=ordinal", "replicates": 9, "starts": 4}

@@ -126,6 +126,7 @@ def test_a_jackknife_by_refits_agrees():
     assert np.abs(ratio - 1).max() < 0.12
 
 
+@pytest.mark.slow
 def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
     """Numbers of every sort, missing values and a network: units as problems of their own."""
     rng = np.random.default_rng(4)

@@ -16,17 +16,16 @@ from fuzz.drawn_lines import COMMAND_WEIGHTS, NEVER, has_values, name_of, parame
 from fuzz.values import VALUES
 from lacunet.cli.app import COMMANDS
 
-FEW, MORE, ALL, AT_ONCE = 20, 80, 240, 20  # seeds
+FEW, MORE, ALL, AT_ONCE = 6, 80, 240, 20  # seeds
 
 
-@pytest.mark.parametrize("first", range(0, FEW, AT_ONCE))
-def test_command_lines_end_in_an_answer_or_a_sentence(first):
-    for seed in range(first, first + AT_ONCE):
+def test_command_lines_end_in_an_answer_or_a_sentence():
+    for seed in range(FEW):
         try_seed(seed)
 
 
 BATCHES = [
-    *range(FEW, MORE, AT_ONCE),
+    *range(0, MORE, AT_ONCE),
     *(pytest.param(first, marks=pytest.mark.long) for first in range(MORE, ALL, AT_ONCE)),
 ]
 

@@ -90,6 +90,7 @@ def test_the_kernel_has_room_and_counts_every_block(leaves, states, cells, tange
     assert shape_for(packed, 1000, tangent=tangent) is None
 
 
+@pytest.mark.slow
 @there
 def test_a_fit_on_a_device_is_the_fit():
     case = make_case([2, 3, 2, 4], 3, 400, missing=0.1, seed=2)
@@ -106,6 +107,7 @@ def test_a_fit_on_a_device_is_the_fit():
     assert log_lik == pytest.approx(learned.log_lik, rel=1e-12)
 
 
+@pytest.mark.slow
 @there
 def test_functions_and_commands_take_it():
     table = lacunet.load_dataset("carcinoma")

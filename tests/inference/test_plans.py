@@ -80,6 +80,7 @@ def test_expected_counts(mode, case):
         np.testing.assert_array_equal(batch, alone)
 
 
+@pytest.mark.slow
 @modes
 @examples(100)
 @given(case=network_cases(zeros=True))

@@ -116,6 +116,7 @@ def test_the_estimate_is_the_one_that_was_fitted(frame):
     assert rows.sum() == pytest.approx(fit.log_lik, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_missing_values_are_filled_by_what_varies_with_them(model):
     """The mean of a depth given a breadth, against a fine sum over its joint density."""
     rows = pl.DataFrame({"breadth": [190.0], "tint": ["m"]})
@@ -139,6 +140,7 @@ def test_missing_values_are_filled_by_what_varies_with_them(model):
     )
 
 
+@pytest.mark.slow
 def test_rows_are_drawn_with_their_covariances(model):
     drawn = sample_cells(model.predictive, 20_000, np.random.default_rng(0))
     for c in range(2):

@@ -74,6 +74,7 @@ def keeps_to(edge, known):
     return {*known.require} <= pairs and not pairs & {*known.forbid} and not back
 
 
+@pytest.mark.slow
 def test_an_edge_is_undirected_if_both_directions_keep_to_what_is_known(classes_of_five):
     assert len(classes_of_five) == 8782  # Gillispie & Perlman 2002
     rng = np.random.default_rng(5)

@@ -42,6 +42,7 @@ def test_starts_can_be_others():
     assert len(api.em_traces(CARCINOMA, fit, starts=32).traces) == 33
 
 
+@pytest.mark.slow
 def test_networks_and_complete_data():
     network, data = two_hidden()
     fit = api.fit(data, network=network, starts=4, threads=1)

@@ -84,6 +84,7 @@ def same(work, table, order, **options):
     return repr(work(table, **options)) == repr(work(table.select(order), **options))
 
 
+@pytest.mark.slow
 @examples(4)
 @given(seed=SEEDS, order=SHUFFLES)
 @pytest.mark.parametrize("work", [fitted, selected, learned])
@@ -91,6 +92,7 @@ def test_columns_of_categories(work, seed, order):
     assert same(work, categories(seed), order)
 
 
+@pytest.mark.slow
 @examples(2)
 @given(seed=SEEDS, order=SHUFFLES)
 @pytest.mark.parametrize("method", ["smc", "ais", "walk"])
@@ -98,6 +100,7 @@ def test_measured_evidence(method, seed, order):
     assert same(measured, categories(seed, rows=24), order, method=method)
 
 
+@pytest.mark.slow
 @examples(2)
 @given(seed=SEEDS, order=SHUFFLES)
 @pytest.mark.parametrize("work", [fitted, selected, learned])
@@ -105,6 +108,7 @@ def test_columns_of_numbers(work, seed, order):
     assert same(work, mixed(seed), order, kinds=KINDS)
 
 
+@pytest.mark.slow
 @examples(2)
 @given(seed=SEEDS, order=SHUFFLES)
 def test_measured_evidence_of_numbers(seed, order):
@@ -120,6 +124,7 @@ def test_how_sure_edges_are(seed, order):
     assert same(edges, categories(seed, missing=0.0), order)
 
 
+@pytest.mark.slow
 @examples(2)
 @given(seed=SEEDS, order=SHUFFLES)
 def test_stacks(seed, order):

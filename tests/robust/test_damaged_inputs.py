@@ -50,6 +50,7 @@ def test_damaged_columns_end_in_a_table_or_a_sentence(tmp_path, ending):
             read_table(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_more_values_than_small_integers_hold(tmp_path, ending):
     path = tmp_path / f"data.{ending}"

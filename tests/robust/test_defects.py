@@ -62,6 +62,7 @@ def test_debug_shows_the_traceback(rows, monkeypatch):
     assert not list(rows.parent.glob("lacunet-defect-*.txt"))
 
 
+@pytest.mark.slow
 def test_sigterm_ends_like_ctrl_c(rows):
     """With its own exit code, and nothing left behind."""
     slow = ["-m", "lacunet", "select", str(rows), "--states", "1:8", "--starts", "4000"]

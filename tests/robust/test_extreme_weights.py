@@ -58,6 +58,7 @@ def test_more_cases_than_floats_resolve_are_refused(weight):
         Table.from_codes([[0], [1]], [Column("a", ("x", "y"))], counts=[weight, weight])
 
 
+@pytest.mark.slow
 def test_a_thousand_million_rows_by_weight_are_as_exact_as_one():
     """With one class the evidence is a product, which long sums of logs give."""
     rows = weighted(*[1e9] * 4)

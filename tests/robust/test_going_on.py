@@ -88,6 +88,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_selection_resumes_from_any_point(tmp_path, way):
     """Fits, what neighbours learn, scores, walks and measurements are kept as they come."""

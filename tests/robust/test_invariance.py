@@ -59,6 +59,7 @@ def test_evidence_of_one_class_is_continuous_in_the_weights(rows, weight):
     assert values[0] == pytest.approx(values[1], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["smc", "ais", "walk"])
 def test_one_two_and_seven_threads(method, short_steps_on_threads):
     rng = np.random.default_rng(3)

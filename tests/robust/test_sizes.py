@@ -82,6 +82,7 @@ def test_any_number_of_rows_columns_and_classes(rows, columns, classes, kind, mi
     check(selection)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_more_classes_than_rows(rows):
     table = drawn(rows, 3, "categories", 0.0, 0)
@@ -93,6 +94,7 @@ def test_more_classes_than_rows(rows):
     assert many.value < 0
 
 
+@pytest.mark.slow
 def test_hundreds_of_columns():
     table = drawn(25, 400, "mixed", 0.2, 1)
     check(
@@ -112,6 +114,7 @@ def test_a_constant_column_changes_nothing(seed, kind):
         assert one.value == pytest.approx(other.value, rel=1e-12)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 50))
 @examples(6)
 def test_a_column_given_twice_is_no_trouble(seed):

@@ -108,6 +108,7 @@ def test_a_prior_that_does_not_fit_large_tables_makes_no_hidden_variable(seed):
     assert "averaged over both" in str(search)
 
 
+@pytest.mark.slow
 def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing has to be measured
     search = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
@@ -124,6 +125,7 @@ def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
     assert document["averaged_log_bayes_factor"]["value"] == averaged.factor.log
 
 
+@pytest.mark.slow
 def test_a_graph_without_hidden_variables_is_searched_again_with_missing_values():
     table = leaves(5, 200, 0.2, 2)
     task = tasked(table)
@@ -202,6 +204,7 @@ def test_a_variable_that_is_split_off_takes_its_neighbours_along():
     assert has_sense(after)
 
 
+@pytest.mark.slow
 @examples(3)
 @given(st.integers(0, 1000))
 def test_hidden_variables_are_never_added_against_what_is_known(seed):

@@ -29,6 +29,7 @@ def two_classes(monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     return drawn(0, 200, 4, 2)
 
 
+@pytest.mark.slow
 def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.DataFrame) -> None:
     numbers = range(1, 15)
     selection = lacunet.select(two_classes, numbers, **QUICK)
@@ -50,6 +51,7 @@ def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.Dat
     assert selection.to_dict()["reach"] == vars(selection.reach)
 
 
+@pytest.mark.slow
 def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.DataFrame) -> None:
     short = lacunet.select(two_classes, range(1, 7), **QUICK)
     assert short.reach is None
@@ -59,6 +61,7 @@ def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.Dat
     assert [c.label for c in weighted.candidates] == list(numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_classes")
 def test_many_classes_are_found_before_a_range_ends() -> None:
     selection = lacunet.select(drawn(1, 300, 10, 9), range(1, 25), **QUICK)
@@ -75,6 +78,7 @@ def test_places_get_further_apart() -> None:
         assert np.all(np.diff(places) > 0)
 
 
+@pytest.mark.slow
 def test_more_classes_than_few_rows_support() -> None:
     """Scores of many classes are far too high where rows are few; what is measured is not."""
     rng = np.random.default_rng(1)

@@ -169,6 +169,7 @@ def test_large_data_are_not_sampled(small, monkeypatch):
     assert "approximated, not measured" in str(selection).splitlines()[0]
 
 
+@pytest.mark.slow
 def test_weights_that_are_no_numbers_of_cases(small):
     weights = np.full(len(small.codes), 1.5)
     table = Table.from_codes(small.codes, small.columns, counts=weights)
@@ -281,6 +282,7 @@ def test_one_candidate_needs_no_measuring(small):
     assert selection.candidates[0].measured is None
 
 
+@pytest.mark.slow
 def test_candidates_far_behind_keep_their_score():
     survey = lacunet.load_dataset("survey")
     selection = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)

@@ -70,6 +70,7 @@ def log_p_of_two_levels(codes, counts, a, b, alpha, spread):
     return counts @ np.log(rows @ weight) + prior + norm.logpdf(b, scale=spread).sum()
 
 
+@pytest.mark.slow
 def test_the_evidence_of_a_trait_is_that_of_integration(rng):
     codes = tiny(rng)
     counts = rng.integers(1, 3, len(codes)).astype(float)
@@ -194,6 +195,7 @@ def frame(x):
     return {f"a{j}": column.astype(str) for j, column in enumerate(x.T)}
 
 
+@pytest.mark.slow
 def test_classes_that_stand_for_pairs_are_called_so(rng):
     selection = lacunet.select(frame(pairs(rng, 500)), range(1, 6), **QUICK)
     assert selection.states > 2
@@ -211,12 +213,14 @@ def test_classes_that_stand_for_pairs_are_called_so(rng):
     assert document["models"][0]["edges"] == list(best.edges)
 
 
+@pytest.mark.slow
 def test_a_trait_is_distinguished_from_classes(rng):
     selection = lacunet.select(frame(by_trait(rng, 400, 8)), range(1, 5), **QUICK)
     assert selection.misfit.clear[0].departure is Departure.TRAIT
     assert "slices of a continuum" in limits(selection)[0]
 
 
+@pytest.mark.slow
 def test_tails_and_covariances_are_distinguished_from_classes(rng):
     z = rng.integers(0, 2, 300)
     noise = rng.standard_t(3, (300, 4))
@@ -233,6 +237,7 @@ def test_tails_and_covariances_are_distinguished_from_classes(rng):
     assert best.classes in (1, 2)
 
 
+@pytest.mark.slow
 def test_classes_that_are_classes_get_no_warning(rng):
     z = rng.integers(0, 3, 400)
     p = rng.dirichlet([0.8] * 3, (8, 3))

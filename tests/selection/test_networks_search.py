@@ -194,6 +194,7 @@ def test_compare_of_complete_data_goes_by_the_exact_score():
     assert values["fork"] == pytest.approx(values["chain"])  # BDeu: equivalent structures are equal
 
 
+@pytest.mark.slow
 def test_structures_that_differ_in_labellings(truth, table):
     with_three = with_hidden(truth.network, {"H": 3})
     comparison = api.compare(table, {"two": truth, "three": with_three}, scores="bic", **SCORED)

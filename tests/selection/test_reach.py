@@ -63,6 +63,7 @@ def test_the_page_does_not_call_it_probable(cut_short, tmp_path):
     assert "unknown: more were not tried" in page
 
 
+@pytest.mark.slow
 def test_without_a_range_more_are_tried_while_they_are_probable(ten, followed):
     numbers = [c.label for c in followed.candidates]
     assert followed.extended
@@ -75,6 +76,7 @@ def test_without_a_range_more_are_tried_while_they_are_probable(ten, followed):
     assert whole.certainty.probabilities == followed.certainty.probabilities
 
 
+@pytest.mark.slow
 def test_eight_are_enough_where_more_are_not_probable():
     selection = lacunet.select(drawn(0, 200, 6, 2), **QUICK)
     assert [c.label for c in selection.candidates] == list(range(1, 9))
@@ -94,6 +96,7 @@ def test_no_range_exceeds_the_identifiable_number_of_classes():
         assert "these columns cannot identify even so many" in " ".join(limits(selection))
 
 
+@pytest.mark.slow
 def test_a_run_may_end_by_itself(ten, monkeypatch):
     monkeypatch.setattr(lacunet.selection.comparing, "MOST_WORK", 1e3)
     selection = lacunet.select(ten, **QUICK)
@@ -102,6 +105,7 @@ def test_a_run_may_end_by_itself(ten, monkeypatch):
     assert [t for t in limits(selection) if t.endswith("Try more: states=range(1, 17).")]
 
 
+@pytest.mark.slow
 def test_an_open_range_resumes(ten, followed, tmp_path):
     kept = tmp_path / "kept"
     lacunet.select(ten, resume=kept, **QUICK)
@@ -126,6 +130,7 @@ def test_more_than_were_tried_are_named_where_the_answer_is_not_the_last():
     assert ("Try more" in " ".join(limits(selection))) == (selection.more > ENOUGH)
 
 
+@pytest.mark.slow
 def test_of_several_hidden_variables_the_edge_is_named(ten):
     graph = "H -> x0 x1 x2 x3; G -> x4 x5 x6 x7; H -> G"
     selection = lacunet.select(ten, [1, 2, 3], network=graph, hidden=["H", "G"], **QUICK)
@@ -137,6 +142,7 @@ def test_of_several_hidden_variables_the_edge_is_named(ten):
     assert "is the largest number that was tried. Try more" in " ".join(limits(selection))
 
 
+@pytest.mark.slow
 def test_networks_have_no_edge_and_weights_no_more(ten):
     graphs = {"one": "x0 -> x1; x2", "two": "x0 -> x1 -> x2"}
     compared = lacunet.compare(ten, graphs, **QUICK)

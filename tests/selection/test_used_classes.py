@@ -84,6 +84,7 @@ def test_separate_measurements_report_it_too(few):
     assert all(c.used is not None for c in walked.candidates)
 
 
+@pytest.mark.slow
 def test_fractional_weights_give_it_too():
     rows = pl.read_csv(lacunet.dataset_path("values"))
     half = rows.with_columns(pl.col("count") * 0.5 + 0.25)

@@ -187,6 +187,7 @@ def test_sensitivity_to_the_prior_is_reported():
     assert [scale_alpha(a, 2.0) for a in ("k2", "bdeu:1", 0.25)] == [2.0, "bdeu:2", 0.5]
 
 
+@pytest.mark.slow
 def test_with_missing_cells_rows_are_completed_once():
     codes = chains(400, 5, 1)
     codes[np.random.default_rng(0).random(codes.shape) < 0.2] = -1
@@ -205,6 +206,7 @@ def test_implausibly_many_edges_are_flagged():
         assert Kind.MANY_EDGES not in [flag.kind for flag in flags]
 
 
+@pytest.mark.slow
 def test_whether_cells_are_missing_completely_at_random():
     """At most a tenth of such tables is flagged; cells that are missing by their value are."""
     spoke = 0

@@ -92,6 +92,7 @@ def random_knowledge(rng, names):
     ][int(rng.integers(3))]
 
 
+@pytest.mark.slow
 @examples(20)
 @given(st.integers(0, 10_000))
 def test_what_is_known_is_kept(seed):
@@ -130,6 +131,7 @@ def agree(estimate, wanted, widths=4.5):
 SHORT = EdgeSampling(target=0.03, sweeps=250, rounds=4, prior=GraphPrior.FAIR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_graphs_drawn_are_those_of_exact_sums(seed):
     table = table_of(5, 60, seed, states=2 + seed % 2)
@@ -178,6 +180,7 @@ def test_scores_of_families_are_those_of_the_oracle():
             assert mcmc.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_missing_value_is_drawn_by_what_the_other_cells_predict():
     """One missing value, many draws: p(state | all other cells), θ integrated out, by BD."""
     table = table_of(3, 12, 0)
@@ -204,6 +207,7 @@ def test_a_missing_value_is_drawn_by_what_the_other_cells_predict():
     np.testing.assert_array_equal(counts.N, fresh.N)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_whatever_the_threads():
     table = table_of(4, 40, 2, missing=0.1)
     one, two = (lacunet.edge_certainty(table, target=1.0, threads=k) for k in (1, 2))

@@ -57,6 +57,7 @@ def children(network):
 APART = {frozenset({"a0", "a1", "a2", "visits"}), frozenset({"b0", "b1", "b2", "answer"})}
 
 
+@pytest.mark.slow
 def test_a_latent_tree_over_numbers_counts_and_answers_with_missing_values():
     tree = learn_latent_tree(two_behind(200, 0.15, 3), kinds=KINDS, threads=1)
     assert children(tree.network) == APART

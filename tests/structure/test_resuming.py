@@ -44,6 +44,7 @@ def stop_after(monkeypatch, times):
     monkeypatch.setattr(Checkpoint, "put", stopping)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, times):
