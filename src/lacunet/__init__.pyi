@@ -124,8 +124,8 @@ from lacunet.selection.misfit import (
     Misfit as Misfit,
 )
 from lacunet.selection.paper_tables import PaperTables as PaperTables
+from lacunet.selection.covariates import ClassRegression as ClassRegression
 from lacunet.selection.ensembles import CellStack as CellStack
-from lacunet.selection.regression import ClassRegression as ClassRegression
 from lacunet.selection.ensembles import Stack as Stack
 from lacunet.settings import (
     ComputeSettings as ComputeSettings,

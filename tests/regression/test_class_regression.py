@@ -32,8 +32,7 @@ def written_out(frame, regression):
     items = frame[names].fillna(-1).to_numpy(dtype=int)
     rows = Rows(items, Z.astype(float), np.ones(len(frame)), [2] * len(names), 3)
     tables = [regression.model.table(name) for name in names]
-    beta = np.vstack([np.zeros((1, 4)), regression.fit.point.beta.reshape(-1, 4)])
-    return rows, rows.pack(beta, tables)
+    return rows, rows.pack(regression.model.predictors.coefficients, tables)
 
 
 def test_the_likelihood_is_that_of_rows_written_out(frame, regression):
@@ -48,8 +47,7 @@ def test_the_fit_is_a_maximum_and_errors_are_those_of_finite_differences(estimat
     fitted = lacunet.fit(frame, 3, covariates=FORMULA, estimate=estimate, alpha=1.5, **QUICK)
     assert fitted.fit.gradient < 1e-6
     rows, x = written_out(frame, fitted)
-    given = fitted.fit.given
-    C = given.design.covariance(1.5, 1.5)
+    C = fitted.classes.logit.covariance
     pseudo = {"map": 0.5, "softmax": 1.5}[estimate]
 
     def climbed(y):
@@ -60,7 +58,7 @@ def test_the_fit_is_a_maximum_and_errors_are_those_of_finite_differences(estimat
 
     A = -hessian(climbed, x)
     V = np.linalg.inv(A)
-    units = np.kron(np.eye(2), given.design.to_units)
+    units = np.kron(np.eye(2), fitted.design.to_units)
     covariance = fitted.coefficients.covariance[1:, :, 1:, :].reshape(8, 8)
     np.testing.assert_allclose(covariance, units @ V[:8, :8] @ units.T, rtol=2e-5, atol=1e-9)
     # The logit of a probability of an item is a coordinate of the oracle.
@@ -157,7 +155,7 @@ def test_stepmix_has_the_same_maximum():
     ).fit(items, Z)
     assert fitted.log_lik == pytest.approx(theirs.score(items, Z) * len(frame), abs=1e-5)
     beta = theirs.get_parameters()["structural"]["beta"]
-    mine = fitted.fit.point.beta.reshape(2, 4)
+    mine = fitted.model.predictors.coefficients[1:]
     order = min(
         ((a, b, c) for a in range(3) for b in range(3) for c in range(3) if len({a, b, c}) == 3),
         key=lambda o: np.abs(beta[list(o[1:])] - beta[o[0]] - mine).max(),

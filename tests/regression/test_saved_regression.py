@@ -12,11 +12,11 @@ from class_worlds import people
 from scipy.special import logsumexp
 
 import lacunet
-from lacunet.api.fitting import parameters_for
+from lacunet.api.fitting import predicted_rows
 from lacunet.api.options import AS_USUAL
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.fitting.regression import climb_on
-from lacunet.inference.covariates import build_class_problem
+from lacunet.fitting.fit import Options, learn
+from lacunet.inference.predicted import PredictedClasses
 from lacunet.inference.problem import problem_of_codes
 from lacunet.settings import DEFAULTS
 from lacunet.summaries.first_step import Assigning, assign_rows
@@ -199,7 +199,7 @@ def test_bins_and_unused_states_are_kept(frame, tmp_path):
     np.testing.assert_array_equal(one, other)
     total = lacunet.log_likelihoods(plain, tmp_path / "m.json", plug_in=True).sum()
     assert total == pytest.approx(regression.log_lik, abs=1e-8)
-    with pytest.raises(DataError, match="fitted to no row with 'E'"):
+    with pytest.raises(DataError, match="no training row has 'E'"):
         lacunet.assign(plain.assign(region="E"), tmp_path / "m.json")
 
 
@@ -232,9 +232,9 @@ def test_three_steps_use_the_first_fit(frame, regression, path):
         lacunet.three_step(extended, path, outcomes="age")
 
 
-def bch_means(fit, y):
+def bch_means(problem, theta, y):
     """Means of y by class, with rows given to all classes, by the book."""
-    rows = assign_rows(fit.given.problem, fit.point.theta, Assigning.PROPORTIONAL)
+    rows = assign_rows(problem, theta, Assigning.PROPORTIONAL)
     weights = rows.counts[:, None] * (rows.given @ np.linalg.inv(rows.errors))
     return weights.T @ y / weights.sum(axis=0)
 
@@ -247,18 +247,19 @@ def test_errors_of_three_steps_are_those_of_an_infinitesimal_jackknife():
     regression = lacunet.class_regression(frame, 2, "age", exclude=left, starts=2)
     options = {"outcomes": "income", "assignment": "proportional", "correction": "bch"}
     outcome = lacunet.three_step(frame, regression, **options).outcomes["income"]
-    table, fit = parameters_for(frame, regression.model, DEFAULTS, AS_USUAL, ["income"])
+    table, problem = predicted_rows(frame, regression.model, DEFAULTS, AS_USUAL, ["income"])
+    theta = PredictedClasses(problem).parameters_of(regression.model)
     column = [c.name for c in table.columns].index("income")
     y = np.array(table.columns[column].states, dtype=float)[table.codes[:, column]]
-    np.testing.assert_allclose(bch_means(fit, y), outcome.estimate[:, 0])
-    plain, variance, step = fit.given.plain, np.zeros(2), 1e-3
-    for i, n in enumerate(plain.counts):
+    np.testing.assert_allclose(bch_means(problem, theta, y), outcome.estimate[:, 0])
+    variance, step = np.zeros(2), 1e-3
+    for i, n in enumerate(problem.counts):
         ends = []
         for sign in (1.0, -1.0):
-            counts = plain.counts + sign * step * (np.arange(len(plain.counts)) == i)
-            heavier = problem_of_codes(plain.codes, counts, plain.network, plain.alpha)
-            given = build_class_problem(heavier, fit.given.design, fit.given.exponent, 1.5)
-            ends.append(bch_means(climb_on(given, fit.point, fit.objective.estimate), y))
+            counts = problem.counts + sign * step * (np.arange(len(problem.counts)) == i)
+            heavier = problem_of_codes(problem.codes, counts, problem.network, problem.alpha)
+            again = learn(heavier, Options(), start=regression.model)
+            ends.append(bch_means(heavier, again.point.theta, y))
         variance += n * ((ends[0] - ends[1]) / (2 * step)) ** 2
     np.testing.assert_allclose(outcome.stderr[:, 0], np.sqrt(variance), rtol=1e-3)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, overload
 
 from lacunet.api.engine import at_work
-from lacunet.api.fitting import parameters_for
+from lacunet.api.fitting import predicted_rows
 from lacunet.api.inputs import as_model
 from lacunet.api.options import DESIGN, READ, WORK, ReadSettings, SettingsLike, divide, with_options
 from lacunet.api.structure import table_with_model
@@ -15,7 +15,6 @@ from lacunet.errors import ModelError
 from lacunet.fitting.fit import Fit
 from lacunet.fitting.objective import Estimate
 from lacunet.fitting.prepare import prepare
-from lacunet.fitting.regression import ClassFit
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.models.ensemble import ModelLike, check_kind
@@ -23,8 +22,8 @@ from lacunet.models.latent_class import find_classes
 from lacunet.models.network import Model
 from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
+from lacunet.selection.covariates import ClassRegression
 from lacunet.selection.paper_tables import Criteria, FitTable, PaperTables, selection_criteria
-from lacunet.selection.regression import ClassRegression
 from lacunet.selection.result import Selection
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.summaries.bootstrap import bootstrap_intervals
@@ -32,13 +31,8 @@ from lacunet.summaries.em_traces import Traces
 from lacunet.summaries.em_traces import em_traces as traces_of
 from lacunet.summaries.intervals import Intervals, check_intervals, hessian_intervals, no_intervals
 from lacunet.summaries.matching import matched, matched_fit
+from lacunet.summaries.predicted import predicted_intervals
 from lacunet.summaries.profiles import ItemTable, check_items, item_table
-from lacunet.summaries.regression import (
-    check_at_maximum,
-    class_precision,
-    class_replicates,
-    predicted_statistics,
-)
 from lacunet.summaries.statistics import FitStatistics
 from lacunet.summaries.statistics import fit_statistics as statistics_of
 
@@ -80,12 +74,7 @@ def intervals(
     fit = fit_in(fit)
     known = estimate_of(fit) or settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
-    model = as_model(fit)
-    if model.predictors is None:
-        return _intervals(*_problem(data, model, settings, reading), settings, listener)
-    _, regression = parameters_for(data, model, settings, reading)
-    check_at_maximum(regression)
-    return _class_intervals(regression, settings, listener)
+    return _intervals(*_problem(data, as_model(fit), settings, reading), settings, listener)
 
 
 def intervals_of(
@@ -93,29 +82,21 @@ def intervals_of(
 ) -> Intervals:
     """Compute `intervals` from the rows that a fit keeps."""
     settings = replace(settings, estimate=estimate_of(fit) or settings.estimate, starts=1)
-    if isinstance(fit, ClassRegression):
-        return _class_intervals(fit.fit, settings, listener)
+    fit = fit.fit if isinstance(fit, ClassRegression) else fit
     return _intervals(fit.model, fit.problem, settings, listener)
 
 
 def _intervals(model: Model, problem: Problem, settings: Settings, listener: Listener) -> Intervals:
     search, replicates, level = settings.options, settings.bootstrap, settings.level
     with at_work(settings, listener, model.network) as engine:
+        if model.predictors is not None:
+            how = search.estimate, level, replicates, search.seed, engine.executor
+            return predicted_intervals(problem, model, *how)
         if not replicates:
             return hessian_intervals(problem, model, search.estimate, level)
         return bootstrap_intervals(
             problem, model, search, replicates, level, executor=engine.executor
         )
-
-
-def _class_intervals(fit: ClassFit, settings: Settings, listener: Listener) -> Intervals:
-    """Compute the intervals of a latent class regression."""
-    search, replicates = settings.options, settings.bootstrap
-    with at_work(settings, listener, fit.given.plain.network) as engine:
-        if not replicates:
-            return class_precision(fit).intervals(settings.level)
-        replicated = class_replicates(fit, search, replicates, executor=engine.executor)
-    return replicated.intervals(settings.level)
 
 
 @with_options(*READ, "missing_as_state", "missing_covariates")
@@ -138,9 +119,6 @@ def fit_statistics(
         By name, as weights, missing, missing_as_state, or as objects; see `select`.
     """
     fit, (settings, reading) = fit_in(fit), divide(settings, options)
-    if as_model(fit).predictors is not None:
-        _, regression = parameters_for(data, as_model(fit), settings, reading)
-        return replace(predicted_statistics(regression), estimate=estimate_of(fit))
     model, problem = _problem(data, as_model(fit), settings, reading)
     return statistics_of(problem, model, estimate_of(fit))
 
@@ -223,7 +201,7 @@ def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
 def estimate_of(given: FitLike) -> Estimate | None:
     """Give the objective that a fit maximises; None for a model."""
     if isinstance(given, ClassRegression):
-        return given.fit.objective.estimate
+        return given.fit.estimate
     return given.estimate if isinstance(given, Fit) else None
 
 
@@ -231,6 +209,8 @@ def _problem(
     data: object, model: Model, settings: Settings, reading: ReadSettings
 ) -> tuple[Model, Problem]:
     """Read the data for a model, and build the estimation problem."""
+    if model.predictors is not None:
+        return model, predicted_rows(data, model, settings, reading)[1]
     table = table_with_model(data, model.network, settings, reading, numbers=True)
     known = with_values(model, table.columns)
     return known, build_problem(table, known.network, known.alpha)

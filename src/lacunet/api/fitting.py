@@ -39,19 +39,17 @@ from lacunet.data.transform import missing_as_state, with_missing_states
 from lacunet.errors import OptionError
 from lacunet.fitting.fit import Fit, learn, learn_posterior
 from lacunet.fitting.prepare import prepare
-from lacunet.fitting.regression import ClassFit, parameters_of
 from lacunet.inference.covariates import (
     MissingCovariates,
-    class_problem_of,
     with_covariates,
     without_covariates,
 )
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import with_values
-from lacunet.inference.problem import build_problem
+from lacunet.inference.predicted import predicted_problem
+from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.queries.most_probable import effective_dimension
 from lacunet.models.ensemble import ModelLike, NetworkLike
-from lacunet.models.latent_class import classes_of
 from lacunet.models.network import Model, Network
 from lacunet.models.predictors import CovariatesLike, CovariateTerm, understand_terms
 from lacunet.models.prior import dirichlet, one_alpha
@@ -60,11 +58,12 @@ from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scores.evaluation import score_at
 from lacunet.selection.comparing import latent_classes
+from lacunet.selection.covariates import ClassRegression, CovariateModels
 from lacunet.selection.effects import DirectEffects, NestedFitter, direct_effects
-from lacunet.selection.regression import ClassRegression, CovariateModels
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.bootstrap import check_possible_replicates
+from lacunet.summaries.predicted import class_replicates
 from lacunet.summaries.predictive_checks import misfit_flags
-from lacunet.summaries.regression import check_replicates_of, class_replicates
 
 
 @with_options(*FIT, *REGRESSION)
@@ -109,13 +108,14 @@ def class_regression(
     models = _covariate_models(table, [term.name for term in terms], k, settings)
     replicates, drawn = settings.bootstrap, None
     if replicates:  # refused before the fit
-        check_replicates_of(models.plain, replicates)
+        check_possible_replicates(models.plain, replicates)
     with at_work(settings, listener, models.plain.network) as engine:
         executor = engine.executor
         whole = models.model(terms, executor=executor)
         worth = models.worth(whole, executor)
         if replicates:
-            drawn = class_replicates(whole.fit, settings.options, replicates, executor=executor)
+            how = settings.level, settings.options.seed, replicates
+            drawn = class_replicates(whole.fit.objective, whole.fit.point, *how, executor=executor)
     return ClassRegression(models.table, whole, worth, settings.level, drawn)
 
 
@@ -130,30 +130,26 @@ def _covariate_models(
     (proposal,) = latent_classes(items, [k], settings.numbers)
     alpha = dirichlet(proposal.network, one_alpha(settings.alpha))
     plain = build_problem(items, proposal.network, alpha)
-    root = classes_of(proposal.network).root
     return CovariateModels(
         table,
         plain,
-        exponent=float(plain.layout.table(alpha, root)[0]),
         coefficient_sd=settings.coefficient_sd,
         options=settings.options,
         goal=settings.goal if settings.evidence else None,
     )
 
 
-def parameters_for(
+def predicted_rows(
     data: object, model: Model, settings: Settings, reading: ReadSettings, also: Sequence[str] = ()
-) -> tuple[Table, ClassFit]:
-    """Read the data for a model with covariates; give the rows used, and its parameters."""
+) -> tuple[Table, Problem]:
+    """Read the data for a model with covariates; give the rows used, and its problem."""
     known = model.predictors
     assert known is not None
     table = table_of(data, model, reading, also)
     if settings.missing_as_state:
         table = with_missing_states(table)
     table = with_covariates(table, known.names, MissingCovariates(settings.missing_covariates))
-    valued = with_values(model, table.columns)
-    given = class_problem_of(valued, table)
-    return table, parameters_of(valued, given, settings.options.estimate)
+    return table, predicted_problem(with_values(model, table.columns), table)
 
 
 def read_covariates(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lacunet.api.describe import FitLike, fit_in
-from lacunet.api.fitting import covariate_kinds, parameters_for
+from lacunet.api.fitting import covariate_kinds, predicted_rows
 from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of, table_of
 from lacunet.api.options import DESIGN, READ, ReadSettings, SettingsLike, divide, with_options
 from lacunet.data.table import Table
@@ -20,6 +20,7 @@ from lacunet.inference.covariates import (
     with_covariates,
 )
 from lacunet.inference.leaves import with_values
+from lacunet.inference.predicted import PredictedClasses
 from lacunet.inference.problem import build_problem
 from lacunet.models.latent_class import named_apart
 from lacunet.models.network import Model
@@ -33,7 +34,6 @@ from lacunet.summaries.first_step import (
     FirstStep,
     assign_rows,
     first_step,
-    predicted_first_step,
 )
 from lacunet.summaries.three_steps import ThreeStep, outcome_of, predict_classes
 
@@ -136,19 +136,16 @@ def _first_steps(
 
     A model does not record its estimate, so each kind is tried.
     """
-    first: FirstStep | None = None
     if model.predictors is not None:
-        table, fit = parameters_for(data, model, settings, reading, also)
-        rows = assign_rows(fit.given.problem, fit.point.theta, assigning)
-        for estimate in Estimate:
-            first = first or predicted_first_step(fit.held_to(estimate), assigning)
-        return table, rows, first
-    table = table_of(data, model, reading, also)
-    known = with_values(model, table.columns)
-    problem = build_problem(table, known.network, known.alpha)
-    rows = assign_rows(problem, known.theta, assigning)
+        table, problem = predicted_rows(data, model, settings, reading, also)
+        theta = PredictedClasses(problem).parameters_of(model)
+    else:
+        table, theta = table_of(data, model, reading, also), model.theta
+        network = with_values(model, table.columns).network
+        problem = build_problem(table, network, model.alpha)
+    rows, first = assign_rows(problem, theta, assigning), None
     for estimate in Estimate:
-        first = first or first_step(Objective.build(problem, estimate), known.theta, assigning)
+        first = first or first_step(Objective.build(problem, estimate), theta, assigning)
     return table, rows, first
 
 

@@ -247,8 +247,8 @@ class LatentClassModel(Searching, ClassEstimator):
             regression.flags,
         )
         self.evidence_ = {regression.weighed.approximated.name: regression.weighed.approximated}
-        self.log_likelihood_, self.n_iter_ = regression.log_lik, regression.fit.steps
-        self._warn_unless_converged(regression.fit.outcome)
+        self.log_likelihood_, self.n_iter_ = regression.log_lik, regression.fit.iterations
+        self._warn_unless_converged(regression.fit.status)
 
 
 @worded_estimator

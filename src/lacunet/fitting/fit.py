@@ -8,6 +8,7 @@ complete data with expected counts E[N]: exponents α + E[N]. The counts are exp
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from lacunet.fitting.maxima import (
     Ranks,
     best_of,
 )
+from lacunet.fitting.newton import climb_by_newton, search_predicted
 from lacunet.fitting.objective import Estimate, Objective, Point, attainable, random_starts
 from lacunet.fitting.schedules import (
     SEARCHERS,
@@ -36,6 +38,7 @@ from lacunet.fitting.schedules import (
 )
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import DeviceName, open_device
+from lacunet.inference.predicted import PredictedClasses, predicted_classes
 from lacunet.inference.problem import Problem
 from lacunet.models.conjugacy import log_prior, mean
 from lacunet.models.display import known_words, model_grids
@@ -119,6 +122,16 @@ class Fit(Printable):
         detail = {"nats": self.nats_above_mass, "log_lik": self.for_scores.log_lik}
         return (Flag(Kind.MASS_ELSEWHERE, detail=detail),)
 
+    @cached_property
+    def objective(self) -> Objective:
+        """The function that the estimate maximises."""
+        return Objective.build(self.problem, self.estimate)
+
+    @cached_property
+    def predicted(self) -> PredictedClasses | None:
+        """The parts of the problem, if covariates predict its classes."""
+        return predicted_classes(self.problem)
+
     @property
     def all_flags(self) -> tuple[Flag, ...]:
         """Flags of the fit, and of the mode at which its scores are taken."""
@@ -167,10 +180,12 @@ def learn(
     executor: Executor = SERIAL,
     start: Model | None = None,
     ranks: Ranks = ESTIMATE,
+    beside: Sequence[FloatArray] = (),
 ) -> Fit:
     """Find the best parameters by the first rank, by a schedule or from a given model.
 
-    With `BOTH`, the mode of largest mass is found, too.
+    With `BOTH`, the mode of largest mass is found, too. If covariates predict classes, further
+    starts are the maxima without covariates, and the parameters `beside` of such models.
     """
     options = options or Options()
     began = time.perf_counter()
@@ -178,7 +193,7 @@ def learn(
     objective = Objective.build(placed, options.estimate, executor)
     if objective.estimate is Estimate.ML:  # ML has no posterior mass
         ranks = ESTIMATE
-    searches = _search(objective, options, start, ranks)
+    searches = _search(objective, options, start, ranks, beside)
     executor.report(TASK, 1.0)
     # States of a given model keep their order.
     by_size = start is None
@@ -201,9 +216,15 @@ def fit_of(
     """Make the fit of the result of a search that began at a given time."""
     problem, climb = objective.problem, search.climb
     point = _by_size(objective, climb.point) if by_size else climb.point
+    model, diagnosed = Model(problem.network, point.theta, problem.alpha), (problem, point.N)
+    if (predicted := predicted_classes(problem)) is not None:
+        model, diagnosed = (
+            predicted.model(point.theta),
+            (predicted.plain, predicted.counts(point.N)),
+        )
     return Fit(
         problem=problem,
-        model=Model(problem.network, point.theta, problem.alpha),
+        model=model,
         point=point,
         log_prior=log_prior(point.theta, problem.alpha, problem.layout),
         options=options,
@@ -213,23 +234,36 @@ def fit_of(
         reached=search.reached,
         doubt=search.doubt,
         others=search.others,
-        gradient=float(np.abs(objective.gradient(point)).max()),
-        flags=(*_flags(objective, search, options), *diagnose(problem, point.theta, point.N)),
+        gradient=objective.steepest(point),
+        flags=(
+            *_flags(objective, search, options),
+            *diagnose(diagnosed[0], model.theta, diagnosed[1]),
+        ),
         seconds=time.perf_counter() - began,
         rank=rank,
     )
 
 
 def _search(
-    objective: Objective, options: Options, start: Model | None, ranks: Ranks
+    objective: Objective,
+    options: Options,
+    start: Model | None,
+    ranks: Ranks,
+    beside: Sequence[FloatArray],
 ) -> tuple[Search, ...]:
     if objective.problem.exact:  # one M step from any θ gives the maximum
         problem = objective.problem
         point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
         return (Search(Climb(point, 1, Convergence.CLOSED_FORM), 1, 1, None),) * len(ranks)
+    predicted = predicted_classes(objective.problem)
     if start is not None:
-        climb, curvature = climb_from(objective, objective.at(start.theta))
-        return (Search(climb, 1, 1, curvature),) * len(ranks)
+        theta = start.theta if predicted is None else predicted.parameters_of(start)
+        return (_climbed(objective, theta),) * len(ranks)
+    if predicted is not None:
+        plain = learn(predicted.plain, options, executor=objective.executor)
+        known = [plain.model.theta, *(p.theta for p in plain.others), *beside]
+        one = search_predicted(objective, predicted, known, options.starts, options.seed)
+        return (one,) * len(ranks)
     search = SEARCHERS[options.schedule]
     part = objective.problem.part
     if part is None or options.schedule is Schedule.PAPER:
@@ -240,6 +274,14 @@ def _search(
         lambda on_part: search(on_part, options.starts, options.seed, ranks),
         ranks,
     )
+
+
+def _climbed(objective: Objective, theta: FloatArray) -> Search:
+    """Climb from θ, by Newton's method if covariates predict classes."""
+    if predicted_classes(objective.problem) is not None:
+        return Search(climb_by_newton(objective, objective.at(theta)), 1, 1, None)
+    climb, curvature = climb_from(objective, objective.at(theta))
+    return Search(climb, 1, 1, curvature)
 
 
 def _by_size(objective: Objective, point: Point) -> Point:
@@ -260,12 +302,12 @@ def _flags(objective: Objective, search: Search, options: Options) -> Iterator[F
         yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
     if search.finalists > 1 and search.reached <= 1:
         quick = options.schedule is Schedule.DEFAULT
-        further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
+        by_schedule = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
         detail: dict[str, str | float] = {
             "finalists": search.finalists,
             "reached": "only 1" if search.reached else "none",
             "doubt": search.doubt,
-            "further": further,
+            "further": search.further or by_schedule,
         }
         yield Flag(Kind.UNSTABLE, detail=detail)
     if search.curvature is None:
@@ -302,10 +344,9 @@ class PackedFit:
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
     """Climb from θ to a mode of φ."""
     objective = Objective.build(problem, Estimate.SOFTMAX, executor)
-    start = objective.at(theta)
     if problem.exact:  # one M step gives the maximum
-        return Climb(objective.em_step(start), 1, Convergence.CLOSED_FORM)
-    return climb_from(objective, start)[0]
+        return Climb(objective.em_step(objective.at(theta)), 1, Convergence.CLOSED_FORM)
+    return _climbed(objective, theta).climb
 
 
 def learn_posterior(
@@ -315,12 +356,14 @@ def learn_posterior(
     fit = learn(problem, options, executor=executor, ranks=ranks)
     mode = fit.point  # of φ, if that is the estimate
     if fit.estimate is not Estimate.SOFTMAX:
-        mode = softmax_climb(problem, fit.model.theta, executor.silent()).point
+        mode = softmax_climb(problem, fit.point.theta, executor.silent()).point
     return with_posterior(fit, mode)
 
 
 def with_posterior(fit: Fit, mode: Point) -> Fit:
     """Add the posterior to the model of a fit, by expected counts at the nearby mode of φ."""
+    if fit.predicted is not None:
+        return replace(fit, model=fit.predicted.with_posterior(fit.model, mode.theta, mode.N))
     posterior = fit.problem.alpha + mode.N
     return replace(fit, model=replace(fit.model, posterior=posterior))
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.inference.classes import Expectation, dot, expect, expect_at_once
+from lacunet.inference.hessian import softmax_hessian
+from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.conjugacy import draw_theta, random_theta
@@ -156,6 +158,16 @@ class Objective:
     def gradient(self, point: Point) -> FloatArray:
         """Compute the gradient in φ, in cases: zero exactly at fixed points of EM."""
         return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)
+
+    def steepest(self, point: Point) -> float:
+        """Compute the largest component of the gradient."""
+        return float(np.abs(self.gradient(point)).max(initial=0.0))
+
+    def negative_hessian(self, point: Point, coordinates: FreeCoordinates) -> FloatArray:
+        """Compute A, the negative Hessian in free φ, (d, d)."""
+        # `softmax_hessian` adds α, for the density of φ.
+        N = point.N + self.pseudo - self.problem.alpha
+        return softmax_hessian(self.problem, point.theta, N, coordinates)
 
 
 def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:

@@ -85,6 +85,7 @@ class Search:
     curvature: Curvature | None  # at the end; None if not computed
     doubt: float = 0.0  # value of the best optimum minus the next, if reached only once
     others: tuple[Point, ...] = ()  # other distinct maxima, the best first
+    further: str = ""  # what searches on; "": by the schedule
 
 
 class StartResults(NamedTuple):

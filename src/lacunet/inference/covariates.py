@@ -1,9 +1,6 @@
-"""Latent class regression: covariates predict classes, as an ordinary `Problem`.
+"""Covariates of classes: their design, its prior, and rows with missing covariates.
 
-Rows with the same covariates share a *pattern*, an observed parent of the class. So the class has a
-table with a row for each pattern, and items are its children. E steps, missing values, weights and
-families are those of any network. The logits of that table are the design times coefficients. The
-prior is invariant to units and reference categories: class c has a score a_c + Σ_numbers
+The prior is invariant to units and reference categories: class c has a score a_c + Σ_numbers
 b_c (x − mean)/sd + Σ_categories u_c[state] with independent Gaussians of mean 0. Log odds are
 differences of scores, and coefficients are linear in them.
 """
@@ -11,21 +8,15 @@ differences of scores, and coefficients are linear in them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 
 import numpy as np
-from scipy.special import log_softmax, polygamma
+from scipy.special import polygamma
 
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.inference.problem import Problem, build_problem, problem_of_codes
 from lacunet.likelihoods.unit import unit_of_squares
-from lacunet.models.latent_class import classes_of
-from lacunet.models.layout import Layout
-from lacunet.models.network import Model, Network, Variable
 from lacunet.models.predictors import Covariate, Covariates, CovariateTerm
-from lacunet.models.surgery import COVARIATES, fresh_names
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 COEFFICIENT_SD = 1.5  # prior sd of a log odds ratio: see `Settings.coefficient_sd`
@@ -209,107 +200,6 @@ def without_covariates(table: Table, names: Sequence[str]) -> Table:
     return replace(table, columns=columns, codes=np.ascontiguousarray(table.codes[:, items]))
 
 
-@dataclass(frozen=True, eq=False)
-class ClassProblem:
-    """A latent class problem with covariates: the network, and the design of the classes."""
-
-    problem: Problem  # network pattern → class → items
-    plain: Problem  # network class → items, on the same rows
-    design: CovariateDesign
-    exponent: float  # of the Dirichlet prior of class sizes that the Gaussian approximates
-    coefficient_sd: float
-    precision: FloatArray  # (free, free) prior of the free coefficients: see `build_class_problem`
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of flat vectors."""
-        return self.problem.layout
-
-    @property
-    def root(self) -> int:
-        """Index of the class, in both networks."""
-        return classes_of(self.plain.network).root
-
-    @property
-    def states(self) -> int:
-        """K, the number of classes."""
-        return classes_of(self.plain.network).number
-
-    @property
-    def free(self) -> int:
-        """Free coefficients: those of every class but the first, class by class."""
-        return (self.states - 1) * len(self.design.titles)
-
-    @cached_property
-    def cases(self) -> FloatArray:
-        """(patterns,) weight of the rows with each pattern."""
-        counts, pattern = self.problem.counts, self.design.pattern
-        return np.bincount(pattern, counts, len(self.design.matrix)).astype(np.float64)
-
-    @cached_property
-    def of_items(self) -> BoolArray:
-        """(size,) whether a position belongs to an item."""
-        return np.isin(self.layout.owner, classes_of(self.plain.network).leaves)
-
-    def with_coefficients(self, theta: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """(size,) the same items, with the class sizes of (K, p) coefficients."""
-        moved, logits = theta.copy(), self.design.matrix @ coefficients.T
-        sizes = np.exp(log_softmax(logits, axis=1))
-        moved[self.layout.block(self.root)] = sizes.reshape(-1)
-        return moved
-
-    def class_table(self, x: FloatArray) -> FloatArray:
-        """(patterns, K) the class's table of a flat vector."""
-        return self.layout.table(x, self.root)
-
-    def from_plain(self, theta: FloatArray) -> FloatArray:
-        """(size,) parameters of `plain`, with the same class sizes for every pattern."""
-        tables = [self.plain.layout.table(theta, i) for i in range(len(self.plain.layout.cards))]
-        patterns = len(self.design.matrix)
-        tables[self.root] = np.tile(tables[self.root], (patterns, 1))
-        return self.layout.flat([*tables, np.full(patterns, 1.0 / patterns)])
-
-    def to_plain(self, theta: FloatArray) -> FloatArray:
-        """(size of plain,) parameters with class sizes averaged over all rows."""
-        return self.items_of(theta, self.cases @ self.class_table(theta) / self.cases.sum())
-
-    def to_plain_counts(self, N: FloatArray) -> FloatArray:
-        """(size of plain,) expected counts summed over patterns."""
-        return self.items_of(N, self.class_table(N).sum(axis=0))
-
-    def items_of(self, x: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
-        """(size of plain,) the item part of a flat vector; `sizes`, (K,), or 0 for the classes."""
-        tables = [self.layout.table(x, i) for i in range(len(self.plain.layout.cards))]
-        tables[self.root] = np.zeros(self.states) if sizes is None else sizes
-        return self.plain.layout.flat(tables)
-
-
-def build_class_problem(
-    plain: Problem, design: CovariateDesign, exponent: float, coefficient_sd: float
-) -> ClassProblem:
-    """Put covariates above the class of a latent class problem of the same rows.
-
-    Scores of classes are a priori independent with covariance C. Differences from the first class
-    have covariance (1 + 1[c = c′]) C, so the prior does not depend on which class is first.
-    """
-    network, classes = plain.network, classes_of(plain.network)
-    patterns = len(design.matrix)
-    (name,) = fresh_names(network, COVARIATES, 1)
-    parents = [*network.parents, ()]
-    parents[classes.root] = (len(network.variables),)
-    whole = Network.build([*network.variables, Variable(name, tuple(range(patterns)))], parents)
-    codes: CodeArray = np.column_stack([plain.codes.astype(np.int32), design.pattern])
-    tables = [plain.layout.table(plain.alpha, i) for i in range(len(network.variables))]
-    tables[classes.root] = np.tile(tables[classes.root], (patterns, 1))
-    alpha = whole.layout.flat([*tables, np.ones(patterns)])
-    problem = problem_of_codes(codes, plain.counts, whole, alpha)
-    if plain.design is not None:
-        problem = replace(problem, design=plain.design)
-    across = np.eye(classes.number - 1) - 1.0 / classes.number  # inverse of 1 + 11ᵀ
-    precision = np.kron(across, np.linalg.inv(design.covariance(exponent, coefficient_sd)))
-    return ClassProblem(problem, plain, design, exponent, coefficient_sd, precision)
-
-
 def kinds_of_covariates(known: Covariates) -> Kinds:
     """Column kinds of the covariates."""
     binned = {one.name: one.bins for one in known.covariates if one.bins is not None}
@@ -355,18 +245,3 @@ def design_of_rows(
             words = _unknown_words(one, column.labels[codes[row, j]])
             raise DataError(f"row {row + 1}, {words}")
     return design_of(known, columns, codes)
-
-
-def class_problem_of(model: Model, table: Table) -> ClassProblem:
-    """Join a model with predictors and a table of its items and covariates."""
-    known = model.predictors
-    assert known is not None
-    names = [column.name for column in table.columns]
-    places = [names.index(name) for name in known.names]
-    design = design_of(known, [table.columns[j] for j in places], table.codes[:, places])
-    wanted = {model.network.variables[i].name for i in model.network.observed}
-    others = [name for name in names if name not in wanted]
-    plain = build_problem(without_covariates(table, others), model.network, model.alpha)
-    root = model.network.index(known.variable)
-    exponent = float(plain.layout.table(model.alpha, root)[0])
-    return build_class_problem(plain, design, exponent, known.coefficient_sd)

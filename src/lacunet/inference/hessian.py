@@ -13,7 +13,6 @@ from lacunet.inference.classes import Tangent, expect
 from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
-from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 
@@ -66,8 +65,10 @@ def prior_curvature(
     d = len(coordinates.free)
     if problem.layout.untied:
         return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
-    each = (unit(problem.layout, position) for position in coordinates.free)
-    columns = [conjugacy.information(theta, problem.alpha, phi, problem.layout) for phi in each]
+    columns = [
+        conjugacy.information_of(theta, problem.alpha, position, problem.layout)
+        for position in coordinates.free
+    ]
     return np.array(columns).reshape(d, -1)[:, coordinates.free].T
 
 
@@ -84,13 +85,6 @@ def _plus_complete(
     return A
 
 
-def unit(layout: Layout, position: int) -> FloatArray:
-    """Unit vector of a coordinate of φ, (size,)."""
-    phi = np.zeros(layout.size)
-    phi[position] = 1.0
-    return phi
-
-
 def _softmax_by_columns(
     problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
@@ -98,8 +92,7 @@ def _softmax_by_columns(
     layout = problem.layout
     A = -_missing_information(problem, theta, coordinates)
     for column, position in enumerate(coordinates.free):
-        curvature = conjugacy.information(theta, N, unit(layout, position), layout)
-        A[:, column] += curvature[coordinates.free]
+        A[:, column] += conjugacy.information_of(theta, N, position, layout)[coordinates.free]
     return A
 
 
@@ -109,17 +102,16 @@ def _missing_information(
     """Missing information in φ, from covariances of all plans or from a tangent per column."""
     layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
     weights = cells.weights(conjugacy.natural(theta, layout))
-    pushed = (conjugacy.push(theta, unit(layout, p), layout) for p in coordinates.free)
+    pushed = (conjugacy.push_unit(theta, position, layout) for position in coordinates.free)
     each = [plan.covariance(weights) for plan in problem.components.plans]
     missing = np.zeros((d, d))
     if d and None not in each:
         for part in filter(None, each):
             missing += part.along(map(cells.weights, pushed))
         return missing
-    tangent = Tangent(problem, theta)
-    for column, direction in enumerate(pushed):
-        change = conjugacy.pull_back(theta, tangent(direction), layout)
-        missing[:, column] = change[coordinates.free]
+    if d:
+        tangent, J = Tangent(problem, theta), np.stack(list(pushed))
+        missing = J @ np.stack([tangent(direction) for direction in J]).T
     return missing
 
 

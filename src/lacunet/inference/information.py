@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from scipy.sparse import csr_array
 
 from lacunet.data.design import SamplingDesign
-from lacunet.inference.hessian import softmax_hessian, unit
+from lacunet.inference.hessian import softmax_hessian
 from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.query import ByRow
@@ -36,7 +36,7 @@ def row_scores(
     """
     cells, layout = problem.components.cells, problem.layout
     weights = cells.weights(conjugacy.natural(theta, layout))
-    directions = [conjugacy.push(theta, unit(layout, position), layout) for position in free]
+    directions = [conjugacy.push_unit(theta, position, layout) for position in free]
     pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
     # The range of cells that some coordinate moves; plans write whole families.
     first, last = 0, layout.size if cells.identity else cells.layout.size
@@ -155,7 +155,7 @@ def precision(
         design = DesignEffect(slope * simple / np.sqrt(people_per_case), overall)
         root = root @ root_of(middle)
     along = _changes(inverse.flat, inverse.free, theta, layout)
-    complete = np.sqrt(_complete(counts, theta, layout))
+    complete = np.sqrt(complete_diagonal(counts, theta, layout))
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
     error = _errors(root, inverse.free, theta, layout)
     error[unidentified | on_boundary] = np.nan
@@ -181,13 +181,13 @@ def informed(
     coordinates = _without(free_coordinates(layout, theta), on_boundary)
     # softmax_hessian adds α, for the density of φ; the maximised objective has no such term.
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
-    scale = np.sqrt(_complete(counts, theta, layout))[coordinates.free]
+    scale = np.sqrt(complete_diagonal(counts, theta, layout))[coordinates.free]
     factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
     root, along = factor / scale[:, None], flat / scale[:, None]
     return Informed(coordinates.free, root, along, maximum)
 
 
-def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+def complete_diagonal(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     """Diagonal of the complete-data information in φ, used as the scale of each coordinate."""
     cases = layout.spread(layout.sum_k(layout.pooled(counts)))
     if layout.in_simplex.all():

@@ -170,7 +170,8 @@ class Problem:
     def lowest_alpha(self) -> float:
         """The smallest hyperparameter of a learned family; an exponent, for categories."""
         layout = self.layout
-        return float(layout.pooled(self.alpha)[layout.learned].min(initial=np.inf))
+        counted = layout.learned & (layout.in_simplex | ~layout.in_tables)
+        return float(layout.pooled(self.alpha)[counted].min(initial=np.inf))
 
     @cached_property
     def marks(self) -> FloatArray:

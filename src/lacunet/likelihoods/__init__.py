@@ -9,6 +9,7 @@ from lacunet.likelihoods.conjugate_prior import ConjugatePrior, with_prior
 from lacunet.likelihoods.fixed import Fixed, Tied
 from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian, GaussianBlock
 from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.likelihoods.logit import Logit
 
 __all__ = [
     "CATEGORICAL",
@@ -20,6 +21,7 @@ __all__ = [
     "Gaussian",
     "GaussianBlock",
     "Likelihood",
+    "Logit",
     "Poisson",
     "Segment",
     "Tied",

@@ -16,20 +16,15 @@ from scipy.special import digamma, expit, gammaln, logit, xlogy
 from lacunet.likelihoods import kernels
 from lacunet.likelihoods.conjugate_prior import ConjugatePrior
 from lacunet.likelihoods.gamma_functions import log_gamma_density, log_rising
-from lacunet.likelihoods.likelihood import Segment, Vector, move_of_logs
+from lacunet.likelihoods.likelihood import Likelihood, Segment, Vector, move_of_logs
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 
 
-@dataclass(frozen=True)
-class Categorical(ConjugatePrior):
-    """A categorical distribution, with one probability a state."""
+class Categories(Likelihood):
+    """A likelihood of categories: each state has a place, T(x) = e_x."""
 
-    name: ClassVar[str] = "categorical"
     tabular: ClassVar[bool] = True
-    simplex: ClassVar[bool] = True
-    rooted: ClassVar[bool] = True
-    longest_moves: ClassVar[tuple[float, float]] = 4.0, 0.5
 
     def width(self, states: Sequence[State]) -> int:
         return len(states)
@@ -39,6 +34,19 @@ class Categorical(ConjugatePrior):
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.zeros(len(states))
+
+    def cases(self, N: Vector, at: Segment) -> Vector:
+        return at.totals(N)
+
+
+@dataclass(frozen=True)
+class Categorical(Categories, ConjugatePrior):
+    """A categorical distribution, with one probability a state."""
+
+    name: ClassVar[str] = "categorical"
+    simplex: ClassVar[bool] = True
+    rooted: ClassVar[bool] = True
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, 0.5
 
     def natural(self, theta: Vector, at: Segment) -> Vector:
         """Log θ; log 0 = −inf without a warning."""
@@ -92,9 +100,6 @@ class Categorical(ConjugatePrior):
 
     def mean_statistics(self, theta: Vector, at: Segment) -> Vector:
         return theta
-
-    def cases(self, N: Vector, at: Segment) -> Vector:
-        return at.totals(N)
 
     def draw(self, hyper: Vector, at: Segment, rng: Any) -> Vector:
         drawn = np.empty_like(hyper)

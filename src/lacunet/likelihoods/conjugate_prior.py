@@ -71,9 +71,6 @@ class ConjugatePrior(Likelihood):
     def log_constant(self, hyper: Vector, at: Segment) -> float:
         return -float(self.log_integral(hyper[None, :], at)[0])
 
-    def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
-
     # Posterior predictive distributions, given tables of hyperparameters
 
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:

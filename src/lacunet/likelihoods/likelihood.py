@@ -210,7 +210,7 @@ class Likelihood(ABC):
 
     def log_prior(self, theta: Vector, hyper: Vector, at: Segment) -> float:
         """Log density of θ, with its normalising constant."""
-        return 0.0
+        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
 
     def log_constant(self, hyper: Vector, at: Segment) -> float:
         """The part of the log density that is not linear in η."""

@@ -100,6 +100,21 @@ log_jacobian = partial(_number, Likelihood.log_jacobian)  # θ → log |dθ/dφ|
 complete_log_det = partial(_number, Likelihood.complete_log_det)  # θ, N → log |curvature of N|
 
 
+def _along_unit(method: Callable[..., Any], *given: Any) -> FloatArray:
+    """Apply a method to a unit direction, whose effect stays in the segment of its position."""
+    *vectors, position, layout = given
+    number, index = layout.located
+    s, result = layout.segments[number[position]], np.zeros(layout.size)
+    unit = np.zeros(len(s.ij))
+    unit[index[position]] = 1.0
+    result[s.where] = _of(s, method)(*(x[s.where] for x in vectors), unit, s)
+    return result
+
+
+push_unit = partial(_along_unit, Likelihood.push)  # θ, position, layout → J e
+information_of = partial(_along_unit, Likelihood.information)  # θ, N, position, layout
+
+
 def on_boundary(theta: FloatArray, layout: Layout) -> bool:
     """Whether a learned parameter is on the boundary; for categories a probability 0."""
     return any(_each(Likelihood.on_boundary, theta, layout))

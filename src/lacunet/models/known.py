@@ -80,6 +80,13 @@ class KnownTable:
                 )
 
 
+class Conditioned(KnownTable):
+    """The ones of a variable that has no probability, because all is conditional on it."""
+
+    def check(self, name: str, shape: tuple[int, ...]) -> None:
+        """Accept every table."""
+
+
 def check_tie(v: Variable, leader: Variable, shape: Shape, leader_shape: Shape) -> None:
     """Raise ModelError if a variable cannot share the leader's table; both have shapes."""
     if v is leader or leader.tied_to is not None:

@@ -80,8 +80,8 @@ class Layout:
 
     @property
     def untied(self) -> bool:
-        """Whether all variables are categorical, and none shares a table."""
-        return self.tabular and not self.leaders
+        """Whether all parameters are probabilities of categories that share no table."""
+        return self.tabular and bool(self.in_simplex.all()) and not self.leaders
 
     @property
     def plain(self) -> bool:
@@ -155,6 +155,14 @@ class Layout:
             slot = np.searchsorted(where[lead], self.slots[where])
             parts.append((Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where))
         return tuple(self._segment(kind, where) for kind, where in parts if len(where))
+
+    @cached_property
+    def located(self) -> tuple[IntArray, IntArray]:
+        """The number of the segment of each position, and its index there; (size,) each."""
+        number, index = np.zeros((2, self.size), dtype=np.int64)
+        for n, s in enumerate(self.segments):
+            number[s.where], index[s.where] = n, np.arange(len(s.ij))
+        return number, index
 
     @cached_property
     def only(self) -> Segment | None:

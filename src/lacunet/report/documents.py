@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lacunet.selection.regression import ClassRegression
+from lacunet.selection.covariates import ClassRegression
 from lacunet.tabular import described
 
 
@@ -14,13 +14,13 @@ def regression_document(regression: ClassRegression) -> dict[str, Any]:
             regression,
             """dimension criteria flags log_likelihood=log_lik coefficients classification
             evidence=weighed.approximated measured_evidence=weighed.measured
-            class_sizes=classification.sizes""",
+            class_sizes=classification.sizes coefficient_sd=classes.logit.coefficient_sd
+            class_size_exponent=classes.logit.exponent""",
         ),
         **described(
             fit,
-            """estimate=objective.estimate scaled_gradient=gradient final_starts=finalists
-            reached_best=reached coefficient_sd=given.coefficient_sd
-            class_size_exponent=given.exponent status=outcome""",
+            """estimate scaled_gradient=gradient final_starts=finalists reached_best=reached
+            status""",
         ),
         "log_bayes_factors": {
             w.name: described(w, "stderr value=log_bayes_factor") for w in regression.worth

@@ -11,9 +11,10 @@ from lacunet.errors import DataError, OptionError
 from lacunet.fitting.fit import Options, learn
 from lacunet.fitting.objective import Estimate, Objective
 from lacunet.flags import Flag, Kind
+from lacunet.inference.predicted import predicted_classes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.models.network import Model
-from lacunet.models.surgery import Drawn, coded, sample_shown, with_shown
+from lacunet.models.surgery import coded, predicted, sample_shown, with_shown
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.summaries.intervals import (
@@ -27,6 +28,8 @@ from lacunet.summaries.intervals import (
     uninformative,
 )
 from lacunet.summaries.matching import matched
+
+FEWEST = 2  # least replicates for a standard deviation
 
 
 def check_number(replicates: int, fewest: int = 1) -> None:
@@ -47,6 +50,13 @@ def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> No
         )
 
 
+def check_possible_replicates(problem: Problem, replicates: int) -> None:
+    """Refuse too few replicates for errors, and fractional weights without a survey design."""
+    if problem.design is None:
+        check_replicates(problem.counts, replicates, FEWEST)
+    check_number(replicates, FEWEST)
+
+
 def draw_units(design: SamplingDesign, rows: int, seed: int, replicate: int) -> FloatArray:
     """Draw n − 1 of n units with replacement in each stratum, and return rescaled row counts.
 
@@ -62,6 +72,13 @@ def draw_units(design: SamplingDesign, rows: int, seed: int, replicate: int) -> 
     return design.counts(times, rows)
 
 
+def resample(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:
+    """Return a bootstrap sample: units of a survey, else rows drawn from θ."""
+    if problem.design is None:
+        return simulate_like(problem, theta, seed, replicate)
+    return resample_units(problem, seed, replicate)
+
+
 def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
     """Return a bootstrap sample of the units of a survey."""
     assert problem.design is not None
@@ -73,34 +90,25 @@ def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
 def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:
     """Draw as many rows from θ as the data have, with the same missing cells.
 
-    Replicate b does not depend on the number of replicates or threads.
-    """
-    drawn, counts = simulate_rows(problem, theta, seed, replicate)
-    network = with_shown(problem.network, drawn.variables)
-    return problem_of_codes(drawn.codes, counts, network, problem.alpha)
-
-
-def simulate_rows(
-    problem: Problem, theta: FloatArray, seed: int, replicate: int, given: int | None = None
-) -> tuple[Drawn, FloatArray]:
-    """Draw rows with the missing cells of the data; return the distinct ones and their counts.
-
-    The variable `given` keeps its observed states.
+    Patterns of covariates are those of the data. Replicate b does not depend on the number of
+    replicates or threads.
     """
     rng, network = np.random.default_rng([seed, replicate]), problem.network
     every = np.repeat(problem.codes, problem.counts.astype(np.int64), axis=0)
-    fixed = {} if given is None else {given: every[:, network.observed.index(given)]}
-    cells = sample_shown(Model(network, theta, problem.alpha), len(every), rng, fixed=fixed)
+    model, fixed = Model(network, theta, problem.alpha), dict[int, CodeArray]()
+    if (classes := predicted_classes(problem)) is not None:
+        model = predicted(classes.model(theta), classes.logit.design)
+        fixed = {network.observed[-1]: every[:, -1]}
+    cells = sample_shown(model, len(every), rng, fixed=fixed)
     cells[every < 0] = np.nan
     drawn = coded([network.variables[i] for i in network.observed], cells)
     kind = smallest(max(len(v.states) for v in drawn.variables))
     codes: CodeArray = drawn.codes.astype(kind)
     rows = merge(codes, np.ones(len(codes)), np.ones(len(codes), dtype=np.int64))
     distinct, counts = collapse(*rows)
-    return Drawn(drawn.variables, distinct), counts
+    return problem_of_codes(distinct, counts, with_shown(network, drawn.variables), problem.alpha)
 
 
-FEWEST = 2  # least replicates for a standard deviation
 RESCALED = "bootstrap replicates of units within strata, rescaled as by Rao & Wu"
 
 
@@ -118,9 +126,7 @@ def bootstrap_intervals(
     With a sampling design, resample its units instead. Each refit starts at the model's parameters;
     its hidden states are then matched to the model's. The seed is that of the options.
     """
-    if problem.design is None:
-        check_replicates(problem.counts, replicates, FEWEST)
-    check_number(replicates, FEWEST)
+    check_possible_replicates(problem, replicates)
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
     at_boundary = on_boundary(point.N, objective.pseudo, problem.layout)
@@ -174,10 +180,7 @@ def _refit(
     problem: Problem, model: Model, options: Options, executor: Executor, replicate: int
 ) -> tuple[FloatArray, bool]:
     """Return the parameters of a refit, and whether it converged."""
-    if problem.design is None:
-        drawn = simulate_like(problem, model.theta, options.seed, replicate)
-    else:
-        drawn = resample_units(problem, options.seed, replicate)
+    drawn = resample(problem, model.theta, options.seed, replicate)
     fit = learn(drawn, replace(options, starts=1), executor=executor, start=model)
     finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in fit.flags)
     return matched(fit.model, model).theta, finished

@@ -18,9 +18,7 @@ import numpy as np
 from lacunet.data.design import SamplingDesign
 from lacunet.errors import ModelError
 from lacunet.fitting.objective import Objective
-from lacunet.fitting.regression import ClassFit
 from lacunet.flags import Flag, Kind
-from lacunet.inference.hessian import softmax_hessian
 from lacunet.inference.information import NOTHING, root_of_inverse, row_scores, spread_of_scores
 from lacunet.inference.plans.plan import FreeCoordinates, free_coordinates
 from lacunet.inference.problem import Problem
@@ -29,7 +27,6 @@ from lacunet.models.network import Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.identification import listed
 from lacunet.summaries.intervals import HELD, NOT_A_MAXIMUM, linearised_words, on_boundary
-from lacunet.summaries.regression import class_row_scores, inside_of
 
 SINGULAR = 1e-6  # least singular value of an invertible D
 
@@ -285,13 +282,13 @@ def first_step(objective: Objective, theta: FloatArray, assigning: Assigning) ->
     """Return the first step; None if the model is not at a maximum for these rows."""
     problem, layout = objective.problem, objective.problem.layout
     point = objective.at(theta)
-    if not np.abs(objective.gradient(point)).max(initial=0.0) <= NOT_A_MAXIMUM:
+    if not objective.steepest(point) <= NOT_A_MAXIMUM:
         return None
     coordinates = free_coordinates(layout, theta)
     alive = ~on_boundary(point.N, objective.pseudo, layout)[coordinates.free]
     free = coordinates.free[alive]
     inside = FreeCoordinates(free, coordinates.reference[alive])
-    A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
+    A = objective.negative_hessian(point, inside)
     nonempty = assign_rows(problem, theta, assigning).nonempty
     slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
 
@@ -299,22 +296,6 @@ def first_step(objective: Objective, theta: FloatArray, assigning: Assigning) ->
         along = np.zeros(len(theta))
         along[free] = move
         return assign_rows(problem, conjugacy.moved(theta, along, layout), assigning, nonempty)
-
-    return FirstStep(assigned, slopes @ _inverse(A))
-
-
-def predicted_first_step(fit: ClassFit, assigning: Assigning) -> FirstStep | None:
-    """Return the first step of a latent class regression: coefficients, then φ of items."""
-    objective, point, problem = fit.objective, fit.point, fit.given.problem
-    if not objective.steepest(point) <= NOT_A_MAXIMUM:
-        return None
-    free = inside_of(fit)
-    A = objective.negative_hessian(point, free)
-    nonempty = assign_rows(problem, point.theta, assigning).nonempty
-    slopes = np.concatenate([scores for _, scores in class_row_scores(fit, free)])
-
-    def assigned(move: FloatArray) -> AssignedRows:
-        return assign_rows(problem, objective.moved(point, move, free).theta, assigning, nonempty)
 
     return FirstStep(assigned, slopes @ _inverse(A))
 

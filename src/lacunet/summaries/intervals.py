@@ -291,7 +291,7 @@ def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
 def check_maximum(objective: Objective, model: Model) -> Point:
     """Refuse parameters that are not at a maximum, because the theory does not apply."""
     point = objective.at(model.theta)
-    check_flat(float(np.abs(objective.gradient(point)).max(initial=0.0)), objective.estimate)
+    check_flat(objective.steepest(point), objective.estimate)
     return point
 
 
@@ -308,11 +308,12 @@ def check_flat(steepest: float, estimate: Estimate) -> None:
 def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     """Find probabilities at 0 or 1: with few expected counts `N` and few prior counts `pseudo`."""
     at_boundary = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
-    at_boundary &= layout.learned & layout.in_tables
+    tables = layout.in_tables & layout.in_simplex
+    at_boundary &= layout.learned & tables
     # The remaining probability is 1 if all other states are at 0.
     alive = conjugacy.cases(np.where(at_boundary, 0.0, 1.0 * layout.learned), layout)
     boundary = (at_boundary | (alive == 1)) & layout.learned & (_states(layout) > 1)
-    return np.asarray(boundary & layout.in_tables)
+    return np.asarray(boundary & tables)
 
 
 def uninformative(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:

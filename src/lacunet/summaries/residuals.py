@@ -2,13 +2,14 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from lacunet.inference.plans.decompose import missing_patterns, totals
+from lacunet.inference.predicted import PredictedClasses
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.inference.queries.query import marginal
@@ -163,6 +164,29 @@ def pair_residual(
     if observed[~possible].any():
         x2 = math.inf
     return PairResidual(first, second, x2, (r - 1) * (s - 1), float(observed.sum()))
+
+
+def covariate_residuals(
+    classes: PredictedClasses, model: Model, sizes: FloatArray
+) -> Iterator[PairResidual]:
+    """Residuals of pairs of an item and a categorical covariate, given the covariate."""
+    known, plain = classes.logit.covariates, classes.plain
+    for one, place in zip(known.covariates, known.places, strict=True):
+        if one.number:
+            continue
+        # The reference, and then a column for each state.
+        each = classes.logit.design[:, place]
+        states = np.column_stack([1.0 - each.sum(axis=1), each])[classes.pattern]
+        for column, i in enumerate(plain.network.observed):
+            item = plain.network.variables[i]
+            if not item.family.tabular:
+                continue
+            seen = plain.codes[:, column] >= 0
+            weighted = plain.counts[seen, None] * states[seen]
+            table = plain.layout.table(model.theta, i)
+            expected = (sizes[seen] @ table).T @ weighted
+            answers = np.eye(len(item.states))[plain.codes[seen, column]]
+            yield pair_residual(item.name, one.name, answers.T @ weighted, expected)
 
 
 def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:

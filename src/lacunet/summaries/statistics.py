@@ -14,18 +14,22 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.fitting.objective import Estimate
+from lacunet.inference.predicted import predicted_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.models.latent_class import has_classes
 from lacunet.models.network import Model
+from lacunet.models.surgery import predicted
 from lacunet.runtime.arrays import FloatArray
 from lacunet.summaries.residuals import (
     LARGEST_TABLE,
     GoodnessOfFit,
     PairResidual,
     bivariate_residuals,
+    covariate_residuals,
     few_pairs,
     goodness_of_fit,
+    worst_first,
 )
 from lacunet.tabular import (
     Columns,
@@ -268,17 +272,32 @@ def _classification_grid(c: Classification) -> Grid:
 def fit_statistics(
     problem: Problem, model: Model, estimate: Estimate | None = None
 ) -> FitStatistics:
-    """Compute all fit statistics of a model at its parameters."""
-    network, codes, counts = problem.network, problem.codes, problem.counts
-    log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
+    """Compute all fit statistics of a model at its parameters.
+
+    If covariates predict classes, G² compares rows with others of the same covariates. Bivariate
+    residuals are then also those of items with categorical covariates, over all rows.
+    """
+    codes, counts, dimension = problem.codes, problem.counts, problem.network.dimension
+    theta, plain, sizes, of_covariates = model.theta, problem, None, list[PairResidual]()
+    conditional = model
+    if (classes := predicted_classes(problem)) is not None:
+        theta, plain = classes.parameters_of(model), classes.plain
+        model, sizes = classes.model(theta), classes.sizes(theta)[classes.pattern]
+        of_covariates = list(covariate_residuals(classes, model, sizes))
+        conditional = predicted(model, classes.logit.design)
+    log_lik = float(counts[counts > 0] @ row_log_lik(conditional, codes[counts > 0]))
+    pairs: tuple[PairResidual, ...] | None = None
+    if few_pairs(plain):
+        of_items = bivariate_residuals(model, plain.codes, plain.counts, sizes)
+        pairs = tuple(worst_first([*of_items, *of_covariates]))
     return FitStatistics(
         model=model,
         estimate=estimate,
         log_lik=log_lik,
         cases=problem.cases,
-        dimension=network.dimension,
-        criteria=criteria(log_lik, network.dimension, problem.cases),
-        classification=classify(problem, model.theta),
-        goodness=goodness_of_fit(model, codes, counts),
-        residuals=tuple(bivariate_residuals(model, codes, counts)) if few_pairs(problem) else None,
+        dimension=dimension,
+        criteria=criteria(log_lik, dimension, problem.cases),
+        classification=classify(problem, theta),
+        goodness=goodness_of_fit(conditional, codes, counts, dimension),
+        residuals=pairs,
     )

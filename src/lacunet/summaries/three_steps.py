@@ -14,9 +14,9 @@ from scipy.stats import t as student
 
 from lacunet.data.table import Table
 from lacunet.errors import DataError, ModelError
-from lacunet.fitting.logit import logit_information, maximize_logit, whole
 from lacunet.flags import Flag
 from lacunet.inference.covariates import CovariateDesign
+from lacunet.likelihoods.logit import logit_information, maximize_logit, whole
 from lacunet.likelihoods.unit import unit_of_squares
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.summaries.coefficients import Coefficients, WaldTest, tests_grid, wald
@@ -32,7 +32,7 @@ from lacunet.summaries.first_step import (
 )
 from lacunet.summaries.identification import Free, Identified, Reasons, Why, without_end
 from lacunet.summaries.outcomes import CategoryOutcome, NumberOutcome, OutcomeKind, OutcomeStep
-from lacunet.summaries.regression import class_direction, free_directions
+from lacunet.summaries.predicted import class_direction, free_directions
 from lacunet.tabular import (
     Columns,
     Grid,

@@ -32,10 +32,10 @@ from lacunet.report.page.render import (
 )
 from lacunet.report.page.views import View, audit
 from lacunet.runtime.files import check_not_read
+from lacunet.selection.covariates import ClassRegression
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.hidden_comparison import HiddenStructure
 from lacunet.selection.hidden_search import MOST
-from lacunet.selection.regression import ClassRegression
 from lacunet.settings import Settings
 from lacunet.structure.edges.certainty import EdgeCertainty
 from lacunet.structure.hidden.latent_tree import LatentTree
@@ -200,7 +200,7 @@ def regression_answer(
         regression.model,
         regression.table,
         [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # rest[-1]: the profiles
-        _call("fit", f"{regression.fit.given.states}, covariates={covariates}, ", settings),
+        _call("fit", f"{regression.classes.states}, covariates={covariates}, ", settings),
         settings,
         lines=line_charts(regression.model, regression.intervals),
     )

@@ -1,4 +1,4 @@
-"""The evidence of latent class regression: approximated at the mode, or sampled.
+"""The evidence of classes that covariates predict: approximated at the mode, or sampled.
 
 CSL combines Cheeseman–Stutz for items, Laplace for coefficients, and their joint curvature.
 Sampling is annealed importance sampling from the Gaussian at the mode, by Langevin steps. The K!
@@ -19,11 +19,13 @@ from scipy.special import gammaln
 from lacunet.errors import OptionError
 from lacunet.evidence.annealing import TimeLimit
 from lacunet.evidence.estimate import RELIABLE_SPREAD, Measurement, Method, Verdict, log_mean
-from lacunet.fitting.ascent import Convergence
-from lacunet.fitting.objective import Estimate
-from lacunet.fitting.regression import ClassFit, ClassPoint, climb_on
+from lacunet.fitting.ascent import Climb, Convergence
+from lacunet.fitting.fit import softmax_climb
+from lacunet.fitting.objective import Estimate, Objective, Point
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import dot
+from lacunet.inference.predicted import PredictedClasses
+from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
@@ -41,12 +43,22 @@ STRIDE = 1.3  # length of a Langevin step in u, times d^(−1/6) (Roberts & Rose
 
 @dataclass(frozen=True, eq=False)
 class ClassMode:
-    """The mode of the density of (β, φ), with its curvature."""
+    """The mode of the density of coefficients and φ of items, with its curvature."""
 
-    fit: ClassFit  # with the softmax estimate
-    free: IntArray  # positions of items that vary
+    objective: Objective  # of the softmax estimate
+    climb: Climb
+    free: IntArray  # positions of coefficients, and of items that vary
     A: FloatArray  # (d, d) negative Hessian
-    complete: FloatArray  # (d, d) A′ of complete data, with observed classes
+
+    @property
+    def point(self) -> Point:
+        """The mode."""
+        return self.climb.point
+
+    @cached_property
+    def classes(self) -> PredictedClasses:
+        """The parts of the problem."""
+        return PredictedClasses(self.objective.problem)
 
     @cached_property
     def factor(self) -> CholeskyFactor | None:
@@ -56,26 +68,29 @@ class ClassMode:
     @property
     def log_labellings(self) -> float:
         """Log K!, the number of orders of the classes."""
-        return float(gammaln(self.fit.given.states + 1.0))
+        return float(gammaln(self.classes.states + 1.0))
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """Warnings about the mode."""
         if self.factor is None:
             return (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"}),)
-        outcome = self.fit.outcome
+        outcome = self.climb.outcome
         stopped = (Flag(Kind.NOT_CONVERGED, detail={"outcome": outcome}),)
         return (*(stopped if outcome is not Convergence.CONVERGED else ()), *self.factor.flags)
 
     @cached_property
     def profiles(self) -> FloatArray:
         """(K, parameters) signed square roots of the item parameters of each class."""
-        return self._profiles(self.fit.point.theta)
+        return self._profiles(self.point.theta)
+
+    @cached_property
+    def _leaves(self) -> tuple[int, ...]:
+        return classes_of(self.classes.network).leaves
 
     def _profiles(self, theta: FloatArray) -> FloatArray:
-        given = self.fit.given
-        leaves = classes_of(given.plain.network).leaves
-        tables = [given.layout.table(theta, i).reshape(given.states, -1) for i in leaves]
+        layout = self.objective.problem.layout
+        tables = [layout.table(theta, i).reshape(self.classes.states, -1) for i in self._leaves]
         every = np.hstack(tables)
         return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
 
@@ -89,31 +104,41 @@ class ClassMode:
         _, order = linear_sum_assignment(apart)
         return bool((order == np.arange(len(order))).all())
 
+    def moved(self, x: FloatArray) -> FloatArray:
+        """Parameters at a distance x from the mode, in free coordinates."""
+        along = np.zeros(len(self.point.theta))
+        along[self.free] = x
+        return conjugacy.moved(self.point.theta, along, self.objective.problem.layout)
 
-def mode_of(fit: ClassFit) -> ClassMode:
-    """Climb from a fit to the nearest mode of (β, φ)."""
-    mode = climb_on(fit.given, fit.point, Estimate.SOFTMAX)
-    objective, point, free = mode.objective, mode.point, mode.free
-    complete = objective.complete(point, free)
-    return ClassMode(mode, free, objective.negative_hessian(point, free), complete)
+
+def mode_of(problem: Problem, theta: FloatArray) -> ClassMode:
+    """Climb from θ to the nearest mode."""
+    objective, climb = Objective.build(problem, Estimate.SOFTMAX), softmax_climb(problem, theta)
+    coordinates = PredictedClasses(problem).coordinates(climb.point.theta)
+    A = objective.negative_hessian(climb.point, coordinates)
+    return ClassMode(objective, climb, coordinates.free, A)
 
 
 def csl_of(mode: ClassMode) -> Evidence:
     """Approximate log p(items | covariates), over all orders of the classes."""
     if mode.factor is None:
         return Evidence(NAME, {}, mode.flags)
-    given, objective, point = mode.fit.given, mode.fit.objective, mode.fit.point
-    layout, free = given.layout, given.free
-    leaves = list(classes_of(given.plain.network).leaves)
-    marginals = conjugacy.log_marginal(point.N, given.problem.alpha, layout)[leaves]
-    natural = conjugacy.natural(point.theta, layout)
-    quadratic = float(point.beta @ objective.precision @ point.beta)
-    of_beta, of_all = _log_det(mode.complete[:free, :free]), _log_det(mode.complete)
+    classes, point, free = mode.classes, mode.point, mode.classes.free
+    problem, plain, N = mode.objective.problem, classes.network.layout, classes.counts(point.N)
+    leaves = list(classes_of(classes.network).leaves)
+    marginals = conjugacy.log_marginal(N, classes.alpha, plain)[leaves]
+    natural = conjugacy.natural(classes.to_plain(point.theta), plain)
+    statistics = point.N + problem.alpha
+    of_all = conjugacy.complete_log_det(point.theta, statistics, problem.layout)
+    of_beta = _log_det(classes.curvature(point.theta, statistics))
+    precision = classes.logit.precision
+    beta = classes.coefficients(point.theta)[1:].reshape(-1)
+    quadratic = float(beta @ precision @ beta)
     terms = {
         "log p(items of D′|S)": float(marginals.sum()),
-        "−log p(items of D′|φ)": -dot(np.where(given.of_items, point.N, 0.0), natural),
+        "−log p(items of D′|φ)": -dot(np.where(plain.owner == classes.root, 0.0, N), natural),
         "log p(D|β, φ)": point.log_lik,
-        "log p(β)": (_log_det(objective.precision) - free * math.log(2 * math.pi) - quadratic) / 2,
+        "log p(β)": (_log_det(precision) - free * math.log(2 * math.pi) - quadratic) / 2,
         "dβ/2 log 2π": free / 2 * math.log(2 * math.pi),
         "½ log|A′ of items|": (of_all - of_beta) / 2,
         "−½ log|A|": -mode.factor.log_det / 2,
@@ -125,14 +150,10 @@ def csl_of(mode: ClassMode) -> Evidence:
 
 def _log_mode_order(mode: ClassMode, factor: CholeskyFactor) -> float:
     """Log of the share of the Gaussian in which classes have the order of the mode, by draws."""
-    given, theta, d = mode.fit.given, mode.fit.point.theta, len(mode.A)
+    d = len(mode.A)
     u = np.random.default_rng(d).standard_normal((DRAWS, d))
     moves: FloatArray = solve_triangular(np.tril(factor.L), u.T, trans="T", lower=True)
-    in_order = 0
-    for move in moves.T:
-        along = np.zeros(given.layout.size)
-        along[mode.free] = move[given.free :]
-        in_order += mode.has_mode_order(conjugacy.moved(theta, along, given.layout))
+    in_order = sum(mode.has_mode_order(mode.moved(move)) for move in moves.T)
     return math.log(max(in_order, 1) / DRAWS)
 
 
@@ -147,7 +168,7 @@ class LangevinState:
     u: FloatArray  # (d,)
     log_f: float  # of the density of u
     slope: FloatArray  # (d,) gradient of log_f
-    point: ClassPoint
+    point: Point
 
     @property
     def log_gauss(self) -> float:
@@ -165,11 +186,11 @@ class LangevinPath:
 
     def at(self, u: FloatArray) -> LangevinState:
         """The state at a point u."""
-        objective, free = self.mode.fit.objective, self.mode.free
+        objective = self.mode.objective
         x = solve_triangular(self.L, u, trans="T", lower=True)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            point = objective.moved(self.mode.fit.point, x, free)
-            slope = objective.gradient(point, free)
+            point = objective.at(self.mode.moved(x))
+            slope = objective.gradient(point)[self.mode.free]
         log_f = point.g - float(np.log(self.L.diagonal()).sum())
         if not (np.isfinite(log_f) and np.isfinite(slope).all()):  # overflow far from the mode
             return LangevinState(u, -np.inf, np.zeros_like(u), point)

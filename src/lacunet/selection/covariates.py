@@ -1,4 +1,4 @@
-"""Latent class regression: fits, and comparisons with models that leave covariates out."""
+"""Classes that covariates predict: fits, and comparisons with models that leave some out."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from lacunet.data.design import flags_of
 from lacunet.data.table import Table
 from lacunet.evidence.annealing import Goal, TimeLimit
 from lacunet.evidence.estimate import Measurement
-from lacunet.evidence.regression import csl_of, measure, mode_of
-from lacunet.fitting.ascent import Convergence
-from lacunet.fitting.diagnose import diagnose
-from lacunet.fitting.fit import Options
-from lacunet.fitting.regression import ClassFit, fit_classes, model_of
+from lacunet.evidence.langevin import csl_of, measure, mode_of
+from lacunet.fitting.fit import Fit, Options, learn, with_posterior
 from lacunet.flags import Flag, Kind
-from lacunet.inference.covariates import CovariateDesign, build_class_problem, build_design
+from lacunet.inference.covariates import build_design
+from lacunet.inference.predicted import PredictedClasses, with_predictors
 from lacunet.inference.problem import Problem
 from lacunet.models.display import profile_grid
 from lacunet.models.network import Model
-from lacunet.models.predictors import CovariateTerm
+from lacunet.models.predictors import Covariates, CovariateTerm
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
 from lacunet.summaries.coefficients import Coefficients
 from lacunet.summaries.identification import Why
 from lacunet.summaries.intervals import Intervals
-from lacunet.summaries.regression import (
+from lacunet.summaries.predicted import (
     ClassPrecision,
     ClassReplicates,
     class_precision,
-    predicted_statistics,
 )
-from lacunet.summaries.statistics import Classification, FitStatistics, classify, criteria
+from lacunet.summaries.statistics import (
+    Classification,
+    FitStatistics,
+    classify,
+    criteria,
+    fit_statistics,
+)
 from lacunet.tabular import Columns, Grid, Printable, number
 from lacunet.wording import worded
 
@@ -45,8 +48,7 @@ class CovariateModel:
     """A fitted model with some covariates, and its evidence."""
 
     terms: tuple[CovariateTerm, ...]
-    fit: ClassFit
-    mode: ClassFit  # the mode of (β, φ) near the fit
+    fit: Fit
     approximated: Evidence
     measured: Measurement | None  # None: not measured
 
@@ -71,7 +73,6 @@ class CovariateModels:
 
     table: Table  # rows with items and covariates
     plain: Problem  # the same rows without covariates
-    exponent: float
     coefficient_sd: float
     options: Options
     goal: Goal | None  # of measuring; None: only approximate
@@ -79,19 +80,20 @@ class CovariateModels:
     def model(
         self,
         terms: Sequence[CovariateTerm],
-        near: ClassFit | None = None,
+        near: Fit | None = None,
         executor: Executor = SERIAL,
     ) -> CovariateModel:
         """Fit the model with these covariates; `near` gives a warm start."""
         design = build_design(self.table, terms)
-        given = build_class_problem(self.plain, design, self.exponent, self.coefficient_sd)
-        beside = () if near is None else (near.given.to_plain(near.point.theta),)
-        fit = fit_classes(given, self.options, executor=executor, beside=beside)
-        mode = mode_of(fit)
+        problem = with_predictors(self.plain, design, self.coefficient_sd)
+        beside = () if near is None else (near.model.theta,)
+        fit = learn(problem, self.options, executor=executor, beside=beside)
+        mode = mode_of(problem, fit.point.theta)
         measured = None
         if self.goal is not None:
             measured = measure(mode, TimeLimit(self.goal), self.options.seed, executor)
-        return CovariateModel(tuple(terms), fit, mode.fit, csl_of(mode), measured)
+        fit = with_posterior(fit, mode.point)
+        return CovariateModel(tuple(terms), fit, csl_of(mode), measured)
 
     def worth(
         self, whole: CovariateModel, executor: Executor = SERIAL
@@ -124,23 +126,28 @@ class ClassRegression(Printable):
     replicates: ClassReplicates | None = None  # if errors are from a bootstrap
 
     @property
-    def fit(self) -> ClassFit:
+    def fit(self) -> Fit:
         """The fit at the best maximum."""
         return self.weighed.fit
 
-    @property
-    def design(self) -> CovariateDesign:
-        """The covariates as columns of numbers."""
-        return self.fit.given.design
-
     @cached_property
+    def classes(self) -> PredictedClasses:
+        """The problem with covariates, and its parts."""
+        return PredictedClasses(self.fit.problem)
+
+    @property
+    def design(self) -> Covariates:
+        """The covariates as columns of numbers."""
+        return self.classes.logit.covariates
+
+    @property
     def model(self) -> Model:
         """The latent class model of the items, with the predictors of its classes."""
-        return model_of(self.fit, self.weighed.mode)
+        return self.fit.model
 
     @cached_property
     def _precision(self) -> ClassPrecision:
-        return class_precision(self.fit)
+        return class_precision(self.fit.objective, self.fit.point)
 
     @cached_property
     def coefficients(self) -> Coefficients:
@@ -151,17 +158,19 @@ class ClassRegression(Printable):
     @cached_property
     def intervals(self) -> Intervals:
         """Class sizes and items, with standard errors that account for the covariates."""
-        return (self.replicates or self._precision).intervals(self.level)
+        if self.replicates is not None:
+            return self.replicates.intervals
+        return self._precision.intervals(self.level)
 
     @cached_property
     def statistics(self) -> FitStatistics:
         """Fit statistics as in other programs: criteria, entropy R², G², bivariate residuals."""
-        return predicted_statistics(self.fit)
+        return fit_statistics(self.fit.problem, self.model, self.fit.estimate)
 
     @property
     def log_lik(self) -> float:
         """Log p(items | covariates) at the parameters."""
-        return self.fit.point.log_lik
+        return self.fit.log_lik
 
     @property
     def log_evidence(self) -> float:
@@ -171,23 +180,23 @@ class ClassRegression(Printable):
     @property
     def dimension(self) -> int:
         """Number of free parameters."""
-        return self.fit.dimension
+        return self.fit.problem.network.dimension
 
     @property
     def criteria(self) -> dict[str, float]:
         """AIC, BIC and related criteria; lower is better."""
-        return criteria(self.log_lik, self.dimension, self.fit.given.problem.cases)
+        return criteria(self.log_lik, self.dimension, self.fit.problem.cases)
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """(distinct rows of `table`, K) p(class | items, covariates)."""
-        (posterior,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
+        (posterior,) = self.fit.problem.about_hidden(self.fit.point.theta)
         return posterior
 
     @cached_property
     def classification(self) -> Classification:
         """Statistics of the classification of rows by items and covariates."""
-        (statistics,) = classify(self.fit.given.problem, self.fit.point.theta)
+        (statistics,) = classify(self.fit.problem, self.fit.point.theta)
         return statistics
 
     @cached_property
@@ -196,22 +205,10 @@ class ClassRegression(Printable):
         return tuple(self._flags())
 
     def _flags(self) -> Iterator[Flag]:
-        fit, given = self.fit, self.fit.given
-        if fit.outcome is not Convergence.CONVERGED:
-            yield Flag(Kind.NOT_CONVERGED, detail={"outcome": fit.outcome})
-        if fit.finalists > 1 and fit.reached <= 1:
-            detail: dict[str, str | float] = {
-                "finalists": fit.finalists,
-                "reached": "only 1",
-                "doubt": fit.doubt,
-                "further": "more --starts",
-            }
-            yield Flag(Kind.UNSTABLE, detail=detail)
+        yield from self.fit.flags
         why = self._precision.coefficients(self.level).identified.why
         for title in np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist():
             yield Flag(Kind.SEPARATED, detail={"covariate": title})
-        plain = given.to_plain(fit.point.theta), given.to_plain_counts(fit.point.N)
-        yield from diagnose(given.plain, *plain)
         yield from self._precision.flags
         yield from self.weighed.approximated.flags
         yield from flags_of(self.table.design)
@@ -223,14 +220,14 @@ class ClassRegression(Printable):
     def brief(self) -> str:
         """The number of classes and the covariates."""
         names = ", ".join(self.design.names) or "no covariates"
-        return f"{self.fit.given.states} classes predicted by {names}"
+        return f"{self.classes.states} classes predicted by {names}"
 
     def grids(self) -> Sequence[Grid]:
         """The fit as `print` and notebooks show it."""
         fit, lower = self.fit, self.criteria
         named = f"AIC {lower['AIC']:.2f}, BIC {lower['BIC']:.2f} (lower is better)"
         notes = (
-            f"{fit.outcome}; {fit.reached} of {fit.finalists} final starts reached it",
+            f"{fit.status}; {fit.reached} of {fit.finalists} final starts reached it",
             f"d = {self.dimension}, {named}, entropy R² {self.classification.entropy_r2:.3f}",
             f"log evidence {self.log_evidence:.2f}{self._how_sure}",
             *(f"- {flag}" for flag in self.flags),
@@ -253,7 +250,7 @@ class ClassRegression(Printable):
             (w.name, number(w.log_bayes_factor), "" if w.stderr is None else number(w.stderr))
             for w in self.worth
         )
-        sd = self.fit.given.coefficient_sd
+        sd = self.classes.logit.coefficient_sd
         note = (
             "Above 0: the data are more probable with it. Prior: log odds ratios of two classes "
             f"are N(0, {sd:g}²), for one standard deviation of a number or between two states."
