@@ -5,7 +5,7 @@ and `render` fills the templates. Start at `write_report` and `write_network_rep
 """
 
 from lacunet.report.page.network_page import NetworkAnswer, write_network_report
-from lacunet.report.page.render import check_page, check_report
+from lacunet.report.page.render import check_page
 from lacunet.report.page.selection_page import write_report
 
-__all__ = ["NetworkAnswer", "check_page", "check_report", "write_network_report", "write_report"]
+__all__ = ["NetworkAnswer", "check_page", "write_network_report", "write_report"]

@@ -20,7 +20,6 @@ from lacunet.plots.network_picture import draw_network, natural_size, whole_axes
 from lacunet.plots.style import TEXT
 from lacunet.report.page.profile_view import group_charts, hidden_views, line_charts
 from lacunet.report.page.render import (
-    check_report,
     count,
     kind,
     listed,
@@ -31,7 +30,7 @@ from lacunet.report.page.render import (
     write_page,
 )
 from lacunet.report.page.views import View, audit
-from lacunet.runtime.files import check_not_read
+from lacunet.runtime.files import check_file, check_not_read
 from lacunet.selection.covariates import ClassRegression
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.hidden_comparison import HiddenStructure
@@ -218,7 +217,7 @@ def write_network_report(
     page: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
 ) -> Path:
     """Write a self-contained HTML page about a network."""
-    check_report(target)
+    check_file(target)
     check_not_read(target, page.table.source)
     return write_page("network.html.j2", _content(page), target, command)
 

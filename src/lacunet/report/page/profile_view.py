@@ -166,7 +166,6 @@ def line_charts(fit: Fit | Model, intervals: Intervals | bool = True) -> list[In
     points, names, title = lines
     if len(points) > ANSWERS:
         return []
-    tall, every = EDGES + height(points, len(names)), range(len(names))
 
     def draw(ax: Axes, c: int | None = None) -> None:
         if c is None:
@@ -176,8 +175,10 @@ def line_charts(fit: Fit | Model, intervals: Intervals | bool = True) -> list[In
         tidy(ax, points, title, upright=False)
 
     if len(names) <= TOGETHER:
+        tall = EDGES + height(points, len(names))
         return [inline_chart(draw, "", f"Answers by {', '.join(names)}", tall)]
-    return [inline_chart(partial(draw, c=c), names[c], "", tall, 0) for c in every]
+    tall = EDGES + height(points, 1)
+    return [inline_chart(partial(draw, c=c), name, "", tall, 0) for c, name in enumerate(names)]
 
 
 def group_charts(comparison: GroupComparison, intervals: Intervals | bool) -> list[InlineChart]:

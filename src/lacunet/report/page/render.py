@@ -131,14 +131,9 @@ def prior_words(alpha: Alpha) -> str:
     return f"Dirichlet, exponents {alpha}"
 
 
-def check_report(target: StrPath) -> None:
-    """Raise an error before the computation if a report cannot be written."""
-    check_file(target)
-
-
 def check_page(target: StrPath) -> None:
-    """Check the same, and refuse a file extension other than HTML."""
-    check_report(target)
+    """Raise an error before the computation if a page cannot be written to a file."""
+    check_file(target)
     check_ending(target, PAGES, "a report")
 
 

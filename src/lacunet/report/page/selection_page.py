@@ -18,7 +18,7 @@ from lacunet.report.page.advice import warnings
 from lacunet.report.page.network_page import Tile, data_tiles, picture
 from lacunet.report.page.profile_view import hidden_views, line_charts
 from lacunet.report.page.render import count, listed, nats
-from lacunet.runtime.files import check_not_read
+from lacunet.runtime.files import check_file, check_not_read
 from lacunet.selection.certainty import TRUTH, CertaintyBasis
 from lacunet.selection.grids import (
     TITLES,
@@ -50,7 +50,7 @@ def write_report(
     command
         The command to show under "How this was made" (default: the Python call).
     """
-    render.check_report(target)
+    check_file(target)
     check_not_read(target, selection.table.source)
     return render.write_page("selection.html.j2", _content(selection), target, command)
 
