@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
@@ -19,8 +18,8 @@ from io import StringIO
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.util.inspect import TypeAliasForwardRef
 
-FORWARD = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 MADE_BY_HAND = {"Column", "Variable", "Network", "Model", "Options", "Interval"}
 BEFORE_NAPOLEON, AFTER_NAPOLEON = 400, 600
 
@@ -77,23 +76,18 @@ def plain(comment: str) -> str:
 def show_signature(
     _app: Sphinx, what: str, name: str, thing: Any, _options: Any, signature: str | None, back: Any
 ) -> tuple[str | None, Any] | None:
-    """Show a result without its constructor, and functions and aliases by their names."""
+    """Show a result without its constructor, and a default that is a function by its name."""
     made_by_hand = name.rpartition(".")[2] in MADE_BY_HAND or name.endswith("Settings")
     if what == "class" and leaves_to_comments(thing) and not made_by_hand:
         return "", None
-    if signature is None:
-        return None
-    return tidied(signature.replace("<function ignore>", "ignore")), tidied(back)
-
-
-def tidied(annotation: Any) -> Any:
-    """Name an alias of a type as the code does: Sphinx shows a wrapper in generic types."""
-    text = isinstance(annotation, str)
-    return FORWARD.sub(r"\1", annotation) if text else annotation
+    if signature and "<function ignore>" in signature:
+        return signature.replace("<function ignore>", "ignore"), back
+    return None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Listen on both sides of napoleon."""
+    """Listen on both sides of napoleon, and name aliases of types as the code does."""
+    TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]
     app.connect("autodoc-process-docstring", keep, priority=BEFORE_NAPOLEON)
     app.connect("autodoc-process-docstring", finish, priority=AFTER_NAPOLEON)
     app.connect("autodoc-process-signature", show_signature)
