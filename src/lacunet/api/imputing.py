@@ -192,9 +192,7 @@ class MissingCells(NamedTuple):
             imputed, column = self.open[:, j] & (which >= 0), self.rows.columns[j]
             if column.kind.number:
                 expected = np.where(imputed, np.asarray(values, np.float64)[which], np.nan)
-                filling[self.places[j]] = self._numbers(
-                    j, self._support(column.name).near(expected)
-                )
+                filling[self.places[j]] = self._numbers(j, self._support(j).near(expected))
             else:
                 codes = np.where(imputed, which, -1)
                 filling[self.places[j]] = Filling(as_values(values), codes, self.rows.codes[:, j])
@@ -216,18 +214,17 @@ class MissingCells(NamedTuple):
             if np.isnan(drawn).all():
                 continue
             if column.kind.number:
-                filling[self.places[j]] = self._numbers(
-                    j, self._support(column.name).nearest(drawn)
-                )
+                filling[self.places[j]] = self._numbers(j, self._support(j).nearest(drawn))
             else:
                 codes = np.nan_to_num(drawn, nan=-1).astype(np.int64)
                 states = as_values(column.states)
                 filling[self.places[j]] = Filling(states, codes, self.rows.codes[:, j])
         return filling
 
-    def _support(self, name: str) -> Support:
+    def _support(self, j: int) -> Support:
         """Values that a column of numbers can have: those of the training rows."""
-        return Support.of(self.learned.variables[self.learned.index(name)].states)
+        place = self.learned.index(self.rows.columns[j].name)
+        return Support.of(self.learned.variables[place].states)
 
     def _numbers(self, j: int, x: FloatArray) -> Filling:
         """Code the imputed numbers of a column, (rows,), NaN = none."""
