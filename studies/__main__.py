@@ -48,7 +48,7 @@ def main(words: list[str] | None = None) -> int:
         echo(f"error: {error}")
         return 2
     known = {"out": str(out), **given, "seed": settings.seed}
-    show(found, {**known, **found.document()}, Format.JSON if as_json else Format.TEXT)
+    show(found, {**known, **found.to_dict()}, Format.JSON if as_json else Format.TEXT)
     echo(f"written: {found.page}")
     return 0
 

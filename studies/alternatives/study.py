@@ -25,6 +25,8 @@ from studies.design import STUDIES, StudyDesign
 class Alternatives(Printable):
     """What was found, and where it was written."""
 
+    KEYS = "ascents hessians findings"
+
     folder: Path
     ascents: tuple[Record, ...]  # a row for each experiment
     hessians: tuple[Record, ...]  # likewise
@@ -34,11 +36,6 @@ class Alternatives(Printable):
     def page(self) -> Path:
         """The page that shows it all."""
         return self.folder / "alternatives.html"
-
-    def document(self) -> dict[str, Any]:
-        """Give what `--json` shows."""
-        tables = {"ascents": list(self.ascents), "hessians": list(self.hessians)}
-        return {**tables, "findings": list(self.findings)}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -80,7 +77,7 @@ def _title(task: Task) -> str:
 
 def _write(found: Alternatives, asked: dict[str, Any]) -> None:
     """Write the tables and the page."""
-    text = json.dumps(found.document(), indent=1) + "\n"
+    text = json.dumps(found.to_dict(), indent=1) + "\n"
     write_text(found.folder / "alternatives.json", text)
     write_text(found.folder / "alternatives.md", found.to_markdown())
     tables = [grid.html() for grid in found.grids()[:-1]]

@@ -32,6 +32,8 @@ CALIBRATE = Settings(target=0.15, budget=20.0)  # of each evidence
 class Calibrated(Printable):
     """What was found, and where it was written."""
 
+    KEYS = "reliability coverage others findings"
+
     folder: Path
     reliability: tuple[Record, ...]  # a row for each cell of posteriors
     coverage: tuple[Record, ...]  # a row for each shape, verdict and method
@@ -42,11 +44,6 @@ class Calibrated(Printable):
     def page(self) -> Path:
         """The page that shows it all."""
         return self.folder / "calibration.html"
-
-    def document(self) -> dict[str, Any]:
-        """Give what `--json` shows."""
-        names = ("reliability", "coverage", "others", "findings")
-        return {name: list(getattr(self, name)) for name in names}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -118,7 +115,7 @@ def _write(
     others = others_table(records, design.others)
     lines = [*grids.findings(rows, measured), *others_findings(others)]
     found = Calibrated(folder, tuple(rows), tuple(coverage), tuple(others), tuple(lines))
-    write_text(folder / "calibration.json", json.dumps(found.document(), indent=1) + "\n")
+    write_text(folder / "calibration.json", json.dumps(found.to_dict(), indent=1) + "\n")
     write_text(folder / "calibration.md", found.to_markdown())
     content = {
         "figures": write_diagrams(rows, folder),

@@ -31,6 +31,8 @@ SHOWN = ("csl", "laplace", "vb", "cs", "draper", "bic")  # on the terminal; the 
 class TruthStudy(Printable):
     """What was found, and where it was written."""
 
+    KEYS = "errors choices findings"
+
     folder: Path
     errors: tuple[Record, ...]
     choices: tuple[Record, ...]
@@ -40,11 +42,6 @@ class TruthStudy(Printable):
     def page(self) -> Path:
         """The page that shows it all."""
         return self.folder / "truth.html"
-
-    def document(self) -> dict[str, Any]:
-        """Give what `--json` shows."""
-        tables = {"errors": list(self.errors), "choices": list(self.choices)}
-        return {**tables, "findings": list(self.findings)}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

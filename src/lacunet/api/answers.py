@@ -46,7 +46,7 @@ class Answer(Printable):
         """Give the document of `--json`; probabilities are nested in the order of `of`."""
         return {
             "of": [v.name for v in self.variables],
-            **self.known.document(),
+            **self.known.to_dict(),
             "log_probability_of_given": self.log_known,
             "states": {v.name: list(v.labels) for v in self.variables},
             "probabilities": self.probabilities.tolist(),
@@ -74,7 +74,7 @@ class NumberAnswer(Printable):
     log_known: float  # log p(evidence)
 
     def to_dict(self) -> dict[str, Any]:
-        given = {**self.known.document(), "log_probability_of_given": self.log_known}
+        given = {**self.known.to_dict(), "log_probability_of_given": self.log_known}
         moments = dict(zip(self.titles, (self.mean, self.spread), strict=True))
         return {"of": [self.name], **given, **moments}
 
@@ -104,7 +104,7 @@ class MostProbable(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         keys = "log_probability_of_given=log_known most_probable=states probability log_probability"
-        return {"of": list(self.states), **self.known.document(), **described(self, keys)}
+        return {"of": list(self.states), **self.known.to_dict(), **described(self, keys)}
 
     def brief(self) -> str:
         """List the states."""

@@ -43,7 +43,7 @@ class Known:
                 given = "given" if v in self.seen else "set by do"
                 raise OptionError(f"'{name}' is both a target and {given}. Name it once.")
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give the evidence as names and labels."""
         heard = [(self.network.variables[i], weights) for i, weights in self.heard.items()]
         return {
@@ -54,7 +54,7 @@ class Known:
 
     def __str__(self) -> str:
         """Write the condition of a probability; empty without evidence."""
-        document = self.document()
+        document = self.to_dict()
         words = [f"{name} = {state}" for name, state in document["given"].items()]
         for name, weights in document["soft"].items():
             heard = " : ".join(f"{state} {weight:g}" for state, weight in weights.items())

@@ -81,7 +81,7 @@ def paper(
     with request.work() as kwargs:
         line = f"lacunet paper --out {out}{words}"
         result = reproduce(out, models=count, datasets=datasets, command=line, **kwargs)
-    show(result, {"out": str(out), **scale, **result.document()}, request.form)
+    show(result, {"out": str(out), **scale, **result.to_dict()}, request.form)
     echo(f"written: {result.page}")
 
 

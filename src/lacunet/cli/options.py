@@ -213,7 +213,7 @@ class Request:
 
 def _read_settings(given: Mapping[str, Any]) -> ReadSettings:
     """Parse the options of reading; commas separate names, except within names of the data."""
-    texts = {name: given[name] for name in names.READING if given.get(name)}
+    texts = {name: given[name] for name in names.READING if given.get(name) not in (None, [])}
     named = texts.keys() & {"columns", "exclude", "clusters"}
     columns = column_names(given["data"]) if named else []
     for name in LISTS & texts.keys():
@@ -222,28 +222,23 @@ def _read_settings(given: Mapping[str, Any]) -> ReadSettings:
     return ReadSettings(**texts)
 
 
-@dataclass(frozen=True)
-class PrintingOptions:
-    """Options of the output format."""
-
+def _format(
     form: Annotated[
         Format,
         typer.Option(
             "--format",
             help="Print text, csv, markdown, latex (package booktabs) or json on stdout.",
         ),
-    ] = Format.TEXT
-    json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False
-
-    @property
-    def format(self) -> Format:
-        """Give the format; refuse two at once."""
-        if self.json and self.form not in (Format.TEXT, Format.JSON):
-            raise OptionError(f"--json and --format {self.form}: give one of the two.")
-        return Format.JSON if self.json else self.form
+    ] = Format.TEXT,
+    json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False,
+) -> Format:
+    """Give the output format; refuse two at once."""
+    if json and form not in (Format.TEXT, Format.JSON):
+        raise OptionError(f"--json and --format {form}: give one of the two.")
+    return Format.JSON if json else form
 
 
-TO_PRINT = dict(inspect.signature(PrintingOptions).parameters)
+TO_PRINT = dict(inspect.signature(_format).parameters)
 
 
 def options_after(
@@ -272,7 +267,7 @@ def options_after(
             check_paths(parameters, given, given.get("overwrite", False))
             settings = replace(start, **_among(given, OPTIONS))
             reading = _read_settings(given)
-            form = PrintingOptions(**_among(given, TO_PRINT)).format
+            form = _format(**_among(given, TO_PRINT))
             mine = _among(given, {p.name for p in parameters})
             if mine.get("dry_run"):  # a forecast names the cluster
                 command(Request(settings, reading, form), **mine)

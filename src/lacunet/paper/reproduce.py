@@ -47,6 +47,8 @@ MADE = "states chosen by a score − states chosen by Laplace"
 class Reproduction(Printable):
     """The results, and the folder with all files."""
 
+    KEYS = "table1 findings"
+
     folder: Path
     records: tuple[dict[str, Any], ...]
     table1: tuple[dict[str, Any], ...]
@@ -56,10 +58,6 @@ class Reproduction(Printable):
     def page(self) -> Path:
         """The page with all results."""
         return self.folder / "paper.html"
-
-    def document(self) -> dict[str, Any]:
-        """Return the document of `--json`."""
-        return {"table1": list(self.table1), "findings": list(self.findings)}
 
     def grids(self) -> Sequence[Grid]:
         """Return the tables for `print` and notebooks."""
