@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-HOW = ("--states", "2", "--starts", "2", "--threads", "1")
+OPTIONS = ("--states", "2", "--starts", "2", "--threads", "1")
 
 
 @pytest.fixture
@@ -19,20 +19,24 @@ def people(tmp_path):
 
 
 def test_fit_with_covariates(invoke, people):
-    ran = invoke("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json", "--json")
+    ran = invoke(
+        "fit", people, *OPTIONS, "--covariates", "age,region", "--save", "m.json", "--json"
+    )
     assert ran.code == 0, ran.err
     document = ran.json
     assert document["coefficients"]["columns"] == ["(intercept)", "age", "region = S"]
     assert set(document["log_bayes_factors"]) == {"age", "region", "all of them"}
     assert document["scaled_gradient"] < 1e-6
-    text = invoke("fit", people, *HOW, "--covariates", "~ age + C(region, ref=S)", "--intervals")
+    text = invoke(
+        "fit", people, *OPTIONS, "--covariates", "~ age + C(region, ref=S)", "--intervals"
+    )
     assert "region = N" in text.out
     assert "What a covariate adds to the evidence" in text.out
     assert "Probabilities with standard errors" in text.out
 
 
 def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
-    command = ("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json")
+    command = ("fit", people, *OPTIONS, "--covariates", "age,region", "--save", "m.json")
     assert invoke(*command).code == 0
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
     assert rows.code == 0, rows.err
@@ -63,7 +67,7 @@ def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
 
 
 def test_statistics_and_bootstrap(invoke, people, tmp_path):
-    command = ("fit", people, *HOW, "--covariates", "age", "--statistics", "--bootstrap", "4")
+    command = ("fit", people, *OPTIONS, "--covariates", "age", "--statistics", "--bootstrap", "4")
     ran = invoke(*command, "--json")
     assert ran.code == 0, ran.err
     document = ran.json
@@ -75,13 +79,13 @@ def test_statistics_and_bootstrap(invoke, people, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Fit statistics" in page
     assert "Precision" in page
-    few = invoke("fit", people, *HOW, "--covariates", "age", "--bootstrap", "1")
+    few = invoke("fit", people, *OPTIONS, "--covariates", "age", "--bootstrap", "1")
     assert few.code == 2
     assert "at least 2" in " ".join(few.err.split())
 
 
 def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
-    command = ("fit", people, *HOW, "--covariates", "age,region", "--intervals")
+    command = ("fit", people, *OPTIONS, "--covariates", "age,region", "--intervals")
     files = ("--report", "page.html", "--tables", "tables.csv", "--plot", "lines.svg")
     ran = invoke(*command, *files)
     assert ran.code == 0, ran.err
@@ -98,7 +102,7 @@ def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
 
 
 def test_columns_are_items_and_covariates_come_with_them(invoke, people):
-    ran = invoke("fit", people, *HOW, "--columns", "a,b,c", "--covariates", "age", "--json")
+    ran = invoke("fit", people, *OPTIONS, "--columns", "a,b,c", "--covariates", "age", "--json")
     assert ran.code == 0, ran.err
     assert [c["name"] for c in ran.json["data"]["columns"]] == ["a", "b", "c", "age"]
 
@@ -117,7 +121,7 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
     ],
 )
 def test_mistakes(invoke, people, given, message):
-    ran = invoke("fit", people, *HOW, *given)
+    ran = invoke("fit", people, *OPTIONS, *given)
     assert ran.code == 2
     assert message in " ".join(ran.err.split())
 
@@ -125,17 +129,17 @@ def test_mistakes(invoke, people, given, message):
 def test_a_missing_covariate(invoke, people):
     text = people.read_text().replace(",25,", ",,")
     people.write_text(text)
-    refused = invoke("fit", people, *HOW, "--covariates", "age")
+    refused = invoke("fit", people, *OPTIONS, "--covariates", "age")
     assert refused.code == 2
     assert "1 of 60 cases lack a covariate" in " ".join(refused.err.split())
     assert "--missing-covariates drop" in " ".join(refused.err.split())
-    dropped = invoke("fit", people, *HOW, "--covariates", "age", "--missing-covariates", "drop")
+    dropped = invoke("fit", people, *OPTIONS, "--covariates", "age", "--missing-covariates", "drop")
     assert dropped.code == 0
     assert "they are left out" in " ".join(dropped.err.split())
 
 
 def test_three_steps(invoke, people):
-    saved = invoke("fit", people, *HOW, "--columns", "a,b,c", "--save", "m.json")
+    saved = invoke("fit", people, *OPTIONS, "--columns", "a,b,c", "--save", "m.json")
     assert saved.code == 0, saved.err
     options = ("--model", "m.json", "--outcomes", "age", "--covariates", "region")
     ran = invoke(

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-HOW = ("--states", "2", "--starts", "2", "--threads", "1")
+OPTIONS = ("--states", "2", "--starts", "2", "--threads", "1")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def people(tmp_path):
 def test_fit_with_groups(invoke, people):
     written = ("--save", "m.json", "--tables", "t.csv", "--plot", "p.svg")
     ran = invoke(
-        "fit", people, *HOW, "--exclude", "w", "--group", "sex", "--quick", *written, "--json"
+        "fit", people, *OPTIONS, "--exclude", "w", "--group", "sex", "--quick", *written, "--json"
     )
     assert ran.code == 0, ran.err
     document = ran.json
@@ -44,7 +44,7 @@ def test_fit_with_groups(invoke, people):
 
 def test_items_are_named_and_weights_taken(invoke, people):
     options = ("--group", "sex", "--weights", "w", "--free", "a,b", "--quick", "--intervals")
-    ran = invoke("fit", people, *HOW, *options, "--report", "r.html")
+    ran = invoke("fit", people, *OPTIONS, *options, "--report", "r.html")
     assert ran.code == 0, ran.err
     page = (people.parent / "r.html").read_text()
     assert "Are the classes the same by sex?" in page
@@ -77,7 +77,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
     ],
 )
 def test_mistakes(invoke, people, given, message):
-    ran = invoke("fit", people, *HOW, *given)
+    ran = invoke("fit", people, *OPTIONS, *given)
     assert ran.code == 2
     assert message in " ".join(ran.err.split())
 

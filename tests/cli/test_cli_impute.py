@@ -24,11 +24,11 @@ def table(tmp_path):
     return tmp_path / "data.csv"
 
 
-HOW = ("--exclude", "id", "--kinds", "size=gaussian", "--model", "classes", "--threads", 1)
+OPTIONS = ("--exclude", "id", "--kinds", "size=gaussian", "--model", "classes", "--threads", 1)
 
 
 def test_the_table_without_missing_values(invoke, table, tmp_path):
-    done = invoke("impute", "data.csv", "-o", "f.csv", "--probabilities", "p.csv", *HOW)
+    done = invoke("impute", "data.csv", "-o", "f.csv", "--probabilities", "p.csv", *OPTIONS)
     assert done.code == 0
     before, after = (
         list(csv.DictReader(path.read_text().splitlines())) for path in (table, tmp_path / "f.csv")
@@ -47,7 +47,7 @@ def test_the_table_without_missing_values(invoke, table, tmp_path):
 
 
 def test_several_tables_in_one_file(invoke, table, tmp_path):
-    done = invoke("impute", "data.csv", "-o", "f.parquet", "--imputations", 3, "--json", *HOW)
+    done = invoke("impute", "data.csv", "-o", "f.parquet", "--imputations", 3, "--json", *OPTIONS)
     assert done.code == 0
     assert done.json["tables"] == 3
     assert done.json["weights"] == {"classes": pytest.approx(1.0)}
@@ -64,7 +64,7 @@ def test_several_tables_in_one_file(invoke, table, tmp_path):
     [
         (("-o", "f.doc"), "the ending '.doc' is not known"),
         (("-o", "f.csv", "--kinds", "size=gaussian"), "looks like an identifier"),
-        (("-o", "f.csv", "--imputations", 0, *HOW), "0 imputations"),
+        (("-o", "f.csv", "--imputations", 0, *OPTIONS), "0 imputations"),
         (("-o", "f.csv", "--columns", "a,b", "--model", "tree"), "three columns or more"),
     ],
 )

@@ -21,15 +21,15 @@ from lacunet import (
 # Ranges are short here, and end where more classes may be right.
 pytestmark = pytest.mark.filterwarnings("ignore:[23] is the largest number that was tried")
 ROWS = 40
-HOW = {"random_state": 0, "n_jobs": 1}
+OPTIONS = {"random_state": 0, "n_jobs": 1}
 ESTIMATORS = {
-    "network": BayesianNetworkModel(hidden={"h": 2}, n_init=2, **HOW),
-    "classifier": Classifier(model="classes", **HOW),
-    "imputer": Imputer(model="classes", **HOW),
-    "classes": LatentClassModel(2, n_init=2, **HOW),
-    "selector": LatentClassSelector([1, 2], n_init=2, quick=True, **HOW),
-    "tree": LatentTreeModel(**HOW),
-    "stack": StackedModel(folds=2, **HOW),
+    "network": BayesianNetworkModel(hidden={"h": 2}, n_init=2, **OPTIONS),
+    "classifier": Classifier(model="classes", **OPTIONS),
+    "imputer": Imputer(model="classes", **OPTIONS),
+    "classes": LatentClassModel(2, n_init=2, **OPTIONS),
+    "selector": LatentClassSelector([1, 2], n_init=2, quick=True, **OPTIONS),
+    "tree": LatentTreeModel(**OPTIONS),
+    "stack": StackedModel(folds=2, **OPTIONS),
 }
 METHODS = ("predict", "predict_proba", "transform", "impute", "score_samples")
 every = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
@@ -180,11 +180,11 @@ def test_a_value_that_is_new_counts_as_missing_with_a_word(estimator):
 def test_classes_may_be_any_whole_numbers():
     X = table()
     y = np.where(X["a"] == "x", 30, -4)
-    model = Classifier(model="classes", **HOW).fit(X, y)
+    model = Classifier(model="classes", **OPTIONS).fit(X, y)
     assert model.classes_.tolist() == [-4, 30]
     assert (model.predict(X) == y).all()
     with pytest.raises(LacunetError, match="two columns are named 'c'"):
-        Classifier(target="a", **HOW).fit(X.set_axis(["a", "c", "c"], axis=1))
+        Classifier(target="a", **OPTIONS).fit(X.set_axis(["a", "c", "c"], axis=1))
 
 
 def test_messages_name_the_parameters_of_the_estimator():
@@ -211,4 +211,4 @@ def test_a_column_that_one_row_shows_cannot_be_held_out():
     X = table(e=[1.5] + [None] * (ROWS - 1))
     step = r"'e' is seen in 1 row: .* Leave it out with X\.drop\(columns=\['e'\]\)\."
     with pytest.warns(UserWarning, match="only one state"), pytest.raises(LacunetError, match=step):
-        StackedModel(**HOW).fit(X)
+        StackedModel(**OPTIONS).fit(X)

@@ -14,7 +14,7 @@ from lacunet.models.network import Network, Variable
 from lacunet.selection.grids import remarks
 from lacunet.selection.sentences import limits
 
-HOW = {"quick": True, "starts": 2, "threads": 1, "scores": "csl-occupied"}
+OPTIONS = {"quick": True, "starts": 2, "threads": 1, "scores": "csl-occupied"}
 
 
 def rank_by_differences(items: list[int], classes: int, seed: int) -> int:
@@ -70,7 +70,7 @@ def test_three_classes_behind_four_yes_or_no_are_the_known_exception():
 
 @pytest.fixture(scope="module")
 def values():
-    return lacunet.select(lacunet.load_dataset("values"), range(1, 6), prior="bnb", **HOW)
+    return lacunet.select(lacunet.load_dataset("values"), range(1, 6), prior="bnb", **OPTIONS)
 
 
 def test_it_is_reported_once_for_all_candidates(values):
@@ -86,7 +86,7 @@ def test_it_is_reported_once_for_all_candidates(values):
 
 
 def test_the_warning_about_the_answer_comes_first(tmp_path):
-    selection = lacunet.select(lacunet.load_dataset("values"), (3, 4), **HOW)
+    selection = lacunet.select(lacunet.load_dataset("values"), (3, 4), **OPTIONS)
     first = [
         text
         for text in limits(selection)
@@ -101,7 +101,7 @@ def test_the_warning_about_the_answer_comes_first(tmp_path):
 
 
 def test_standard_data_raise_no_alarm():
-    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 6), **HOW)
+    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 6), **OPTIONS)
     kinds = {flag.kind for c in selection.candidates for flag in c.flags}
     assert not kinds & {Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS}
     people = lacunet.load_dataset("survey")

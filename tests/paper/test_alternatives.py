@@ -17,7 +17,7 @@ from studies.alternatives.climbing import climb, conjugate_gradients, em, quasi_
 from studies.alternatives.ratio_tests import ratio_tests
 from studies.alternatives.study import compare_alternatives
 
-HOW = {"datasets": 1, "design": TINY, "settings": Settings(starts=4, threads=1)}
+OPTIONS = {"datasets": 1, "design": TINY, "settings": Settings(starts=4, threads=1)}
 
 
 def top_of(case):
@@ -97,11 +97,11 @@ def test_an_asymmetric_hessian_is_reported():
 
 @pytest.mark.slow
 def test_the_study_is_written_and_resumes(tmp_path):
-    result = compare_alternatives(tmp_path, **HOW)
+    result = compare_alternatives(tmp_path, **OPTIONS)
     endings = {f"alternatives.{e}" for e in ("jsonl", "json", "md", "html")}
     assert {p.name for p in tmp_path.iterdir()} == endings
     before = (tmp_path / "alternatives.jsonl").read_bytes()
-    assert compare_alternatives(tmp_path, **HOW).hessians == result.hessians
+    assert compare_alternatives(tmp_path, **OPTIONS).hessians == result.hessians
     assert (tmp_path / "alternatives.jsonl").read_bytes() == before
     assert [row["n"] for row in result.ascents] == [4, 5]
     assert "supplemented EM" in result.page.read_text(encoding="utf-8")

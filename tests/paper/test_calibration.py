@@ -28,13 +28,13 @@ TINY = CalibrationDesign(
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
     others=(OtherCell("tiny", 12, levels=(2, 3), numbers=1, missing=0.2, datasets=2),),
 )
-HOW = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
+OPTIONS = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calibration")
-    return folder, calibrate(folder, design=TINY, settings=HOW)
+    return folder, calibrate(folder, design=TINY, settings=OPTIONS)
 
 
 def lines(folder):
@@ -62,7 +62,7 @@ def test_an_interrupted_study_resumes_with_the_same_numbers(whole, tmp_path):
     folder, result = whole
     before = lines(folder)
     (tmp_path / "calibration.jsonl").write_text("".join(before[:4]) + before[4][:30])
-    again = calibrate(tmp_path, design=TINY, settings=HOW)
+    again = calibrate(tmp_path, design=TINY, settings=OPTIONS)
     assert len(lines(tmp_path)) == len(before)
     ours, theirs = (x.reliability[0]["ways"]["select"] for x in (again, result))
     assert ours == theirs
@@ -72,7 +72,7 @@ def test_an_interrupted_study_resumes_with_the_same_numbers(whole, tmp_path):
 def test_some_cells_and_fewer_data_sets(whole, tmp_path):
     folder, _ = whole
     (tmp_path / "calibration.jsonl").write_text("".join(lines(folder)))
-    part = calibrate(tmp_path, design=TINY, settings=HOW, cells=["verdicts"], datasets=1)
+    part = calibrate(tmp_path, design=TINY, settings=OPTIONS, cells=["verdicts"], datasets=1)
     assert part.reliability == ()
     assert len(lines(tmp_path)) == len(lines(folder))
     assert sum(row["measurements"] for row in part.coverage if row["cell"] == "chain") >= 1

@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]  # most look at one study, whi
 
 QUICK = Settings(starts=4, threads=1, target=1.0, budget=60.0)
 TINIER = replace(TINY, figures=dict.fromkeys(TINY.figures, TINY.figures[2]))  # four panels in all
-HOW = {"datasets": 1, "design": TINIER, "settings": QUICK}
+OPTIONS = {"datasets": 1, "design": TINIER, "settings": QUICK}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("truth")
-    return folder, study(folder, **HOW)
+    return folder, study(folder, **OPTIONS)
 
 
 def records(folder):
@@ -45,7 +45,7 @@ def test_everything_is_written(whole):
 def test_what_is_measured_is_not_measured_again(whole):
     folder, result = whole
     before = (folder / "truth.jsonl").read_bytes()
-    again = study(folder, **HOW)
+    again = study(folder, **OPTIONS)
     assert (folder / "truth.jsonl").read_bytes() == before
     assert again.errors == result.errors
 

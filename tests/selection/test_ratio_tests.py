@@ -11,7 +11,7 @@ import lacunet
 from lacunet import OptionError
 from lacunet.report.page import write_report
 
-HOW = {"quick": True, "scores": "bic", "starts": 4, "threads": 1}
+OPTIONS = {"quick": True, "scores": "bic", "starts": 4, "threads": 1}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def values():
 
 @pytest.fixture(scope="module")
 def selection(values):
-    return lacunet.select(values, [1, 2, 3], blrt=29, **HOW)
+    return lacunet.select(values, [1, 2, 3], blrt=29, **OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_error_of_p_is_that_of_a_share_of_draws(selection):
 
 
 def test_one_class_less_is_fitted_if_needed(values, selection):
-    alone = lacunet.select(values, [3], blrt=29, **HOW)
+    alone = lacunet.select(values, [3], blrt=29, **OPTIONS)
     assert [c.label for c in alone.candidates] == [3]
     np.testing.assert_array_equal(
         alone.ratio_tests[3].replicates, selection.ratio_tests[3].replicates
@@ -102,7 +102,7 @@ def test_it_is_printed_saved_and_on_the_page(selection, tmp_path):
 
 
 def test_ml_fits_have_the_tests_of_others_beside_it(values):
-    selection = lacunet.select(values, [1, 2], blrt=19, estimate="ml", **HOW)
+    selection = lacunet.select(values, [1, 2], blrt=19, estimate="ml", **OPTIONS)
     (grid, *_) = lacunet.paper_tables(selection).grids()
     assert [h for h in grid.header if h.endswith(" p")] == ["BLRT p", "VLMR p", "LMR p"]
     assert any("use the bootstrap test (BLRT)" in note for note in grid.notes)
@@ -110,7 +110,7 @@ def test_ml_fits_have_the_tests_of_others_beside_it(values):
 
 def test_a_network_and_its_hidden_variable(values):
     graph = "H -> A B C D; A -> B"
-    selection = lacunet.select(values, [2], network=graph, hidden=["H"], blrt=19, **HOW)
+    selection = lacunet.select(values, [2], network=graph, hidden=["H"], blrt=19, **OPTIONS)
     alone = lacunet.likelihood_ratio_test(
         values, 1, network=graph, hidden=["H"], replicates=19, stop_after=20, starts=4, threads=1
     )

@@ -14,7 +14,7 @@ from lacunet.models.prior import PAPER_ALPHA
 from lacunet.selection.average import posterior
 
 NUMBERS = [1, 2, 3]
-HOW = {"starts": 6, "threads": 1}
+OPTIONS = {"starts": 6, "threads": 1}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def mean_of(*each):
 
 
 def test_the_default_is_an_average_over_two_strengths(small):
-    selection = lacunet.select(small, NUMBERS, **HOW)
+    selection = lacunet.select(small, NUMBERS, **OPTIONS)
     quarter, half, one, two = (
         exact(small, selection, PAPER_ALPHA * s, PAPER_ALPHA) for s in (0.25, 0.5, 1.0, 2.0)
     )
@@ -57,7 +57,7 @@ def test_the_default_is_an_average_over_two_strengths(small):
 
 
 def test_one_prior_is_compared_with_half_and_twice_of_it(small):
-    selection = lacunet.select(small, NUMBERS, alpha=1.0, **HOW)
+    selection = lacunet.select(small, NUMBERS, alpha=1.0, **OPTIONS)
     assert selection.certainty.values == pytest.approx(exact(small, selection, 1.0, 1.0), abs=0.1)
     for s in selection.sensitivity:
         wanted = posterior(exact(small, selection, s.factor, s.factor))
@@ -65,13 +65,13 @@ def test_one_prior_is_compared_with_half_and_twice_of_it(small):
 
 
 def test_where_nothing_is_hidden_the_average_is_exact(small):
-    selection = lacunet.select(small, [1], quick=True, **HOW)
+    selection = lacunet.select(small, [1], quick=True, **OPTIONS)
     half, one = (exact(small, selection, PAPER_ALPHA * s, 1.0) for s in (0.5, 1.0))
     assert selection.certainty.values[1] == pytest.approx(mean_of(half, one)[1], abs=1e-9)
 
 
 def test_the_first_lines_warn_that_the_prior_decides():
-    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 5), alpha=1.0, **HOW)
+    selection = lacunet.select(lacunet.load_dataset("carcinoma"), range(1, 5), alpha=1.0, **OPTIONS)
     second = str(selection).splitlines()[1]
     assert second.startswith(
         "Warning: the answer depends on the prior: with half and twice the prior strength: 3 (0."
@@ -86,4 +86,4 @@ def test_the_first_lines_warn_that_the_prior_decides():
 
 def test_an_average_is_no_prior_of_one_model(small):
     with pytest.raises(OptionError, match="alpha average is for choosing among candidates"):
-        lacunet.fit(small, 2, alpha="average", **HOW)
+        lacunet.fit(small, 2, alpha="average", **OPTIONS)

@@ -12,7 +12,7 @@ from lacunet.selection.average import named_prior
 from lacunet.selection.sentences import limits
 
 ALPHA = 1.0
-HOW = {"starts": 2, "threads": 1, "scores": "csl-occupied,vb"}
+OPTIONS = {"starts": 2, "threads": 1, "scores": "csl-occupied,vb"}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
         for m, mass in listed(few, k).items():
             joint[m] = joint.get(m, 0.0) + weight * mass
     exact = {m: mass / sum(joint.values()) for m, mass in joint.items()}
-    selection = lacunet.select(few, numbers, prior=prior, alpha=ALPHA, **HOW)
+    selection = lacunet.select(few, numbers, prior=prior, alpha=ALPHA, **OPTIONS)
     assert selection.certainty.reliable
     assert sum(selection.used.values()) == pytest.approx(1.0)
     for m in numbers:
@@ -66,7 +66,7 @@ def test_it_is_that_of_listing_all_assignments(few, prior):
 
 
 def test_without_measurement_it_is_unknown(few):
-    selection = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
+    selection = lacunet.select(few, (1, 2, 3), quick=True, **OPTIONS)
     assert selection.used is None
     assert "is unknown, because it was not measured" in str(selection)
     assert selection.to_dict()["used_classes"] is None
@@ -76,8 +76,8 @@ def test_without_measurement_it_is_unknown(few):
 
 
 def test_separate_measurements_report_it_too(few):
-    every = lacunet.select(few, (1, 2, 3), alpha=ALPHA, evidence=True, target=0.2, **HOW)
-    walked = lacunet.select(few, (1, 2, 3), alpha=ALPHA, **HOW)
+    every = lacunet.select(few, (1, 2, 3), alpha=ALPHA, evidence=True, target=0.2, **OPTIONS)
+    walked = lacunet.select(few, (1, 2, 3), alpha=ALPHA, **OPTIONS)
     if every.used is not None:  # exact sums do not tell how many are used
         assert every.used[2] == pytest.approx(walked.used[2], abs=0.1)
     assert walked.used is not None
@@ -88,7 +88,7 @@ def test_separate_measurements_report_it_too(few):
 def test_fractional_weights_give_it_too():
     rows = pl.read_csv(lacunet.dataset_path("values"))
     half = rows.with_columns(pl.col("count") * 0.5 + 0.25)
-    selection = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **HOW)
+    selection = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **OPTIONS)
     assert sum(selection.used.values()) == pytest.approx(1.0)
     assert selection.used[2] + selection.used[3] > 0.99
     assert selection.used[3] < selection.certainty.probabilities[3]

@@ -20,7 +20,7 @@ from lacunet.structure.searching import GraphSearch
 from lacunet.structure.task import graph_task
 
 KINDS = "x=gaussian,y=poisson,z=ordinal"
-HOW = GraphSearch(sweeps=1, restarts=0)
+OPTIONS = GraphSearch(sweeps=1, restarts=0)
 NOTHING = Knowledge()
 
 
@@ -50,7 +50,7 @@ def with_missing_values(data, names, share=0.15, seed=1):
 
 
 def task_of(data, alpha="bdeu:10"):
-    return graph_task(lacunet.read_table(data, kinds=KINDS), alpha, HOW, NOTHING)
+    return graph_task(lacunet.read_table(data, kinds=KINDS), alpha, OPTIONS, NOTHING)
 
 
 def log_evidence(task, parents):

@@ -12,7 +12,7 @@ from lacunet.runtime.checkpoint import Checkpoint, decoded
 from lacunet.selection import hidden_search
 from lacunet.structure.hidden.growing import Growing
 
-HOW = {"alpha": "bdeu:4", "seed": 3, "threads": 1}
+OPTIONS = {"alpha": "bdeu:4", "seed": 3, "threads": 1}
 
 
 def a_table(missing, n=12, rows=150):
@@ -49,16 +49,16 @@ def stop_after(monkeypatch, times):
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, times):
     table, file = a_table(missing, 8 if missing else 12), tmp_path / "search.json"
-    whole = learn_structure(table, **HOW)
+    whole = learn_structure(table, **OPTIONS)
     with monkeypatch.context() as patched:
         stop_after(patched, times)
         with pytest.raises(StoppedError):
-            learn_structure(table, resume=file, **HOW)
+            learn_structure(table, resume=file, **OPTIONS)
     before = {}  # the last line of a piece says where it stood
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
         record = json.loads(line)
         before[record["of"]] = decoded(record["result"])
-    learned = learn_structure(table, resume=file, **HOW)
+    learned = learn_structure(table, resume=file, **OPTIONS)
     assert learned.network == whole.network
     assert learned.log_evidence == whole.log_evidence
     assert (learned.steps, learned.bounds, learned.fitted) == (
@@ -70,7 +70,7 @@ def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, t
         reached = before["rounds"]["bounds"]
         assert learned.bounds[: len(reached) - 1] == tuple(reached[:-1])
         assert learned.bounds[-1] >= reached[-1]
-    again = learn_structure(table, resume=file, **HOW)  # it has ended: nothing is searched anew
+    again = learn_structure(table, resume=file, **OPTIONS)  # it has ended: nothing is searched anew
     assert again.network == whole.network
     assert again.fitted == whole.fitted
 
@@ -88,7 +88,7 @@ def behind_columns(rows=250):
 
 @pytest.mark.slow
 def test_a_search_for_hidden_variables_resumes(monkeypatch, tmp_path):
-    table, file, options = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
+    table, file, options = behind_columns(), tmp_path / "search.json", OPTIONS | {"most": 2}
     monkeypatch.setattr(hidden_search, "CLOSE", 0.0)  # nothing is measured: no clock decides
     whole = find_hidden(table, **options)
     stops = 0
@@ -109,14 +109,14 @@ def test_a_search_for_hidden_variables_resumes(monkeypatch, tmp_path):
         patched.setattr(Growing, "_fit", lambda *_: pytest.fail("searched anew"))
         assert find_hidden(table, resume=file, **options).network == whole.network
     with pytest.raises(OutputError, match="other settings"):
-        learn_structure(table, resume=file, **HOW)
+        learn_structure(table, resume=file, **OPTIONS)
     with pytest.raises(OutputError, match="other settings"):
         find_hidden(table, resume=file, **(options | {"evidence": True}))
 
 
 def test_files_of_other_searches_are_left_alone(tmp_path):
     file = tmp_path / "search.json"
-    learn_structure(a_table(0.0), resume=file, **HOW)
+    learn_structure(a_table(0.0), resume=file, **OPTIONS)
     kept = file.read_bytes()
     for table, options, why in (
         (a_table(0.0, rows=151), {}, "other data"),
@@ -124,11 +124,11 @@ def test_files_of_other_searches_are_left_alone(tmp_path):
         (a_table(0.0), {"max_parents": 1}, "other knowledge"),
     ):
         with pytest.raises(OutputError, match=f"{why}. It was left as it is: .*resume="):
-            learn_structure(table, resume=file, **(HOW | options))
+            learn_structure(table, resume=file, **(OPTIONS | options))
     assert file.read_bytes() == kept
     for text in ("{x", '{"format": 1}', '{"format": 1}\n'):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(OutputError, match="it is not a checkpoint of an unfinished run"):
-            learn_structure(a_table(0.0), resume=file, **HOW)
+            learn_structure(a_table(0.0), resume=file, **OPTIONS)
     with pytest.raises(OutputError, match="is a folder"):
-        learn_structure(a_table(0.0), resume=tmp_path, **HOW)
+        learn_structure(a_table(0.0), resume=tmp_path, **OPTIONS)
