@@ -46,15 +46,15 @@ class FamilyWorld:
         columns = [
             self.along(lambda t: t[self.free], e) for e in np.eye(len(self.theta))[self.free]
         ]
-        wanted = np.linalg.slogdet(np.stack(columns))[1]
-        assert self.family.log_jacobian(self.theta, self.at) == pytest.approx(wanted, rel=1e-6)
+        expected = np.linalg.slogdet(np.stack(columns))[1]
+        assert self.family.log_jacobian(self.theta, self.at) == pytest.approx(expected, rel=1e-6)
 
     def checked_draws(self, draws=20_000):
         """Draws of η, (draws, size), which have the moments that are expected."""
         drawn = self.family.draw(np.tile(self.hyper + self.N, (draws, 1)), self.at, self.rng)
-        wanted = self.family.expected_natural(self.hyper + self.N, self.at)
+        expected = self.family.expected_natural(self.hyper + self.N, self.at)
         error = drawn.std(axis=0) / np.sqrt(draws)
-        assert (np.abs(drawn.mean(axis=0) - wanted) < 5 * error + 1e-12).all()
+        assert (np.abs(drawn.mean(axis=0) - expected) < 5 * error + 1e-12).all()
         return drawn
 
     def check_maximum(self):

@@ -28,7 +28,7 @@ def compiled_for(seconds, module="lacunet.anything", announcer=None):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "terminal", "module", "said"),
+    ("seconds", "terminal", "module", "message"),
     [
         (1.5, True, "lacunet.anything", 1),
         (0.1, True, "lacunet.anything", 0),
@@ -36,12 +36,12 @@ def compiled_for(seconds, module="lacunet.anything", announcer=None):
         (1.5, True, "somebody.else", 0),
     ],
 )
-def test_compilation_is_announced_once(seconds, terminal, module, said, monkeypatch, capsys):
+def test_compilation_is_announced_once(seconds, terminal, module, message, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     announcer = _Compiling()
     for _ in range(2):
         compiled_for(seconds, module, announcer)
-    assert capsys.readouterr().err.count(NOTICE) == said
+    assert capsys.readouterr().err.count(NOTICE) == message
 
 
 def test_seconds_of_many_kernels_add_up(monkeypatch, capsys):

@@ -11,7 +11,7 @@ from lacunet.wording import ON_COMMAND_LINE, worded
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("Exclude it with --exclude id.", "Exclude it with exclude=['id']."),
         ("Leave one out: --exclude 'a b', or", "Leave one out: exclude=['a b'], or"),
@@ -31,9 +31,9 @@ from lacunet.wording import ON_COMMAND_LINE, worded
         ("nothing -- at all", "nothing -- at all"),
     ],
 )
-def test_options_become_arguments(written, said):
-    assert worded(written) == said
-    assert str(LacunetError(written)) == said
+def test_options_become_arguments(written, message):
+    assert worded(written) == message
+    assert str(LacunetError(written)) == message
     token = ON_COMMAND_LINE.set(True)
     assert worded(written) == written
     ON_COMMAND_LINE.reset(token)

@@ -40,8 +40,8 @@ def test_one_question(case):
     ):
         row = [seen.get(name, -1) for name in names]
         q = oracle.row_posterior(p, row)[0]
-        wanted = oracle.marginal(q, [names.index(name) for name in query])
-        np.testing.assert_allclose(lacunet.query(case.model, query, seen), wanted, atol=1e-12)
+        expected = oracle.marginal(q, [names.index(name) for name in query])
+        np.testing.assert_allclose(lacunet.query(case.model, query, seen), expected, atol=1e-12)
     np.testing.assert_allclose(lacunet.query(case.model, "a"), case.model.table("a"))
 
 
@@ -52,8 +52,8 @@ def test_a_question_for_each_row(case):
     names = [v.name for v in case.network.variables]
     for row, got in zip(case.rows, answer, strict=True):
         q = oracle.row_posterior(p, row)[0]
-        wanted = oracle.marginal(q, [names.index("G"), names.index("H")])
-        np.testing.assert_allclose(got, wanted, atol=1e-12)
+        expected = oracle.marginal(q, [names.index("G"), names.index("H")])
+        np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
 def test_evidence_that_cannot_be(case):
@@ -109,9 +109,9 @@ def test_assign_fills_in_what_each_row_lacks(case):
     for v in assignment.variables:
         i = columns.index(v.name)
         for r, row in enumerate(case.rows):
-            wanted = oracle.marginal(oracle.row_posterior(p, row)[0], [i])
-            np.testing.assert_allclose(v.probabilities[r], wanted, atol=1e-12)
-            assert v.best[r] == wanted.argmax()
+            expected = oracle.marginal(oracle.row_posterior(p, row)[0], [i])
+            np.testing.assert_allclose(v.probabilities[r], expected, atol=1e-12)
+            assert v.best[r] == expected.argmax()
             assert v.missing[r] == (row[i] < 0)
 
 

@@ -86,11 +86,11 @@ def test_most_probable_states_are_those_of_enumeration(targets, seed):
     some = rng.permutation(free)[: rng.integers(1, len(free) + 1)].tolist()
     for group, asked_for in ((free, None), (some, [names[v] for v in some])):
         states = lacunet.most_probable(case.model, asked_for, {**seen, **heard}, do=done)
-        wanted = oracle.marginal(p, group) / p.sum()
+        expected = oracle.marginal(p, group) / p.sum()
         assert list(states.states) == [names[v] for v in group]
         at = tuple(int(state) for state in states.states.values())  # labels are the numbers
-        assert states.probability == pytest.approx(wanted.max(), rel=1e-9)
-        assert wanted[at] == pytest.approx(wanted.max(), rel=1e-9)
+        assert states.probability == pytest.approx(expected.max(), rel=1e-9)
+        assert expected[at] == pytest.approx(expected.max(), rel=1e-9)
         assert math.exp(states.log_known) == pytest.approx(p.sum(), rel=1e-9)
 
 
@@ -300,11 +300,11 @@ def test_pyagrum_agrees():
     engine.addEvidence("e", 1)
     engine.addJointTarget({"a", "b"})
     joint = engine.jointPosterior({"a", "b"})
-    wanted = np.transpose(
+    expected = np.transpose(
         joint.toarray(), [list(reversed(joint.names)).index(name) for name in ("a", "b")]
     )
     seen = {"d": [0.2, 0.5, 0.3], "e": 1}
-    np.testing.assert_allclose(lacunet.query(model, ["a", "b"], seen), wanted, atol=1e-12)
+    np.testing.assert_allclose(lacunet.query(model, ["a", "b"], seen), expected, atol=1e-12)
     for a, b, given_ in (("a", "b", []), ("a", "b", ["e"]), ("a", "d", ["b", "c"])):
         assert lacunet.d_separated(model, a, b, given_) == theirs.isIndependent(a, b, given_)
 
@@ -317,12 +317,12 @@ def test_pgmpy_agrees():
     model = make(network, 1, seed=7).model
     theirs = lacunet.to_pgmpy(model)
     for variables in (["a", "c"], ["a", "b", "c", "d"]):
-        wanted = theirs_of.VariableElimination(theirs).map_query(
+        expected = theirs_of.VariableElimination(theirs).map_query(
             variables, {"e": 1}, show_progress=False
         )
         states = lacunet.most_probable(model, variables, {"e": 1}).states
-        assert states == {name: str(state) for name, state in wanted.items()}
-    wanted = theirs_of.CausalInference(theirs).query(["d"], do={"c": 1}, show_progress=False)
-    np.testing.assert_allclose(lacunet.query(model, "d", do={"c": 1}), wanted.values, atol=1e-9)
+        assert states == {name: str(state) for name, state in expected.items()}
+    expected = theirs_of.CausalInference(theirs).query(["d"], do={"c": 1}, show_progress=False)
+    np.testing.assert_allclose(lacunet.query(model, "d", do={"c": 1}), expected.values, atol=1e-9)
     for a, b, given_ in (("a", "b", []), ("a", "b", ["e"]), ("a", "d", ["b", "c"])):
         assert lacunet.d_separated(model, a, b, given_) != theirs.is_dconnected(a, b, given_)

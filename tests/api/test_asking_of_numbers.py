@@ -18,11 +18,11 @@ def model():
 def test_numbers_are_evidence(model):
     case = {"height": 181.2, "visits": 3, "sex": "m"}
     rows = pl.DataFrame({name: [value] for name, value in case.items()})
-    wanted = lacunet.assign(rows, model).probabilities[0]
-    np.testing.assert_allclose(lacunet.query(model, "class", case), wanted, rtol=1e-12)
+    expected = lacunet.assign(rows, model).probabilities[0]
+    np.testing.assert_allclose(lacunet.query(model, "class", case), expected, rtol=1e-12)
     as_text = {**case, "height": "181.20"}  # as a command line has it
-    np.testing.assert_allclose(lacunet.query(model, "class", as_text), wanted, rtol=1e-12)
-    np.testing.assert_allclose(lacunet.query(model, "class", rows)[0], wanted, rtol=1e-12)
+    np.testing.assert_allclose(lacunet.query(model, "class", as_text), expected, rtol=1e-12)
+    np.testing.assert_allclose(lacunet.query(model, "class", rows)[0], expected, rtol=1e-12)
     answer = lacunet.api.answer(model, "class", case)
     assert answer.log_known == pytest.approx(lacunet.log_likelihoods(rows, model)[0], rel=1e-12)
     assert "density(what is given)" in str(answer)

@@ -85,9 +85,9 @@ def test_what_is_refused(people):
     ask = {"kinds": KINDS, "starts": 2}
     with pytest.raises(OptionError, match="'sex' is not a Gaussian column"):
         lacunet.fit(people, 2, covariance="height+sex", **ask)
-    for said in ("", "height", "height+", "wide", "common", "full,common"):
+    for covariance in ("", "height", "height+", "wide", "common", "full,common"):
         with pytest.raises(OptionError, match="is not understood"):
-            lacunet.fit(people, 2, covariance=said, **ask)
+            lacunet.fit(people, 2, covariance=covariance, **ask)
     with pytest.raises(OptionError, match="occurs twice"):
         lacunet.fit(people, 2, covariance="height+weight,age+height", **ask)
     inches = people.assign(inches=people["height"] / 2.54)
@@ -100,11 +100,11 @@ def test_blocks_by_name():
     assert understand_covariance("full").blocks(["a"]) == []
     assert understand_covariance("diagonal") == Covariance()
     assert understand_covariance("a + c").blocks(["a", "b", "c"]) == [("a", "c")]
-    for said in ("a+c,common", "common, a+c"):
-        assert understand_covariance(said) == Covariance(named=(("a", "c"),), common=True)
-    for said in ("diagonal", "full"):
-        result = understand_covariance(f"{said}-common")
-        assert result == Covariance(full=said == "full", common=True)
+    for covariance in ("a+c,common", "common, a+c"):
+        assert understand_covariance(covariance) == Covariance(named=(("a", "c"),), common=True)
+    for covariance in ("diagonal", "full"):
+        result = understand_covariance(f"{covariance}-common")
+        assert result == Covariance(full=covariance == "full", common=True)
 
 
 def test_pairs_that_are_hardly_ever_seen_together_are_named():
@@ -117,8 +117,8 @@ def test_pairs_that_are_hardly_ever_seen_together_are_named():
     for covariance, fewest in (("full", 6), ("full-common", 4)):
         fit = lacunet.fit(frame, 2, covariance=covariance, **kinds)
         (flag,) = [f for f in fit.flags if f.kind is Kind.FEW_PAIRS]
-        said = [flag.detail[n] for n in ("one", "other", "pairs", "fewest", "number")]
-        assert said == ["a", "b", 3, fewest, 1]
+        details = [flag.detail[n] for n in ("one", "other", "pairs", "fewest", "number")]
+        assert details == ["a", "b", 3, fewest, 1]
         assert np.isfinite(fit.log_lik)
     for covariance in ("diagonal", "b+c", "a+c,common"):
         fitted = lacunet.fit(frame, 2, covariance=covariance, **kinds)

@@ -61,9 +61,9 @@ def test_a_fit_at_the_softmax_mode_is_reported_as_one(carcinoma, alpha):
 
 
 def test_a_requested_softmax_mode_is_no_warning(carcinoma):
-    wanted = lacunet.fit(carcinoma, 2, alpha=0.3, **QUICK)
+    expected = lacunet.fit(carcinoma, 2, alpha=0.3, **QUICK)
     by_softmax = lacunet.fit(carcinoma, 2, alpha=0.3, estimate="softmax", **QUICK)
-    np.testing.assert_array_equal(by_softmax.model.theta, wanted.model.theta)
+    np.testing.assert_array_equal(by_softmax.model.theta, expected.model.theta)
     assert Kind.NO_MAP not in kinds(by_softmax.flags)
     other = lacunet.fit(carcinoma, 2, alpha=1.01, estimate="softmax", **QUICK)
     assert other.estimate is Estimate.SOFTMAX
@@ -75,8 +75,8 @@ def test_complete_data_have_their_posterior_means():
     case = make_case([3, 2], 1, 9, alpha=0.05, seed=4)
     theta = learn(case.problem).model.theta
     exponents = case.problem.seen + case.problem.alpha
-    wanted = exponents / case.layout.spread(case.layout.sum_k(exponents))
-    np.testing.assert_allclose(theta, wanted, rtol=1e-12)
+    expected = exponents / case.layout.spread(case.layout.sum_k(exponents))
+    np.testing.assert_allclose(theta, expected, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -30,26 +30,26 @@ def net(tmp_path):
 
 def test_a_table_in_every_format(invoke, net):
     ask = ("query", net, "--of", "l,b", "--given", "d=yes")
-    wanted = package.query(net, ["l", "b"], {"d": "yes"})
+    expected = package.query(net, ["l", "b"], {"d": "yes"})
     text = invoke(*ask)
     assert text.code == 0
     assert text.out.startswith("p(l, b | d = yes)\nl    b        p\nyes  yes  0.066\n")
     assert text.out.endswith("p(what is given) = 0.432\n")
     rows = list(csv.reader(io.StringIO(invoke(*ask, "--format", "csv").out)))
     assert rows[0] == ["l", "b", "p"]
-    np.testing.assert_allclose([float(row[2]) for row in rows[1:]], wanted.reshape(-1))
+    np.testing.assert_allclose([float(row[2]) for row in rows[1:]], expected.reshape(-1))
     assert "| l | b | p |" in invoke(*ask, "--format", "markdown").out
     document = invoke(*ask, "--json").json
     assert document["of"] == ["l", "b"]
     assert document["given"] == {"d": "yes"}
     assert document["states"] == {"l": ["yes", "no"], "b": ["yes", "no"]}
-    np.testing.assert_allclose(document["probabilities"], wanted)
+    np.testing.assert_allclose(document["probabilities"], expected)
 
 
 def test_what_is_heard_and_what_is_set(invoke, net):
     ran = invoke("query", net, "--of", "l", "--soft", "d=yes:0.7,no:0.3", "--do", "s=no", "--json")
-    wanted = package.query(net, "l", {"d": [0.7, 0.3]}, do={"s": "no"})
-    np.testing.assert_allclose(ran.json["probabilities"], wanted)
+    expected = package.query(net, "l", {"d": [0.7, 0.3]}, do={"s": "no"})
+    np.testing.assert_allclose(ran.json["probabilities"], expected)
     assert ran.json["soft"] == {"d": {"yes": 0.7, "no": 0.3}}
     assert ran.json["do"] == {"s": "no"}
     text = invoke("query", net, "--of", "l", "--soft", "d=yes:0.7,no:0.3", "--do", "s=no").out

@@ -92,11 +92,11 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = start(("select", dataset_path("carcinoma"), *options), tmp_path, **pipes)
     process.stdout.close()
-    said = process.stderr.read().decode()
+    message = process.stderr.read().decode()
     process.stderr.close()
     process.wait(timeout=60)
-    assert "Traceback" not in said
-    assert "BrokenPipe" not in said
+    assert "Traceback" not in message
+    assert "BrokenPipe" not in message
     assert (tmp_path / "out" / "selection.json").exists()
 
 
@@ -106,9 +106,9 @@ def test_a_full_disk_is_an_error(tmp_path):
     with FULL.open("w") as full:
         arguments = ("random", "--classes", 2, "--leaves", 2, "-o", "m.json")
         process = start(arguments, tmp_path, stdout=full, stderr=subprocess.PIPE)
-        _, said = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said.decode() == "error: the result cannot be printed: No space left on device.\n"
+    assert message.decode() == "error: the result cannot be printed: No space left on device.\n"
 
 
 @pytest.mark.slow
@@ -123,10 +123,10 @@ def test_interrupted_work_leaves_nothing(tmp_path, threads):
             break
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=30)
+    out, message = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, b"")
-    assert said.decode().endswith("interrupted; nothing half-written is left behind\n")
-    assert "Traceback" not in said.decode()
+    assert message.decode().endswith("interrupted; nothing half-written is left behind\n")
+    assert "Traceback" not in message.decode()
     assert [p.name for p in tmp_path.iterdir()] == ["big.csv"]
 
 
@@ -153,9 +153,9 @@ def test_closed_streams_end_as_if_they_led_nowhere(tmp_path, closed, form):
     )
     assert (tmp_path / "code").read_text() == "0\n"
     assert json.loads((tmp_path / "m.json").read_text("utf-8"))["format"] == "lacunet-model/1"
-    said = ran.stderr.decode()
-    assert all(word not in said for word in ("Traceback", "Exception", "defect"))
-    assert closed == "stdout" or not said or "written" in said
+    message = ran.stderr.decode()
+    assert all(word not in message for word in ("Traceback", "Exception", "defect"))
+    assert closed == "stdout" or not message or "written" in message
 
 
 @pytest.mark.slow
@@ -171,6 +171,6 @@ def test_a_mistake_has_its_exit_code_without_stderr(tmp_path, closed):
 def test_help_on_a_full_disk_is_an_error(tmp_path):
     with FULL.open("w") as full:
         process = start(("--help",), tmp_path, stdout=full, stderr=subprocess.PIPE)
-        _, said = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said.decode() == "error: the result cannot be printed: No space left on device.\n"
+    assert message.decode() == "error: the result cannot be printed: No space left on device.\n"

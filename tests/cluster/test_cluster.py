@@ -158,14 +158,14 @@ FRAME = pd.DataFrame(
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_equal_rows_are_counted_where_partitions_are(client, partitions):
     frame = dd.from_pandas(FRAME, npartitions=partitions)
-    wanted = lacunet.read_table(FRAME, weights="w")
+    expected = lacunet.read_table(FRAME, weights="w")
     with client.as_current():
         remote = lacunet.read_table(frame, weights="w")
     for result in (remote, lacunet.read_table(frame, weights="w")):  # also without a cluster
-        np.testing.assert_array_equal(result.codes, wanted.codes)
-        np.testing.assert_array_equal(result.counts, wanted.counts)
-        assert result.columns == wanted.columns
-        assert (result.rows, result.notes) == (wanted.rows, wanted.notes)
+        np.testing.assert_array_equal(result.codes, expected.codes)
+        np.testing.assert_array_equal(result.counts, expected.counts)
+        assert result.columns == expected.columns
+        assert (result.rows, result.notes) == (expected.rows, expected.notes)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def write_parts(folder, ending):
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_path, ending):
     folder = write_parts(tmp_path / "data", ending)
-    wanted = lacunet.read_table(folder, weights="w")
+    expected = lacunet.read_table(folder, weights="w")
     with client.as_current():
         read = []
         grouped = dask_rows.grouped
@@ -197,10 +197,10 @@ def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_
             patch.setattr(dask_rows, "grouped", lambda *a: read.append(len(a[0])) or grouped(*a))
             table = lacunet.read_table(folder, weights="w")
     assert read == [6 if ending == "parquet" else 3]  # files of 40 rows, in parts of 25
-    np.testing.assert_array_equal(table.codes, wanted.codes)
-    np.testing.assert_array_equal(table.counts, wanted.counts)
-    assert table.columns == wanted.columns
-    assert (table.rows, table.notes) == (wanted.rows, wanted.notes)
+    np.testing.assert_array_equal(table.codes, expected.codes)
+    np.testing.assert_array_equal(table.counts, expected.counts)
+    assert table.columns == expected.columns
+    assert (table.rows, table.notes) == (expected.rows, expected.notes)
 
 
 def test_small_files_are_read_here(client, tmp_path, monkeypatch):

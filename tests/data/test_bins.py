@@ -74,8 +74,8 @@ def test_frames_files_and_texts_are_cut_alike(people, tmp_path):
     one, *others = (
         read_table(source, bin=BIN) for source in (people, pl.from_pandas(people), path)
     )
-    said = read_table(path, bin="age=4, income=0:2000:5000")
-    for other in (*others, said):
+    message = read_table(path, bin="age=4, income=0:2000:5000")
+    for other in (*others, message):
         assert other.columns == one.columns
         np.testing.assert_array_equal(other.codes, one.codes)
         np.testing.assert_array_equal(other.counts, one.counts)
@@ -150,9 +150,9 @@ def test_only_categories_can_be_so_numbers_are_in_bins(people):
     assert {name: len(column.typical) for name, column in bins.items()} == {"age": 5, "income": 5}
     for name in bins:
         assert any(f"'{name}' holds numbers" in n and f"bin='{name}=5'" in n for n in table.notes)
-    said = as_table(people, ReadSettings(bin=3))
-    assert {len(c.states) for c in said.columns if c.bins is not None} == {3}
-    assert not any("holds numbers" in note for note in said.notes)
+    message = as_table(people, ReadSettings(bin=3))
+    assert {len(c.states) for c in message.columns if c.bins is not None} == {3}
+    assert not any("holds numbers" in note for note in message.notes)
 
 
 @pytest.mark.parametrize(

@@ -169,12 +169,12 @@ def test_rows_of_one_word_are_merged_as_others_are(monkeypatch, word):
     rng = np.random.default_rng(word)
     codes = rng.integers(-1, 3, (400, 4)).astype(np.int8)
     copies = rng.integers(1, 4, 400)
-    wanted = Counter()
+    expected = Counter()
     for row, times in zip(codes.tolist(), copies.tolist(), strict=True):
-        wanted[tuple(row)] += times
+        expected[tuple(row)] += times
     result, weight, times = merge(codes.copy(), np.full(400, 2.0), copies)
-    assert list(map(tuple, result.tolist())) == sorted(wanted)
-    assert times.tolist() == [wanted[row] for row in sorted(wanted)]
-    assert weight.tolist() == [2.0] * len(wanted)
+    assert list(map(tuple, result.tolist())) == sorted(expected)
+    assert times.tolist() == [expected[row] for row in sorted(expected)]
+    assert weight.tolist() == [2.0] * len(expected)
     once = merge(codes[:1].copy(), np.ones(1), np.ones(1, np.int64))
     assert (once[0].tolist(), once[2].tolist()) == (codes[:1].tolist(), [1])

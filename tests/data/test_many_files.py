@@ -40,16 +40,16 @@ def cut(whole, folder, ending, *, cuts=(0, 120, 121, 300)):
 @pytest.mark.parametrize("ending", WRITERS)
 def test_a_folder_and_a_pattern_are_one_table(ending, whole, tmp_path):
     WRITERS[ending](whole, tmp_path / f"whole{ending}")
-    wanted = lacunet.read_table(tmp_path / f"whole{ending}", weights="n")
+    expected = lacunet.read_table(tmp_path / f"whole{ending}", weights="n")
     folder = cut(whole, tmp_path / "parts", ending)
     (folder / f".hidden{ending}").write_text("not to be read")
     for source in (folder, f"{folder}/*", f"{folder}/part-?{ending}", str(folder)):
         table = lacunet.read_table(source, weights="n")
-        by_name = [[c.name for c in table.columns].index(c.name) for c in wanted.columns]
+        by_name = [[c.name for c in table.columns].index(c.name) for c in expected.columns]
         in_order = np.lexsort(table.codes[:, by_name].T[::-1])
-        assert [table.columns[j].states for j in by_name] == [c.states for c in wanted.columns]
-        np.testing.assert_array_equal(table.codes[in_order][:, by_name], wanted.codes)
-        np.testing.assert_array_equal(table.counts[in_order], wanted.counts)
+        assert [table.columns[j].states for j in by_name] == [c.states for c in expected.columns]
+        np.testing.assert_array_equal(table.codes[in_order][:, by_name], expected.codes)
+        np.testing.assert_array_equal(table.counts[in_order], expected.counts)
 
 
 def test_a_pattern_from_here(whole, tmp_path, monkeypatch):

@@ -40,15 +40,19 @@ def little(monkeypatch):
 
 def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
     table = lacunet.read_table(FRAME, memory="60KB", **KINDS)
-    wanted = lacunet.read_table(FRAME, **KINDS).in_canonical_order
+    expected = lacunet.read_table(FRAME, **KINDS).in_canonical_order
     assert not table.codes.flags.owndata  # it is mapped from a file
-    np.testing.assert_array_equal(table.codes, wanted.codes)
-    np.testing.assert_array_equal(table.counts, wanted.counts)
-    assert table.columns == wanted.columns
-    assert [c.place for c in table.columns] == [c.place for c in wanted.columns]
-    assert (table.rows, table.empty_rows, table.notes) == (5000, wanted.empty_rows, wanted.notes)
+    np.testing.assert_array_equal(table.codes, expected.codes)
+    np.testing.assert_array_equal(table.counts, expected.counts)
+    assert table.columns == expected.columns
+    assert [c.place for c in table.columns] == [c.place for c in expected.columns]
+    assert (table.rows, table.empty_rows, table.notes) == (
+        5000,
+        expected.empty_rows,
+        expected.notes,
+    )
     assert table.in_canonical_order is table
-    np.testing.assert_allclose(table.missing, wanted.missing, rtol=1e-12)
+    np.testing.assert_allclose(table.missing, expected.missing, rtol=1e-12)
 
 
 def test_a_disk_that_fills_during_a_fit_is_reported(little, monkeypatch):

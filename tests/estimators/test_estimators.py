@@ -631,15 +631,15 @@ def test_averaged_classes_are_the_weighted_mixture(averaged, few, missing):
     np.testing.assert_array_equal(averaged.predict(rows), result.argmax(axis=1))
     models = {k: LatentClassModel(k, **QUICK).fit(few) for k in averaged.posterior_}
     chosen = models[averaged.n_classes_].predict_proba(few)
-    wanted = np.zeros_like(result)
+    expected = np.zeros_like(result)
     for k, model in models.items():
         if k == averaged.n_classes_:
             match = np.eye(k)
         else:  # the share of each class's members in each class of the chosen model
             shared = np.einsum("ij,ik->jk", model.predict_proba(few), chosen)
             match = shared / shared.sum(axis=1, keepdims=True)
-        wanted += averaged.posterior_[k] * model.predict_proba(rows) @ match
-    np.testing.assert_allclose(result, wanted, atol=1e-12)
+        expected += averaged.posterior_[k] * model.predict_proba(rows) @ match
+    np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 def test_averaging_can_be_switched_after_fit(averaged, few):
@@ -685,8 +685,10 @@ def test_a_graph_is_its_edges(missing):
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph(EDGES)
     fitted = BayesianNetworkModel(graph, hidden={"f": 2, "g": 2}, **QUICK).fit(missing)
-    wanted = BayesianNetworkModel(list(graph.edges), hidden={"f": 2, "g": 2}, **QUICK).fit(missing)
-    np.testing.assert_array_equal(fitted.model_.theta, wanted.model_.theta)
+    expected = BayesianNetworkModel(list(graph.edges), hidden={"f": 2, "g": 2}, **QUICK).fit(
+        missing
+    )
+    np.testing.assert_array_equal(fitted.model_.theta, expected.model_.theta)
 
 
 def test_a_network_brings_its_states(missing, fitted, tmp_path):

@@ -17,7 +17,7 @@ from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import dirichlet
 
 
-def small(said, classes=2, rows=8, seed=3):
+def small(covariance, classes=2, rows=8, seed=3):
     """A few rows of two numbers, the second of them incomplete, and a category; their evidence."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0, 3, (2, 2))[rng.integers(0, 2, rows)] + rng.normal(size=(rows, 2))
@@ -27,20 +27,22 @@ def small(said, classes=2, rows=8, seed=3):
     colour = rng.integers(0, 2, rows)
     frame = pl.DataFrame({"x1": x[:, 0], "x2": x[:, 1], "colour": colour}).fill_nan(None)
     table = lacunet.read_table(frame, kinds={"x1": "gaussian", "x2": "gaussian"})
-    prior = NumberPrior(covariance=understand_covariance(said))
+    prior = NumberPrior(covariance=understand_covariance(covariance))
     network = over_leaves(leaves_of(table, prior), classes)
     problem = build_problem(table, network, dirichlet(network, block_sums.ALPHA))
     units = [v.unit for v in network.variables[1:3]]
     seen = np.stack([(x[:, j] - u.origin) / u.size for j, u in enumerate(units)], axis=1)
     usual = block_sums.usual_prior(seen)
-    exact = block_sums.log_evidence(seen, colour, classes, usual, common=said == "full-common")
+    exact = block_sums.log_evidence(
+        seen, colour, classes, usual, common=covariance == "full-common"
+    )
     observed = (~np.isnan(x)).sum(axis=0)
     return problem, exact - observed @ np.log([u.size for u in units])
 
 
-@pytest.mark.parametrize(("said", "classes"), [("full", 1), ("full", 2), ("full-common", 2)])
-def test_particles_are_right_on_average(said, classes):
-    problem, exact = small(said, classes)
+@pytest.mark.parametrize(("covariance", "classes"), [("full", 1), ("full", 2), ("full-common", 2)])
+def test_particles_are_right_on_average(covariance, classes):
+    problem, exact = small(covariance, classes)
     runs = np.array([run_particles(problem, 64, (0, i)).log_evidence for i in range(24)])
     w = np.exp(runs - exact)
     assert w.mean() == pytest.approx(1.0, abs=4.5 * w.std() / np.sqrt(len(w)))

@@ -208,16 +208,16 @@ def test_nothing_depends_on_orders_and_names(case, random):
     # A prior that tells hidden states apart: then renumbering them renumbers the prior too.
     alpha = case.alpha * np.random.default_rng(0).uniform(0.5, 2.0, len(case.alpha))
     case = Case(case.network, case.theta, alpha, case.codes, case.counts)
-    wanted = pytest.approx(exact_evidence(case.problem).value, abs=1e-9)
+    expected = pytest.approx(exact_evidence(case.problem).value, abs=1e-9)
     rows = random.sample(range(len(case.codes)), len(case.codes))
     shuffled = Case(case.network, case.theta, alpha, case.codes[rows], case.counts[rows])
-    assert exact_evidence(shuffled.problem).value == wanted
+    assert exact_evidence(shuffled.problem).value == expected
     model = Model(case.network, case.theta, alpha)
     for h in case.network.hidden:
         states = range(case.layout.cards[h])
         model = model.permuted(h, random.sample(states, len(states)))
     renamed = Case(case.network, case.theta, model.alpha, case.codes, case.counts)
-    assert exact_evidence(renamed.problem).value == wanted
+    assert exact_evidence(renamed.problem).value == expected
     n = len(case.network.variables)
     order = random.sample(range(n), n)
     parents = [[order.index(p) for p in case.network.parents[v]] for v in order]
@@ -230,7 +230,7 @@ def test_nothing_depends_on_orders_and_names(case, random):
         case.codes[:, [column[order[i]] for i in network.observed]],
         case.counts,
     )
-    assert exact_evidence(moved.problem).value == wanted
+    assert exact_evidence(moved.problem).value == expected
 
 
 def test_many_cases_of_few_rows():

@@ -52,13 +52,13 @@ def test_blocks_predict_as_families_do(name):
         for b in (0, 1, 2):
             inside = b == block[row]
             others = codes[(block == b) & (np.arange(len(codes)) != row)]
-            wanted = sum(
+            expected = sum(
                 log_marginal(problem, leaf, np.append(others[:, n], codes[row, n]))
                 - log_marginal(problem, leaf, others[:, n])
                 for leaf, n in ((1, 0), (3, 2))
             )
             result = log_row(leaves.numbers, row, chain.at.blocks.numbers, b, inside)
-            assert result == pytest.approx(wanted, abs=1e-9)
+            assert result == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

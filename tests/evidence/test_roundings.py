@@ -170,8 +170,10 @@ def test_the_answer_reports_the_meaning_of_weights():
     data = pl.DataFrame({**{f"q{i}": rows[:, i] for i in range(5)}, "w": weights})
     selection = lacunet.select(data, [1, 2], weights="w", starts=2, threads=1, quick=True)
     effective = weights.sum() ** 2 / (weights**2).sum()
-    said = f"effective sample size: {effective:.4g} of 60 rows (design effect {60 / effective:.2f})"
-    assert said in " ".join(str(selection).split())
+    message = (
+        f"effective sample size: {effective:.4g} of 60 rows (design effect {60 / effective:.2f})"
+    )
+    assert message in " ".join(str(selection).split())
 
 
 @pytest.mark.slow

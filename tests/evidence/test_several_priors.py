@@ -126,10 +126,10 @@ def test_a_chain_keeps_its_books(name):
         now = each[int(chain.at.prior[0])]
         fresh = start_chain(now, chain.at.block, 6, np.random.default_rng(0))
         used = int(chain.at.used[0])
-        held, wanted = chain.at.blocks, fresh.at.blocks
-        assert held.table[:, : used + 1] == pytest.approx(wanted.table[:, : used + 1], abs=1e-9)
+        held, expected = chain.at.blocks, fresh.at.blocks
+        assert held.table[:, : used + 1] == pytest.approx(expected.table[:, : used + 1], abs=1e-9)
         if held.numbers is not None:
-            assert held.numbers[: used + 1] == pytest.approx(wanted.numbers[: used + 1], abs=1e-8)
+            assert held.numbers[: used + 1] == pytest.approx(expected.numbers[: used + 1], abs=1e-8)
     assert seen == {0, 1, 2}
 
 
@@ -148,6 +148,6 @@ def test_notes_are_probabilities_of_priors():
         )
         used, block = int(chain.at.used[0]), chain.at.block
         logs = [log_weight(replace(problem, alpha=a), block) for a in alphas] + log_weights[:, used]
-        wanted = np.exp(logs - logsumexp(logs))
-        assert notes.priors[used] == pytest.approx(wanted, abs=1e-10)
+        expected = np.exp(logs - logsumexp(logs))
+        assert notes.priors[used] == pytest.approx(expected, abs=1e-10)
         assert notes.energy[used, 1] == pytest.approx(logsumexp(logs), abs=1e-9)

@@ -25,8 +25,8 @@ def test_visits_go_where_errors_come_from():
     result = by_errors(noted(visits, spread, np.random.default_rng(1)), OFTEN, shares, 1)
     below = np.cumsum(shares)
     moved = below * (1 - below)
-    wanted = np.array([0.0, moved[0] * 0.5, moved[1] * 2.0])
-    expected = np.log(np.maximum(wanted, RAREST * wanted.max()))
+    reference = np.array([0.0, moved[0] * 0.5, moved[1] * 2.0])
+    expected = np.log(np.maximum(reference, RAREST * reference.max()))
     assert result - result.max() == pytest.approx(expected - expected.max(), abs=0.15)
 
 

@@ -70,10 +70,10 @@ def test_the_mass_belongs_to_the_scores(apart):
 def test_information_criteria_are_those_of_the_estimate(apart):
     at = Fitting(apart.problem, apart.options).input_at(apart, SERIAL)
     d, cases = apart.problem.network.dimension, apart.problem.cases
-    wanted = apart.log_lik - d / 2 * np.log(cases)
-    assert BIC(at).value == pytest.approx(wanted)
-    assert DRAPER(at).value == pytest.approx(wanted + d / 2 * np.log(2 * np.pi))
-    assert ICL(at).value < wanted
+    expected = apart.log_lik - d / 2 * np.log(cases)
+    assert BIC(at).value == pytest.approx(expected)
+    assert DRAPER(at).value == pytest.approx(expected + d / 2 * np.log(2 * np.pi))
+    assert ICL(at).value < expected
     assert CS(at).terms["log p(D|θ)"] == pytest.approx(apart.for_scores.log_lik)
 
 
@@ -83,9 +83,9 @@ def test_what_people_see_is_one_fit(tmp_path):
     data = patterns("gss82")
     options = {"weights": "count", "threads": 1, "seed": 5}
     selection = lacunet.select(data, (3, 4), evidence=False, **options)
-    for candidate, wanted in zip(selection.candidates, (-2754.5653, -2746.6472), strict=True):
+    for candidate, expected in zip(selection.candidates, (-2754.5653, -2746.6472), strict=True):
         fit = candidate.fit
-        assert fit.log_lik == pytest.approx(wanted, abs=2e-4)
+        assert fit.log_lik == pytest.approx(expected, abs=2e-4)
         d = fit.model.network.dimension
         assert candidate.scores["bic"].value == pytest.approx(
             fit.log_lik - d / 2 * np.log(1202.0), abs=1e-6

@@ -74,13 +74,13 @@ def values():
 
 
 def test_it_is_reported_once_for_all_candidates(values):
-    said = [text for text in remarks(values) if "not identifiable" in text]
-    assert len(said) == 1
-    assert said[0].startswith(
+    message = [text for text in remarks(values) if "not identifiable" in text]
+    assert len(message) == 1
+    assert message[0].startswith(
         "3, 4, 5 classes: not identifiable: there are 14 to 24 parameters, and"
     )
-    assert "determine at most 13 to 15" in said[0]
-    assert "use fewer classes, or more columns" in said[0]
+    assert "determine at most 13 to 15" in message[0]
+    assert "use fewer classes, or more columns" in message[0]
     assert values.label == 2
     assert not [text for text in limits(values) if "identifiable" in text]
 

@@ -42,10 +42,10 @@ def golden(problem, model, estimate, free=None):
 
 
 def check(problem, model, intervals, expected, where=None):
-    for i, wanted in enumerate(expected):
+    for i, reference in enumerate(expected):
         stderr = problem.layout.table(intervals.stderr, i)
         chosen = np.ones(stderr.shape, dtype=bool) if where is None else where[i]
-        np.testing.assert_allclose(stderr[chosen], wanted[chosen], rtol=2e-6)
+        np.testing.assert_allclose(stderr[chosen], reference[chosen], rtol=2e-6)
         assert where is None or np.isnan(stderr[~chosen]).all()
 
 

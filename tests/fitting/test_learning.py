@@ -183,9 +183,9 @@ def test_least_curvature_is_that_of_the_dense_matrix(classes):
     complete[same] = (a / theta**2)[coordinates.reference][np.nonzero(same)[0]]
     complete[np.diag_indices_from(A)] += (a / theta**2)[coordinates.free]
     L = np.linalg.inv(np.linalg.cholesky(complete))
-    wanted = np.linalg.eigvalsh(L @ A @ L.T)[0]
+    expected = np.linalg.eigvalsh(L @ A @ L.T)[0]
     least = least_curvature(objective, fit.point).least
-    assert least == pytest.approx(wanted, rel=0.02, abs=1e-5)
+    assert least == pytest.approx(expected, rel=0.02, abs=1e-5)
 
 
 def test_the_best_coordinates_are_chosen():

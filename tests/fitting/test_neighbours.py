@@ -49,12 +49,12 @@ def test_regrouped_statistics_are_sums_along_the_variables_axis(network):
     groups = [[2], [0, 3], []]
     result = StateBlocks.build(layout, h).regroup(N, StateBlocks.build(small, h), groups)
     for i, family in enumerate(layout.families):
-        table, wanted = layout.table(N, i), layout.table(N, i)
+        table, expected = layout.table(N, i), layout.table(N, i)
         if h in family:
             rolled = np.moveaxis(table, family.index(h), 0)
             parts = [rolled[2], rolled[0] + rolled[3], 0 * rolled[0]]
-            wanted = np.moveaxis(np.stack(parts), 0, family.index(h))
-        np.testing.assert_allclose(small.table(result, i), wanted)
+            expected = np.moveaxis(np.stack(parts), 0, family.index(h))
+        np.testing.assert_allclose(small.table(result, i), expected)
 
 
 @NETWORKS
@@ -98,10 +98,10 @@ def test_rows_may_weigh_what_they_like(network, missing):
     weigh = Weighable(network, case.codes)
     for share in (0.3, 0.9):
         weights = rng.random(40) * (rng.random(40) < share)
-        wanted = problem_of_codes(case.codes, weights, network, case.problem.alpha)
+        expected = problem_of_codes(case.codes, weights, network, case.problem.alpha)
         result = weigh(weights, case.problem.alpha)
         theta = random_theta(network.layout, rng)
-        one, other = expect(wanted, theta), expect(result, theta)
+        one, other = expect(expected, theta), expect(result, theta)
         assert other.log_lik == pytest.approx(one.log_lik, abs=1e-9)
         np.testing.assert_allclose(other.N, one.N, atol=1e-12)
         assert result.cases == pytest.approx(weights.sum())

@@ -36,8 +36,8 @@ def test_the_objective_is_the_log_posterior(case):
 def test_the_gradient_is_inferences(case):
     objective = Objective.build(case.problem, Estimate.MAP)
     point = objective.at(case.theta)
-    wanted = softmax_gradient(case.theta, point.N, case.problem.alpha, case.layout)
-    np.testing.assert_allclose(objective.gradient(point), wanted, atol=1e-12)
+    expected = softmax_gradient(case.theta, point.N, case.problem.alpha, case.layout)
+    np.testing.assert_allclose(objective.gradient(point), expected, atol=1e-12)
 
 
 @given(cases(complete=True, max_classes=1))

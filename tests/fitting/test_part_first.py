@@ -71,14 +71,14 @@ def test_a_part_stands_for_all_cases(large):
 
 def test_rows_at_equal_distances_are_the_same_whatever_is_in_memory(monkeypatch):
     weights = np.random.default_rng(1).integers(0, 9, 1000).astype(float)
-    wanted = at_equal_distances(weights, 123)
+    expected = at_equal_distances(weights, 123)
     monkeypatch.setattr("lacunet.inference.problem.AT_ONCE", 7)
-    for one, other in zip(at_equal_distances(weights, 123), wanted, strict=True):
+    for one, other in zip(at_equal_distances(weights, 123), expected, strict=True):
         np.testing.assert_array_equal(one, other)
     ends = np.cumsum(weights)
     along = (np.arange(123) + 0.5) * weights.sum() / 123
     np.testing.assert_array_equal(
-        np.repeat(*wanted), [next(i for i, e in enumerate(ends) if e > x) for x in along]
+        np.repeat(*expected), [next(i for i, e in enumerate(ends) if e > x) for x in along]
     )
     monkeypatch.setattr("lacunet.runtime.rows.PART", 10)
-    np.testing.assert_array_equal(rows_at(weights, wanted[0]), weights[wanted[0]])
+    np.testing.assert_array_equal(rows_at(weights, expected[0]), weights[expected[0]])

@@ -83,8 +83,8 @@ def test_the_counts_are_those_expected_at_the_mean_itself():
     network = build("H>a H>b a>c", {"H": 2, "a": 2, "b": 3, "c": 2}, "H")
     case = make(network, 40, seed=3)
     model = fitted(case).model
-    wanted = oracle.expected_counts(case.oracle(model.predictive.theta), case.rows, case.counts)
-    for i, table in enumerate(wanted):
+    expected = oracle.expected_counts(case.oracle(model.predictive.theta), case.rows, case.counts)
+    for i, table in enumerate(expected):
         result = network.layout.table(model.posterior - model.alpha, i)
         np.testing.assert_allclose(result, table, atol=1e-5)
 
@@ -157,5 +157,5 @@ def test_a_quick_posterior_predicts_as_the_whole_search_does():
     problem = build_problem(table, network, dirichlet(network, 1.0))
     whole = learn_posterior(problem, Options(estimate=Estimate.SOFTMAX, starts=4)).model
     quick = quick_posterior(problem, 1, 0)
-    predicted, wanted = (row_log_lik(one.predictive, table.codes) for one in (quick, whole))
-    np.testing.assert_allclose(predicted, wanted, atol=5e-3)
+    predicted, expected = (row_log_lik(one.predictive, table.codes) for one in (quick, whole))
+    np.testing.assert_allclose(predicted, expected, atol=5e-3)

@@ -91,10 +91,10 @@ def test_gains_of_equal_rows_are_those_of_any_clusters():
     apart = ~np.eye(12, dtype=bool)
     np.testing.assert_allclose(gains[apart], by_products[apart], atol=1e-12)
     a, b = counts[3], counts[8]
-    wanted = sum(
+    expected = sum(
         tables[t, x + y] - tables[t, x] - tables[t, y] for t, x, y in zip(which, a, b, strict=True)
     )
-    assert gains[3, 8] == pytest.approx(wanted, abs=1e-12)
+    assert gains[3, 8] == pytest.approx(expected, abs=1e-12)
 
 
 def test_rows_are_added_up_by_cluster():
@@ -230,8 +230,8 @@ def test_small_clusters_too_many_go_to_the_largest_of_their_state(monkeypatch):
     for state in range(3):
         mine = one == state
         largest = 3 * state + size[3 * state : 3 * state + 3].argmax()
-        wanted = np.where(size[before[mine]] >= kept, before[mine], largest)
-        np.testing.assert_array_equal(result[mine], wanted)
+        expected = np.where(size[before[mine]] >= kept, before[mine], largest)
+        np.testing.assert_array_equal(result[mine], expected)
     assert len(np.unique(result)) <= 4 + 3
 
 

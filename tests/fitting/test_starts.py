@@ -132,9 +132,9 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     codes = np.full((9, len(network.variables)), -1)
     codes[:, list(network.observed)] = case.codes
     rows = LabelledRows(codes, rng.integers(1, 4, 9))
-    wanted = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
+    expected = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
     clusters = RowClustering.of(problem, rows, h).merged()
-    assert partition(clusters) == partition(wanted)
+    assert partition(clusters) == partition(expected)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -158,8 +158,8 @@ def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
 def test_numbers_with_covariances_are_merged_as_if_they_had_none(form):
     alone, other = mixed_rows(5, 3), mixed_rows(5, 3, **{form: True})
     rows = take_rows(alone, alone.counts, 3)
-    wanted = RowClustering.of(alone, rows, 0).merged()
-    np.testing.assert_array_equal(RowClustering.of(other, rows, 0).merged(), wanted)
+    expected = RowClustering.of(alone, rows, 0).merged()
+    np.testing.assert_array_equal(RowClustering.of(other, rows, 0).merged(), expected)
 
 
 def test_families_are_counted_where_they_are_known():
@@ -172,9 +172,9 @@ def test_families_are_counted_where_they_are_known():
     N = count_families(BETWEEN, LabelledRows(codes, weights))
     for i, family in enumerate(BETWEEN.layout.families):
         known = (codes[:, list(family)] >= 0).all(axis=1)
-        wanted = np.zeros([BETWEEN.layout.cards[v] for v in family])
-        np.add.at(wanted, tuple(codes[known][:, list(family)].T), weights[known])
-        np.testing.assert_array_equal(BETWEEN.layout.table(N, i), wanted)
+        expected = np.zeros([BETWEEN.layout.cards[v] for v in family])
+        np.add.at(expected, tuple(codes[known][:, list(family)].T), weights[known])
+        np.testing.assert_array_equal(BETWEEN.layout.table(N, i), expected)
 
 
 def test_few_rows_are_taken_as_they_are():

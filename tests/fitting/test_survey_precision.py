@@ -94,10 +94,10 @@ def test_they_are_a_sandwich_by_independent_code(kind):
     items = np.array([fit.model.table(name)[:, 1] for name in names])  # (items, classes)
     p = np.concatenate([sizes[1:], items[:, 0], items[:, 1]])
     oracle = Sandwich(frame[list(names)].to_numpy(), frame["w"].to_numpy())
-    wanted = oracle.stderr(np.log(p / (1 - p)), stratum, unit)
+    expected = oracle.stderr(np.log(p / (1 - p)), stratum, unit)
     stderr = [result.table("class").stderr[1:]]
     stderr += [[result.table(name).stderr[c, 1] for name in names] for c in (0, 1)]
-    np.testing.assert_allclose(np.concatenate(stderr), wanted, rtol=1e-5)
+    np.testing.assert_allclose(np.concatenate(stderr), expected, rtol=1e-5)
 
 
 def jackknife(table, fit):
@@ -155,9 +155,9 @@ def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
             )
             N = expect(part, theta).N
             totals[u] = conjugacy.pull_back(theta, N, problem.layout)[free]
-        wanted = spread_of(totals, design.stratum, np.arange(len(totals)))
+        expected = spread_of(totals, design.stratum, np.arange(len(totals)))
         result = spread_of_scores(design, row_scores(problem, theta, free), len(free))
-        np.testing.assert_allclose(result, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
+        np.testing.assert_allclose(result, expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("network", [None, "H[2] -> A B; G[2] -> C D E; H -> G"])

@@ -90,9 +90,9 @@ def test_weights_are_the_eigenvalues_of_vuongs_matrix():
             [B[1][0] @ inverse[0], B[1][1] @ inverse[1]],
         ]
     )
-    wanted = np.sort(np.linalg.eigvals(W).real)
+    expected = np.sort(np.linalg.eigvals(W).real)
     result = vuong_test(small, large)
-    np.testing.assert_allclose(np.sort(result.weights), wanted, atol=2e-5)
+    np.testing.assert_allclose(np.sort(result.weights), expected, atol=2e-5)
     assert result.mean == pytest.approx(np.trace(W), abs=1e-4)
     assert result.deviation == pytest.approx(np.sqrt(2 * np.trace(W @ W)), abs=1e-4)
     assert result.statistic == pytest.approx(2 * (large.log_lik - small.log_lik))

@@ -24,7 +24,7 @@ from lacunet.models.number_prior import NumberPrior, understand_covariance
 from lacunet.models.prior import dirichlet
 from lacunet.scores import ScoreInput, choose_scores
 
-forms = pytest.mark.parametrize("said", ["full", "full-common"])
+forms = pytest.mark.parametrize("covariance", ["full", "full-common"])
 
 
 def numbers(rows, d, seed=0, missing=0.0):
@@ -36,11 +36,11 @@ def numbers(rows, d, seed=0, missing=0.0):
     return X
 
 
-def made(X, classes=2, said="full", names=None):
+def made(X, classes=2, covariance="full", names=None):
     """A problem with a block, of an array or of its columns in another order."""
     names = names or [f"x{j + 1}" for j in range(X.shape[1])]
     table = lacunet.read_table(X, kinds=dict.fromkeys(names, "gaussian"), columns=names)
-    prior = NumberPrior(covariance=understand_covariance(said))
+    prior = NumberPrior(covariance=understand_covariance(covariance))
     network = over_leaves(leaves_of(table, prior), classes)
     return build_problem(table, network, dirichlet(network, 1.3))
 
@@ -72,9 +72,9 @@ def classes_of(problem, theta):
 
 
 @forms
-def test_the_likelihood_of_rows_with_missing_values_is_that_of_scipy(said):
+def test_the_likelihood_of_rows_with_missing_values_is_that_of_scipy(covariance):
     X = numbers(60, 4, missing=0.3)
-    problem = made(X, said=said)
+    problem = made(X, covariance=covariance)
     theta = some_theta(problem)
     weights, means, covariances = classes_of(problem, theta)
     total = 0.0
@@ -89,9 +89,9 @@ def test_the_likelihood_of_rows_with_missing_values_is_that_of_scipy(said):
 
 
 @forms
-def test_expected_statistics_are_conditional_moments(said):
+def test_expected_statistics_are_conditional_moments(covariance):
     """By the definition: the slope of the log-likelihood in η is what is expected of T."""
-    problem = made(numbers(40, 3, missing=0.3), said=said)
+    problem = made(numbers(40, 3, missing=0.3), covariance=covariance)
     eta = conjugacy.natural(some_theta(problem), problem.layout)
     result, h = hidden_counts(problem, eta), 1e-6
     v = np.random.default_rng(0).standard_normal(len(eta))
@@ -100,8 +100,8 @@ def test_expected_statistics_are_conditional_moments(said):
     assert result.N @ v == pytest.approx(slope, rel=1e-6)
     theta = conjugacy.parameters(eta, problem.layout)
     change = Tangent(problem, theta)(v)
-    wanted = (ends[0].N - ends[1].N) / (2 * h)
-    np.testing.assert_allclose(change, wanted, atol=1e-5 * np.abs(wanted).max())
+    expected = (ends[0].N - ends[1].N) / (2 * h)
+    np.testing.assert_allclose(change, expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_other_weights_and_rows_by_themselves():
@@ -126,8 +126,8 @@ def test_draws_have_the_means_that_are_expected():
 
 
 @forms
-def test_curvature_is_a_finite_difference(said):
-    problem = made(numbers(40, 3, missing=0.2), said=said)
+def test_curvature_is_a_finite_difference(covariance):
+    problem = made(numbers(40, 3, missing=0.2), covariance=covariance)
     layout, h = problem.layout, 1e-5
     theta = learn(problem, Options(starts=2)).model.theta
     coordinates = free_coordinates(layout, theta)
@@ -140,12 +140,12 @@ def test_curvature_is_a_finite_difference(said):
         e = np.zeros(layout.size)
         e[coordinates.free[column]] = h
         ends = [slope(conjugacy.moved(theta, s * e, layout)) for s in (1, -1)]
-        wanted = (ends[1] - ends[0])[coordinates.free] / (2 * h)
-        np.testing.assert_allclose(A[2:, column], wanted[2:], atol=1e-4 * np.abs(A).max())
+        expected = (ends[1] - ends[0])[coordinates.free] / (2 * h)
+        np.testing.assert_allclose(A[2:, column], expected[2:], atol=1e-4 * np.abs(A).max())
 
 
-@pytest.mark.parametrize("said", ["full", "full-common", "diagonal-common"])
-def test_neither_the_order_of_columns_nor_their_units_matter(said):
+@pytest.mark.parametrize("covariance", ["full", "full-common", "diagonal-common"])
+def test_neither_the_order_of_columns_nor_their_units_matter(covariance):
     X = numbers(60, 3, missing=0.15)
     X[:25] += 40.0  # so that there is one maximum to find, whatever a start is like
     theta_of = {}
@@ -154,7 +154,7 @@ def test_neither_the_order_of_columns_nor_their_units_matter(said):
         "turned": (X, [2, 0, 1]),
         "in other units": (X * [10.0, 0.5, 3.0] + [5.0, 0.0, -7.0], [0, 1, 2]),
     }.items():
-        problem = made(Y, said=said, names=[f"x{j + 1}" for j in order])
+        problem = made(Y, covariance=covariance, names=[f"x{j + 1}" for j in order])
         fit = learn(problem, Options(starts=2))
         theta_of[name] = fit.log_lik, raised(problem, fit.model.theta)
     first = theta_of["as they are"]
@@ -165,28 +165,30 @@ def test_neither_the_order_of_columns_nor_their_units_matter(said):
 
 
 @forms
-def test_one_class_of_complete_rows_has_a_closed_form(said):
+def test_one_class_of_complete_rows_has_a_closed_form(covariance):
     X = numbers(30, 3)
-    problem = with_sizes(made(X, said=said), {0: 1})
+    problem = with_sizes(made(X, covariance=covariance), {0: 1})
     assert problem.exact
     block = problem.network.variables[1].family
     N, at = joint_statistics(shown_numbers(problem)).sum(axis=0), problem.layout.segments[-1]
-    wanted = block.log_marginal(N, problem.alpha[1:], at).sum()
+    expected = block.log_marginal(N, problem.alpha[1:], at).sum()
     size = np.log([v.unit.size for v in problem.network.variables[1:]]).sum()
-    wanted -= 30 * (size + 1.5 * np.log(2 * np.pi))
-    assert problem.log_seen == pytest.approx(wanted, rel=1e-11)
+    expected -= 30 * (size + 1.5 * np.log(2 * np.pi))
+    assert problem.log_seen == pytest.approx(expected, rel=1e-11)
     missing = with_sizes(made(numbers(30, 3, missing=0.2)), {0: 1})
     assert not missing.exact  # what is missing is hidden, though no class is
 
 
 @forms
-def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
+def test_scores_are_bounds_or_near_the_sum_over_all_labellings(covariance):
     X = numbers(8, 2, seed=3)
     X[[2, 5], 1] = np.nan
-    problem = made(X, said=said)
+    problem = made(X, covariance=covariance)
     x = np.where(np.isnan(X), np.nan, shown_numbers(problem)[_rows_of(problem, X)])
     prior = block_sums.usual_prior(x)
-    exact = block_sums.log_evidence(x, np.full(len(x), -1), 2, prior, common=said == "full-common")
+    exact = block_sums.log_evidence(
+        x, np.full(len(x), -1), 2, prior, common=covariance == "full-common"
+    )
     sizes = [v.unit.size for v in problem.network.variables[1:]]
     exact -= (~np.isnan(X)).sum(axis=0) @ np.log(sizes)
     theta = learn(problem, Options(starts=8)).model.theta
@@ -200,7 +202,7 @@ def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
     entropy = -np.sum(p * np.log(p), where=p > 0)
     assert values["mled"] == pytest.approx(values["cs"] - entropy, abs=1e-8)
     assert values["csl"] + np.log(2) == pytest.approx(exact, abs=1.5)
-    dimension = 1 + 2 * 2 + (3 if said == "full-common" else 2 * 3)
+    dimension = 1 + 2 * 2 + (3 if covariance == "full-common" else 2 * 3)
     assert problem.network.dimension == dimension
     log_lik = expect(problem, theta).log_lik
     assert values["bic"] == pytest.approx(log_lik - dimension / 2 * np.log(8), rel=1e-12)
@@ -229,11 +231,11 @@ def _rows_of(problem, X):
     return [problem.codes.tolist().index(row) for row in codes]
 
 
-@pytest.mark.parametrize(("said", "theirs"), [("full", "full"), ("full-common", "tied")])
-def test_the_likelihood_of_full_covariances_is_scikit_learns(said, theirs):
+@pytest.mark.parametrize(("covariance", "theirs"), [("full", "full"), ("full-common", "tied")])
+def test_the_likelihood_of_full_covariances_is_scikit_learns(covariance, theirs):
     X = numbers(500, 4)
     theirs = GaussianMixture(2, covariance_type=theirs, random_state=0, tol=1e-9).fit(X)
-    problem = made(X, said=said)
+    problem = made(X, covariance=covariance)
     variables = problem.network.variables[1:]
     size, origin = (np.array([getattr(v.unit, n) for v in variables]) for n in ("size", "origin"))
     one, block = np.ones(2), variables[0].family
@@ -242,6 +244,6 @@ def test_the_likelihood_of_full_covariances_is_scikit_learns(said, theirs):
     tables = [theirs.weights_, block.places.write(joint), *[np.zeros((2, 0))] * 3]
     log_lik = expect(problem, problem.layout.flat(tables)).log_lik
     assert log_lik == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
-    if said == "full-common":  # a likelihood with a maximum: both find it
+    if covariance == "full-common":  # a likelihood with a maximum: both find it
         best = learn(problem, Options(estimate=Estimate.ML, starts=2)).log_lik
         assert best == pytest.approx(log_lik, rel=1e-9)

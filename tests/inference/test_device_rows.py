@@ -31,7 +31,7 @@ def test_expected_counts_and_tangents(case):
     x = np.vstack([safe_log(case.theta), rng.standard_normal((2, case.layout.size))])
     if case.problem.components.hidden:
         x[0, rng.random(case.layout.size) < 0.1] = -np.inf
-    placed, (wanted,) = case.problem.on(Twin()), enumerated(case.problem).components.plans
+    placed, (expected,) = case.problem.on(Twin()), enumerated(case.problem).components.plans
     result, N = np.zeros((2, *x.shape))
     log_lik = sum(
         (plan.expect(x, result) for plan in placed.components.plans), np.zeros(len(x))
@@ -39,25 +39,25 @@ def test_expected_counts_and_tangents(case):
     seen = placed.components.seen
     result += seen
     log_lik += [float(seen[seen > 0] @ one[seen > 0]) for one in x]
-    np.testing.assert_allclose(log_lik, wanted.expect(x, N), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(log_lik, expected.expect(x, N), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(result, N, atol=1e-11)
     direction = rng.standard_normal(case.layout.size)
     change = sum((p.tangent(x[1])(direction) for p in placed.components.plans), 0.0 * direction)
-    np.testing.assert_allclose(change, wanted.tangent(x[1])(direction), atol=1e-10)
+    np.testing.assert_allclose(change, expected.tangent(x[1])(direction), atol=1e-10)
 
 
 def test_filled_in_counts_and_other_weights():
     case = make_case([2, 3, 4], 3, 30, missing=0.3, seed=1)
     placed = case.problem.on(Twin())
-    wanted = complete_counts(case.problem, case.theta)
-    np.testing.assert_allclose(complete_counts(placed, case.theta), wanted, atol=1e-11)
+    expected = complete_counts(case.problem, case.theta)
+    np.testing.assert_allclose(complete_counts(placed, case.theta), expected, atol=1e-11)
     x, (there_plan,) = safe_log(case.theta), placed.components.plans
     (here,) = case.problem.components.plans
     counts = np.arange(len(here.counts)) % 3 * 1.0
-    result, wanted = np.zeros((2, len(x)))
+    result, expected = np.zeros((2, len(x)))
     log_lik = there_plan.weighted(counts).expect_one(x, result)
-    assert log_lik == pytest.approx(here.weighted(counts).expect_one(x, wanted), rel=1e-13)
-    np.testing.assert_allclose(result, wanted, atol=1e-12)
+    assert log_lik == pytest.approx(here.weighted(counts).expect_one(x, expected), rel=1e-13)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 def test_fields_share_bytes_and_missing_values_are_values():
@@ -67,11 +67,11 @@ def test_fields_share_bytes_and_missing_values_are_values():
     assert packed.bytes.shape == (2, 50)  # 0 + 2 + 1 bits, and 8 of their own
     x = rng.standard_normal((206, 2))
     starts = [0, 1, 4, 6]
-    wanted = sum(
+    expected = sum(
         np.where(f.values[:, None] >= 0, x[first + f.values], 0.0)
         for first, f in zip(starts, fields, strict=True)
     )
-    np.testing.assert_allclose(TwinRows(packed).weights(x), wanted, atol=1e-14)
+    np.testing.assert_allclose(TwinRows(packed).weights(x), expected, atol=1e-14)
     marked = TwinRows(packed).count(np.ones((50, 1)))[:, 0]
     values = [np.bincount(f.values[f.values >= 0], minlength=f.blocks) for f in fields]
     np.testing.assert_array_equal(marked, np.concatenate(values))

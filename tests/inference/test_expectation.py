@@ -22,8 +22,8 @@ from problems import cases, make_case
 @given(cases())
 def test_log_likelihood_and_counts_are_the_oracles(case):
     expectation = expect(case.problem, case.theta)
-    wanted = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
-    assert expectation.log_lik == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    expected = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
+    assert expectation.log_lik == pytest.approx(expected, rel=1e-12, abs=1e-12)
     counts = oracle.expected_counts(case.oracle(), case.rows, case.counts)
     filled = complete_counts(case.problem, case.theta)
     for got, table in zip(case.tables(filled), counts, strict=True):
@@ -104,8 +104,8 @@ def test_patterns_of_many_columns_and_states():
     """Wide tables, where columns share patterns, and ones with too many states to share."""
     for cards in ([2] * 30, [9] * 6, [2, 50, 3, 2, 2, 7]):
         case = make_case(cards, 5, 300, missing=0.3, seed=len(cards))
-        wanted = expect(enumerated(case.problem), case.theta).log_lik
-        assert expect(case.problem, case.theta).log_lik == pytest.approx(wanted, rel=1e-12)
+        expected = expect(enumerated(case.problem), case.theta).log_lik
+        assert expect(case.problem, case.theta).log_lik == pytest.approx(expected, rel=1e-12)
 
 
 def test_complete_data_in_any_network():
@@ -116,9 +116,9 @@ def test_complete_data_in_any_network():
     codes = rng.integers(0, 3, (50, 3))
     table = Table.from_codes(codes, [Column(n, (0, 1, 2)) for n in "abc"])
     problem = build_problem(table, network, uniform_alpha(network.layout, 1.0))
-    wanted = np.zeros((3, 3, 3))
-    np.add.at(wanted, tuple(codes.T), 1)
-    np.testing.assert_array_equal(network.layout.table(problem.components.seen, 2), wanted)
+    expected = np.zeros((3, 3, 3))
+    np.add.at(expected, tuple(codes.T), 1)
+    np.testing.assert_array_equal(network.layout.table(problem.components.seen, 2), expected)
     assert problem.exact
 
 

@@ -32,10 +32,10 @@ modes = pytest.mark.parametrize("mode", MODES)
 @examples(200)
 @given(case=network_cases(zeros=True))
 def test_log_likelihood(mode, case):
-    wanted = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
+    expected = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
     with engine(mode):
         assert expect(case.problem, case.theta).log_lik == pytest.approx(
-            wanted, rel=1e-12, abs=1e-12
+            expected, rel=1e-12, abs=1e-12
         )
 
 
@@ -43,10 +43,10 @@ def test_log_likelihood(mode, case):
 @examples(200)
 @given(case=network_cases(zeros=True))
 def test_complete_counts(mode, case):
-    wanted = oracle.expected_counts(case.oracle(), case.rows, case.counts)
+    expected = oracle.expected_counts(case.oracle(), case.rows, case.counts)
     with engine(mode):
         counts = complete_counts(case.problem, case.theta)
-    for got, table in zip(case.tables(counts), wanted, strict=True):
+    for got, table in zip(case.tables(counts), expected, strict=True):
         np.testing.assert_allclose(got, table, atol=1e-12)
 
 
@@ -216,8 +216,8 @@ def test_a_hidden_variable_with_one_state_is_known():
 def test_a_hidden_variable_that_is_barren_in_some_rows(edges):
     """G is a leaf; or becomes barren where a is missing, and H stays alone with b."""
     case = make(build(edges, {"H": 3, "a": 2, "b": 2, "G": 2}, "HG"), 20, missing=0.2)
-    wanted = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
-    assert expect(case.problem, case.theta).log_lik == pytest.approx(wanted)
+    expected = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
+    assert expect(case.problem, case.theta).log_lik == pytest.approx(expected)
 
 
 def test_many_columns_around_one_component_are_distinguished():
@@ -299,9 +299,9 @@ def test_a_long_hidden_chain_is_the_forward_algorithm():
     )
     trees = tree_plan_of(problem.components)
     assert trees.arrays.cells.max() == states**2  # no clique has more than two variables
-    wanted = sum(oracle.forward(initial, step, emission, row) for row in codes)
+    expected = sum(oracle.forward(initial, step, emission, row) for row in codes)
     expectation = expect(problem, theta)
-    assert expectation.log_lik == pytest.approx(wanted, rel=1e-12)
+    assert expectation.log_lik == pytest.approx(expected, rel=1e-12)
     filled = complete_counts(problem, theta)
     for i in range(2 * length):
         assert filled[network.layout.block(i)].sum() == pytest.approx(25)

@@ -58,8 +58,8 @@ def some_theta(problem, seed=1):
 def test_expectations_are_those_of_enumeration_by_value(name, missing):
     weights = np.random.default_rng(5).integers(0, 4, 30) * 0.75
     problem = dense(name, missing=missing, weights=weights)
-    wanted, theta = enumerated(problem.by_value), some_theta(problem)
-    result, other = expect(problem, theta), expect(wanted, theta)
+    expected, theta = enumerated(problem.by_value), some_theta(problem)
+    result, other = expect(problem, theta), expect(expected, theta)
     assert result.log_lik == pytest.approx(other.log_lik, rel=1e-12)
     np.testing.assert_allclose(result.N, other.N, atol=1e-10)
     filled = complete_counts(problem, theta)
@@ -77,8 +77,8 @@ def test_tangents_are_those_of_enumeration_by_value(name, missing):
     theta = some_theta(problem)
     direction = np.random.default_rng(3).standard_normal(problem.layout.size)
     result = Tangent(problem, theta)(direction)
-    wanted = Tangent(enumerated(problem.by_value), theta)(direction)
-    np.testing.assert_allclose(result, wanted, atol=1e-9 * np.abs(wanted).max())
+    expected = Tangent(enumerated(problem.by_value), theta)(direction)
+    np.testing.assert_allclose(result, expected, atol=1e-9 * np.abs(expected).max())
 
 
 @kinds
@@ -93,11 +93,11 @@ def test_a_device_expects_the_same(name, missing):
     )
     (here,), (on_device,) = problem.components.plans, placed.components.plans
     weights[1, here.patterns.positions[-1]] = -np.inf  # of the last category in the first class
-    result, wanted = np.zeros((2, *weights.shape))
+    result, expected = np.zeros((2, *weights.shape))
     with patch.object(device, "AT_ONCE", 100), patch.object(device, "ROWS_AT_ONCE", 7):
         log_lik = on_device.expect(weights, result)
-    np.testing.assert_allclose(log_lik, here.expect(weights, wanted), rtol=1e-12)
-    np.testing.assert_allclose(result, wanted, atol=1e-10)
+    np.testing.assert_allclose(log_lik, here.expect(weights, expected), rtol=1e-12)
+    np.testing.assert_allclose(result, expected, atol=1e-10)
     direction = rng.standard_normal(weights.shape[1])
     change = here.tangent(weights[0])(direction)
     along = on_device.tangent(weights[0])(direction)
@@ -139,16 +139,16 @@ def test_rows_by_themselves(name):
     theta = some_theta(problem)
     again = Weighable(problem.network, problem.codes)(problem.counts, problem.alpha)
     assert isinstance(again.components.plans[0], NumberPlan)
-    result, wanted = expect(again, theta), expect(problem, theta)
-    assert result.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
-    np.testing.assert_allclose(result.N, wanted.N, atol=1e-9)
+    result, expected = expect(again, theta), expect(problem, theta)
+    assert result.log_lik == pytest.approx(expected.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, expected.N, atol=1e-9)
     (plan,) = problem.components.plans
     weights = problem.components.cells.weights(conjugacy.natural(theta, problem.layout))
     log_z, N = plan.posterior(weights, 0, len(weights))
     counted = N.T @ plan.counts + problem.components.seen
-    np.testing.assert_allclose(counted, wanted.N, atol=1e-9)
+    np.testing.assert_allclose(counted, expected.N, atol=1e-9)
     total = float(plan.counts @ log_z) + problem.log_base
-    assert total == pytest.approx(wanted.log_lik, rel=1e-12)
+    assert total == pytest.approx(expected.log_lik, rel=1e-12)
     (posterior,) = problem.about_hidden(theta)
     (other,) = problem.by_value.about_hidden(theta)
     np.testing.assert_allclose(posterior, other, atol=1e-12)
@@ -159,9 +159,9 @@ def test_draws_have_the_means_that_are_expected(name):
     problem = dense(name, 12, weights=np.repeat([1.0, 30.0], 6))
     eta = conjugacy.natural(some_theta(problem), problem.layout)
     draws = Draws(problem, np.random.default_rng(4)).hidden(np.tile(eta, (4000, 1)))
-    wanted = hidden_counts(problem, eta).N
+    expected = hidden_counts(problem, eta).N
     error = draws.std(axis=0) / np.sqrt(len(draws)) + 1e-9
-    assert (np.abs(draws.mean(axis=0) - wanted) < 5 * error).all()
+    assert (np.abs(draws.mean(axis=0) - expected) < 5 * error).all()
 
 
 @kinds
@@ -208,9 +208,9 @@ def test_any_number_of_columns_classes_and_rows(columns, missing):
     network = over_leaves(leaves_of(table, NumberPrior()), 6)
     problem = build_problem(table, network, dirichlet(network, 1.2))
     theta = some_theta(problem)
-    result, wanted = expect(problem, theta), expect(problem.by_value, theta)
-    assert result.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
-    np.testing.assert_allclose(result.N, wanted.N, atol=1e-10)
+    result, expected = expect(problem, theta), expect(problem.by_value, theta)
+    assert result.log_lik == pytest.approx(expected.log_lik, rel=1e-12)
+    np.testing.assert_allclose(result.N, expected.N, atol=1e-10)
     direction = rng.standard_normal(problem.layout.size)
     moved, other = (Tangent(p, theta)(direction) for p in (problem, problem.by_value))
     np.testing.assert_allclose(moved, other, atol=1e-9 * np.abs(other).max())
@@ -227,5 +227,5 @@ def test_the_hessian_at_once_is_that_by_tangents(name, missing):
     result = softmax_hessian(problem, theta, N, at)
     with patch.object(numbers, "MOST_FEATURES", 0):
         assert problem.components.plans[0].covariance(np.zeros(0)) is None
-        wanted = softmax_hessian(problem, theta, N, at)
-    np.testing.assert_allclose(result, wanted, atol=1e-10 * np.abs(wanted).max())
+        expected = softmax_hessian(problem, theta, N, at)
+    np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())

@@ -25,12 +25,12 @@ def check_frequencies(drawn, cells, p):
     states = {u.tobytes(): i for i, u in enumerate(indicators(cells, drawn.shape[1]))}
     result = np.bincount([states[N.tobytes()] for N in drawn], minlength=len(cells))
     assert not result[p == 0].any()
-    wanted = p * len(drawn)
-    rare = wanted < 5  # taken together
+    expected = p * len(drawn)
+    rare = expected < 5  # taken together
     result = np.append(result[~rare], result[rare].sum())
-    wanted = np.append(wanted[~rare], wanted[rare].sum())
-    used = wanted > 0
-    statistic = ((result - wanted)[used] ** 2 / wanted[used]).sum()
+    expected = np.append(expected[~rare], expected[rare].sum())
+    used = expected > 0
+    statistic = ((result - expected)[used] ** 2 / expected[used]).sum()
     # One of thousands of comparisons; a wrong distribution is wrong beyond any of them.
     assert chi2.sf(statistic, max(1, used.sum() - 1)) > 1e-6
 

@@ -53,8 +53,10 @@ def test_the_enumeration_plan_sums_the_joint_distribution(case):
             if table.any():  # a family that is not barren
                 family = (*case.network.parents[f], f)
                 np.testing.assert_allclose(table, oracle.marginal(q, family), atol=1e-12)
-    wanted = oracle.expected_counts(case.oracle(), case.rows, case.counts)
-    for table, other in zip(case.tables(complete_counts(problem, case.theta)), wanted, strict=True):
+    expected = oracle.expected_counts(case.oracle(), case.rows, case.counts)
+    for table, other in zip(
+        case.tables(complete_counts(problem, case.theta)), expected, strict=True
+    ):
         np.testing.assert_allclose(table, other, atol=1e-12)
 
 
@@ -69,9 +71,9 @@ def test_expected_counts(mode, case):
     with engine(mode):
         components = case.problem.components
     log_lik, N = expected(components, x)
-    wanted_log_lik, wanted = expected(enumerated(case.problem).components, x)
+    wanted_log_lik, reference = expected(enumerated(case.problem).components, x)
     np.testing.assert_allclose(log_lik, wanted_log_lik, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(N, wanted, atol=1e-11)
+    np.testing.assert_allclose(N, reference, atol=1e-11)
     for plan in components.plans:
         batch, alone = np.zeros_like(x), np.zeros_like(x)
         together = plan.expect(x, batch)
@@ -87,8 +89,8 @@ def test_expected_counts(mode, case):
 def test_filled_in_counts(mode, case):
     with engine(mode):
         counts = complete_counts(case.problem, case.theta)
-    wanted = complete_counts(enumerated(case.problem), case.theta)
-    np.testing.assert_allclose(counts, wanted, atol=1e-11)
+    expected = complete_counts(enumerated(case.problem), case.theta)
+    np.testing.assert_allclose(counts, expected, atol=1e-11)
 
 
 @modes
@@ -101,9 +103,9 @@ def test_a_row_that_is_impossible_counts_for_nothing(mode):
         components = case.problem.components
     x = safe_log(theta)[None, :]
     log_lik, N = expected(components, x)
-    wanted_log_lik, wanted = expected(enumerated(case.problem).components, x)
+    wanted_log_lik, reference = expected(enumerated(case.problem).components, x)
     np.testing.assert_array_equal(log_lik, wanted_log_lik)
-    np.testing.assert_allclose(N, wanted, atol=1e-12)
+    np.testing.assert_allclose(N, reference, atol=1e-12)
 
 
 @modes
@@ -127,13 +129,13 @@ def test_covariances_of_the_score(mode, case):
         plans = case.problem.components.plans
     (enumeration,) = enumerated(case.problem).components.plans
     coordinates = free_coordinates(case.layout, case.theta)
-    A, wanted = (np.zeros((len(coordinates.free),) * 2, order="F") for _ in range(2))
+    A, expected = (np.zeros((len(coordinates.free),) * 2, order="F") for _ in range(2))
     for plan in plans:
         A = plan.subtract_covariance(A, case.theta, coordinates)
-    wanted = enumeration.subtract_covariance(wanted, case.theta, coordinates)
+    expected = enumeration.subtract_covariance(expected, case.theta, coordinates)
     scale = 1.0 / case.theta[coordinates.free]  # θ may be anything between 1e-6 and 1
     unit = np.outer(scale, scale)
-    np.testing.assert_allclose(np.tril(A) / unit, np.tril(wanted) / unit, atol=1e-9)
+    np.testing.assert_allclose(np.tril(A) / unit, np.tril(expected) / unit, atol=1e-9)
 
 
 @modes
@@ -146,7 +148,7 @@ def test_posteriors_by_row(mode, case):
     x, size = safe_log(case.theta), case.layout.size
     family = case.layout.block(len(case.layout.cards) // 2)
     for first, last in ((0, size), (family.start, family.stop), (0, 0)):
-        wanted_log_z, wanted = enumeration.posterior(x, first, last)
+        wanted_log_z, expected = enumeration.posterior(x, first, last)
         answers = [plan.posterior(x, first, last) for plan in rows.plans]
         for row in range(len(case.codes)):
             seen = np.array(rows.seen[row], dtype=int)
@@ -155,7 +157,7 @@ def test_posteriors_by_row(mode, case):
                 log_z += z[which].sum()
                 N += answer[which].sum(axis=0)
             assert log_z == pytest.approx(wanted_log_z[row], rel=1e-12, abs=1e-12)
-            np.testing.assert_allclose(N, wanted[row], atol=1e-12)
+            np.testing.assert_allclose(N, expected[row], atol=1e-12)
 
 
 @modes
@@ -174,14 +176,14 @@ def test_choices_and_sizes(mode, case):
         most = [c.cells.size for c in choice]
         assert (plan.touched() <= most).all()
         assert (plan.touched() > 0).all()
-    for row, wanted in enumerate(enumeration.choices()):
+    for row, expected in enumerate(enumeration.choices()):
         parts = [
             choice[c].cells.tolist()
             for choice, (_, which) in zip(choices, rows.components(row), strict=True)
             for c in which
         ]
         combined = [sum(cells, rows.seen[row]) for cells in itertools.product(*parts)]
-        assert sorted(map(sorted, combined)) == sorted(map(sorted, wanted.cells.tolist()))
+        assert sorted(map(sorted, combined)) == sorted(map(sorted, expected.cells.tolist()))
 
 
 # Long steps in pieces.
@@ -205,12 +207,12 @@ def test_pieces_side_by_side_change_nothing(mode, network):
     with engine(mode):
         whole = case.problem.components.plans
         cut = Builder(case.network, case.codes, case.counts).build().plans
-    wanted = both(whole, SERIAL)
+    expected = both(whole, SERIAL)
     assert all(len(plan.pieces) == 1 for plan in whole)
     with patch.multiple(contract, LONG=60, PIECE=40):
         assert any(len(plan.pieces) > 3 for plan in cut)
         serial = both(cut, SERIAL)
-    for a, b in zip(serial, wanted, strict=True):
+    for a, b in zip(serial, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
     for threads in (1, 2, 7):
         with on_threads(threads) as executor:

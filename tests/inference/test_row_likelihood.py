@@ -16,13 +16,13 @@ from problems import MODES, build, engine, make, network_cases
 @given(case=network_cases(zeros=True))
 def test_each_row_has_its_probability(mode, case):
     p = oracle.joint(case.oracle())
-    wanted = np.array([oracle.row_posterior(p, row)[1] for row in case.rows])
+    expected = np.array([oracle.row_posterior(p, row)[1] for row in case.rows])
     with engine(mode):
         log_likelihoods = row_log_lik(case.model, case.codes)
-    possible = wanted > 0
+    possible = expected > 0
     assert (log_likelihoods[~possible] == -np.inf).all()
     np.testing.assert_allclose(
-        log_likelihoods[possible], np.log(wanted[possible]), rtol=1e-11, atol=1e-12
+        log_likelihoods[possible], np.log(expected[possible]), rtol=1e-11, atol=1e-12
     )
 
 

@@ -101,12 +101,12 @@ def by_hand(model, frame, plug_in=False):
 
 @pytest.mark.parametrize("plug_in", [False, True])
 def test_rows_are_sums_over_classes_of_joint_densities(model, frame, plug_in):
-    wanted = by_hand(model, frame, plug_in)
+    expected = by_hand(model, frame, plug_in)
     result = lacunet.log_likelihoods(frame, model, plug_in=plug_in)
-    np.testing.assert_allclose(result, logsumexp(wanted, axis=1), atol=1e-8)
+    np.testing.assert_allclose(result, logsumexp(expected, axis=1), atol=1e-8)
     classes = lacunet.assign(frame, model, plug_in=plug_in).probabilities
     np.testing.assert_allclose(
-        classes, np.exp(wanted - logsumexp(wanted, axis=1, keepdims=True)), atol=1e-8
+        classes, np.exp(expected - logsumexp(expected, axis=1, keepdims=True)), atol=1e-8
     )
 
 

@@ -54,11 +54,11 @@ def test_empty_classes_add_nothing():
     """The occupancy identity: the evidence is the same with any number of empty classes."""
     w = World()
     width = w.family.places.width
-    wanted = w.family.log_marginal(w.N, w.hyper, w.at).sum()
+    expected = w.family.log_marginal(w.N, w.hyper, w.at).sum()
     more = Segment.of_table(w.family, 5, width)
     hyper = np.tile(w.family.shared_out(w.hyper[:width], 5 / 3), 5)
     N = np.concatenate([w.N, np.zeros(2 * width)])
-    assert w.family.log_marginal(N, hyper, more).sum() == pytest.approx(wanted, rel=1e-12)
+    assert w.family.log_marginal(N, hyper, more).sum() == pytest.approx(expected, rel=1e-12)
 
 
 def test_derivatives_and_jacobian():
@@ -87,11 +87,11 @@ def test_one_configuration_is_a_block():
     hyper, rng = np.array(block_hyperparameters(2, *PRIOR)), np.random.default_rng(1)
     N = joint_statistics(rng.normal(size=(7, 2))).sum(axis=0)
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta", "mean"):
-        result, wanted = (
+        result, expected = (
             getattr(f, name)(hyper + N, Segment.of_table(f, 1, len(N)))
             for f in (replace(inner, common=True), inner)
         )
-        np.testing.assert_allclose(result, wanted, rtol=1e-12)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 def test_different_covariances_are_no_parameters():

@@ -23,12 +23,12 @@ class World(FamilyWorld):
 def test_densities_are_those_of_scipy():
     w = World()
     joint = w.family.places.read(w.at.tables(w.theta))
-    wanted = sum(
+    expected = sum(
         stats.multivariate_normal(joint.first[c], joint.second[c]).logpdf(x).sum()
         for c, x in enumerate(w.x)
     )
     base = -0.5 * np.log(2 * np.pi) * 3 * 17
-    assert w.family.log_density(w.N, w.theta, w.at) + base == pytest.approx(wanted, rel=1e-12)
+    assert w.family.log_density(w.N, w.theta, w.at) + base == pytest.approx(expected, rel=1e-12)
     back = w.family.parameters(w.family.natural(w.theta, w.at), w.at)
     np.testing.assert_allclose(back, w.theta, atol=1e-12)
 
@@ -74,10 +74,10 @@ def test_a_block_of_one_number_is_a_gaussian():
     one, hyper = GaussianBlock(("a",)), np.array(block_hyperparameters(1, 0.3, 0.7, 3.0, 1.3))
     N = np.array([3.0, 5.0, 8.0, 5.0])
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta"):
-        result, wanted = (
+        result, expected = (
             getattr(f, name)(hyper + N, Segment.of_table(f, 1, 4)) for f in (one, GAUSSIAN)
         )
-        np.testing.assert_allclose(result, wanted, rtol=1e-12)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
     theta = one.places.write(Joint(np.array([[0.4]]), np.ones(1), np.array([[[2.0]]]), np.ones(1)))
     at, other = Segment.of_table(one, 1, 4), Segment.of_table(GAUSSIAN, 1, 4)
     assert one.log_prior(theta[0], hyper, at) == pytest.approx(

@@ -52,8 +52,8 @@ def test_positions_have_state_and_strides(layout):
         for axis, v in enumerate(family):
             shape = [-1 if a == axis else 1 for a in range(len(family))]
             position = position + np.arange(layout.cards[v]).reshape(shape) * layout.stride(i, v)
-        wanted = layout.table(np.arange(layout.size, dtype=float), i)
-        np.testing.assert_array_equal(position, wanted)
+        expected = layout.table(np.arange(layout.size, dtype=float), i)
+        np.testing.assert_array_equal(position, expected)
 
 
 def test_hidden_axes_come_last():

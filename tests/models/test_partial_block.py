@@ -61,18 +61,18 @@ def test_what_patterns_show_is_weighed_and_completed_row_by_row(d, o, kind):
         np.testing.assert_allclose(weights[p, k], twins.weight_of_shown(normal, x[p]), rtol=1e-11)
         first, second = twins.completed_square(normal, x[p])
         one = np.ones(())
-        wanted = places_of(d).write(Joint(first, one, second, one))
-        np.testing.assert_allclose(result[p, k], wanted, rtol=1e-10, atol=1e-12)
+        expected = places_of(d).write(Joint(first, one, second, one))
+        np.testing.assert_allclose(result[p, k], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_draws_are_around_what_is_expected():
     natural, missing = some_natural(4, float), patterns(4, 2)
     A, b, C = conditional(natural, missing, 4)
     for p, k in np.ndindex(A.shape[:2]):
-        for result, wanted in zip(
+        for result, expected in zip(
             (A, b, C), normal_of(natural, k, missing.shown[p]).given, strict=True
         ):
-            np.testing.assert_allclose(result[p, k], wanted, rtol=1e-11)
+            np.testing.assert_allclose(result[p, k], expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

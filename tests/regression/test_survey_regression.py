@@ -67,9 +67,9 @@ def test_standard_errors_are_a_sandwich_by_independent_code(frame, clusters):
     slope = fitted.coefficients.stderr[1, 1]
     assert slope == pytest.approx(np.sqrt(V[1, 1]), rel=1e-4)
     q = p[:, 0]
-    wanted = q * (1 - q) * np.sqrt(np.diag(V)[2:7])
+    expected = q * (1 - q) * np.sqrt(np.diag(V)[2:7])
     stderr = [fitted.intervals.table(name).stderr[0, 1] for name in ITEMS]
-    np.testing.assert_allclose(stderr, wanted, rtol=1e-4)
+    np.testing.assert_allclose(stderr, expected, rtol=1e-4)
     degrees = 20 if clusters else len(frame) - 1
     assert fitted.coefficients.degrees == degrees
     z = abs(beta[1]) / slope

@@ -77,8 +77,8 @@ def test_overlong_tables_are_announced(seen):
     _, result = seen
     some = 0
     for key, _, _, visit in each(result):
-        for wider, fades, said in visit["probe"]["cues"]:
-            assert wider == fades == said, key
+        for wider, fades, message in visit["probe"]["cues"]:
+            assert wider == fades == message, key
             some += wider
         assert visit["probe"]["broken"] == [], key
     assert some

@@ -47,8 +47,8 @@ def test_means_densities_and_information_are_those_of_the_classes(selection):
     assert height.spread[2] == pytest.approx(np.sqrt(sizes @ sd**2 + between), rel=1e-12)
     unit = _variables(model)["height"].unit
     for k in range(2):
-        wanted = stats.norm.pdf(height.values, mean[k], sd[k]) * unit.size
-        np.testing.assert_allclose(height.density[k], wanted, rtol=1e-9)
+        expected = stats.norm.pdf(height.values, mean[k], sd[k]) * unit.size
+        np.testing.assert_allclose(height.density[k], expected, rtol=1e-9)
     # Mutual information, by a fine grid.
     x = np.linspace(100, 250, 20_001)
     f = stats.norm.pdf(x[:, None], mean, sd)

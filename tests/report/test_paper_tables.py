@@ -173,8 +173,8 @@ def test_word_has_tables_captions_and_notes(written, tables):
     captions = [p for p in document.paragraphs if p.style.name == "Caption"]
     texts = ["".join(t.text for t in p._p.iter() if t.tag.endswith("}t")) for p in captions]
     assert texts == ["Table 1. Fit by number of classes", "Table 2. Items by class"]
-    said = [p.text for p in document.paragraphs]
-    assert all(note.removeprefix("- ") in said for grid in tables.grids() for note in grid.notes)
+    message = [p.text for p in document.paragraphs]
+    assert all(note.removeprefix("- ") in message for grid in tables.grids() for note in grid.notes)
     page = document.sections[0]
     assert page.page_width > page.page_height
 

@@ -52,8 +52,8 @@ class Ended:
 
 def start(command: str, folder: Path) -> "subprocess.Popen[bytes]":
     words = [sys.executable, "-m", "lacunet", *COMMANDS[command]]
-    said = folder / ("said.json" if "--json" in words else "said.txt")
-    with said.open("wb") as out:
+    message = folder / ("said.json" if "--json" in words else "said.txt")
+    with message.open("wb") as out:
         return subprocess.Popen(
             words, cwd=folder, env=dict(os.environ), stdout=out, stderr=subprocess.DEVNULL
         )
@@ -107,8 +107,8 @@ def killed(command: str, root: Path, moments: Sequence[float]) -> Ended:
         time.sleep(after)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        for said in folder.glob("said.*"):
-            said.unlink()
+        for message in folder.glob("said.*"):
+            message.unlink()
         left(folder)  # whatever has its name is whole: it can be read
     code = start(command, folder).wait(timeout=1200)
     ended = Ended(code, left(folder))

@@ -121,8 +121,8 @@ def run(case: Case) -> Outcome:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
     lines = [line for line in done.stderr.splitlines() if line.startswith("error:")]
-    said = lines[-1].removeprefix("error: ") if lines else done.stderr.strip()[-200:]
-    return Outcome(done.returncode, seconds, "an answer" if done.returncode == 0 else said)
+    message = lines[-1].removeprefix("error: ") if lines else done.stderr.strip()[-200:]
+    return Outcome(done.returncode, seconds, "an answer" if done.returncode == 0 else message)
 
 
 def main() -> None:

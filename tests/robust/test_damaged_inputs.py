@@ -56,8 +56,10 @@ def test_more_values_than_small_integers_hold(tmp_path, ending):
     path = tmp_path / f"data.{ending}"
     frame = pl.DataFrame({"a": [f"v{i}" for i in range(33_000)] * 2, "b": ["u", "v"] * 33_000})
     (frame.write_csv if ending == "csv" else frame.write_parquet)(path)
-    said = refused(path)
-    assert "column 'a' has more than 1,000 states" in said or "looks like an identifier" in said
+    message = refused(path)
+    assert (
+        "column 'a' has more than 1,000 states" in message or "looks like an identifier" in message
+    )
 
 
 def seconds(function):

@@ -74,8 +74,8 @@ def test_sigterm_ends_like_ctrl_c(rows):
     )
     process.stderr.readline()  # it says what it begins with
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, b"interrupted" in said) == (143, True)
+    _, message = process.communicate(timeout=60)
+    assert (process.returncode, b"interrupted" in message) == (143, True)
     assert [p.name for p in rows.parent.iterdir()] == ["data.csv"]
 
 

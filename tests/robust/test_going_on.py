@@ -137,11 +137,11 @@ def test_other_work_does_not_resume_from_a_file(tmp_path):
 
 @pytest.mark.parametrize("work", ["evidence", "stack", "learn", "select"])
 def test_two_at_once_on_one_file(tmp_path, work):
-    file, said = tmp_path / "way.json", []
+    file, message = tmp_path / "way.json", []
 
     def meanwhile(progress):
-        if not said:
-            said.append(progress)
+        if not message:
+            message.append(progress)
             with pytest.raises(OutputError, match="another process is writing to it"):
                 run(None)
 
@@ -156,7 +156,7 @@ def test_two_at_once_on_one_file(tmp_path, work):
         return api.learn_structure(table().drop("n"), resume=file, threads=1, **options)
 
     run(meanwhile)
-    assert said
+    assert message
     run(None)  # it was let go
     assert {p.name for p in tmp_path.iterdir()} <= {"way.json"}  # no lock is left
 

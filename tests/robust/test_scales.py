@@ -48,8 +48,8 @@ def at_one():
 @given(exponent=st.floats(-300.0, 300.0), which=st.sampled_from(KINDS))
 def test_times_c_moves_the_evidence_by_the_jacobian_alone(at_one, exponent, which):
     values, rows = invariants(10.0**exponent, *which)
-    wanted, wanted_rows = at_one[which]
-    np.testing.assert_allclose(values, wanted, rtol=1e-9, atol=1e-6)
+    expected, wanted_rows = at_one[which]
+    np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(rows, wanted_rows, atol=1e-6)
 
 
@@ -66,8 +66,8 @@ def test_exact_evidence_of_numbers_at_any_scale(c):
 def test_exact_evidence_with_any_prior_that_is_allowed(mean, weight, scale):
     x, prior = BASE[:, 2], {"mean": mean, "weight": weight, "scale": scale}
     estimate = api.log_evidence(x[:, None], 1, kinds="gaussian", number_prior=prior, threads=1)
-    wanted = precise.log_gaussian(x, str(mean), str(weight), "3", str(scale))
-    assert estimate.value == pytest.approx(float(wanted), rel=1e-9)
+    expected = precise.log_gaussian(x, str(mean), str(weight), "3", str(scale))
+    assert estimate.value == pytest.approx(float(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize("mean", [1e6, -1e160, 1e300])

@@ -61,8 +61,8 @@ def required(extras):
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     requirements = [r for extra in extras for r in project["optional-dependencies"][extra]]
-    wanted = [Requirement(text) for text in (*project["dependencies"], *requirements)]
-    result, waiting = set(), [(r.name, extra) for r in wanted for extra in {"", *r.extras}]
+    expected = [Requirement(text) for text in (*project["dependencies"], *requirements)]
+    result, waiting = set(), [(r.name, extra) for r in expected for extra in {"", *r.extras}]
     while waiting:
         name, extra = waiting.pop()
         if (name, extra) not in result:
@@ -71,9 +71,9 @@ def required(extras):
             except metadata.PackageNotFoundError:
                 continue
             result.add((name, extra))
-            for wanted in map(Requirement, texts):
-                if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
-                    waiting += [(wanted.name, e) for e in {"", *wanted.extras}]
+            for expected in map(Requirement, texts):
+                if expected.marker is None or expected.marker.evaluate({"extra": extra}):
+                    waiting += [(expected.name, e) for e in {"", *expected.extras}]
     return sorted({name for name, _ in result})
 
 

@@ -120,9 +120,9 @@ def test_laplace_is_its_formula(case):
             ends = [a * b * g(a * step[i] + b * step[j]) for a in (1, -1) for b in (1, -1)]
             A[i, j] = -sum(ends) / (4 * 1e-6)
     assume(np.linalg.eigvalsh(A)[0] > 1e-2)
-    wanted = g(np.zeros(d)) + d / 2 * math.log(2 * math.pi)
-    wanted -= np.linalg.slogdet(A)[1] / 2 - np.log(start).sum()
-    assert LAPLACE(at(case)).value == pytest.approx(wanted, abs=1e-3)
+    expected = g(np.zeros(d)) + d / 2 * math.log(2 * math.pi)
+    expected -= np.linalg.slogdet(A)[1] / 2 - np.log(start).sum()
+    assert LAPLACE(at(case)).value == pytest.approx(expected, abs=1e-3)
 
 
 @given(network_cases(complete=True, max_rows=20))
@@ -140,16 +140,16 @@ def values(case):
 @given(network_cases(max_variables=5, whole=True), st.randoms(use_true_random=False))
 def test_nothing_depends_on_the_order_of_rows_variables_parents_and_hidden_states(case, random):
     n = len(case.network.variables)
-    wanted = values(case)
+    expected = values(case)
     rows = random.sample(range(len(case.codes)), len(case.codes))
     shuffled = Case(case.network, case.theta, case.alpha, case.codes[rows], case.counts[rows])
-    assert values(shuffled) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+    assert values(shuffled) == pytest.approx(expected, rel=1e-8, abs=1e-8)
     relabelled = case.model
     for h in case.network.hidden:
         states = range(case.layout.cards[h])
         relabelled = relabelled.permuted(h, random.sample(states, len(states)))
     other = Case(case.network, relabelled.theta, relabelled.alpha, case.codes, case.counts)
-    assert values(other) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+    assert values(other) == pytest.approx(expected, rel=1e-8, abs=1e-8)
     order = random.sample(range(n), n)  # the variable at each new place
     parents = [random.sample(case.network.parents[v], len(case.network.parents[v])) for v in order]
     network = Network.build(
@@ -167,7 +167,7 @@ def test_nothing_depends_on_the_order_of_rows_variables_parents_and_hidden_state
     column = {v: j for j, v in enumerate(case.network.observed)}
     codes = case.codes[:, [column[order[i]] for i in network.observed]]
     other = Case(network, reordered(case.theta), reordered(case.alpha), codes, case.counts)
-    assert values(other) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+    assert values(other) == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
 # Complete data: the scores of other programs.

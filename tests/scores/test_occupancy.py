@@ -64,8 +64,8 @@ def test_the_identity(alpha, rows):
         whole = np.logaddexp.reduce(log_occupancy(k, alpha, rows) + parts)
         hidden = [(-1, *row) for row in data]
         parents = [(), *[(0,)] * len(cards)]
-        wanted = oracle.log_evidence([k, *cards], parents, exponents(k, cards, alpha), hidden)
-        assert whole == pytest.approx(wanted, abs=1e-10)
+        expected = oracle.log_evidence([k, *cards], parents, exponents(k, cards, alpha), hidden)
+        assert whole == pytest.approx(expected, abs=1e-10)
 
 
 def test_no_class_empty_against_all_assignments():

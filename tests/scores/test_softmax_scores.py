@@ -91,8 +91,8 @@ def by_hand(case, theta):
 def test_the_gaussian_is_that_of_finite_differences(cards, classes, missing, alpha):
     case = make_case(cards, classes, 60, missing=missing, seed=9, alpha=alpha)
     here = at(case)
-    wanted = by_hand(case, here.softmax.point.theta)
-    assert laplace_phi(here) == pytest.approx(wanted, abs=1e-4)
+    expected = by_hand(case, here.softmax.point.theta)
+    assert laplace_phi(here) == pytest.approx(expected, abs=1e-4)
 
 
 @examples(30)
@@ -169,13 +169,13 @@ def test_names_and_orders_do_not_matter():
     """To the precision of the climb: a gradient of 1e-6 cases moves log |A| by about as much."""
     network = build("a>H H>x H>y G>y G>z", {"a": 2, "H": 3, "G": 2, "x": 3, "y": 3, "z": 2}, "HG")
     case = make(network, 200, alpha=1.2, missing=0.1, seed=6)
-    wanted = CSL(at(case)).value
+    expected = CSL(at(case)).value
     model = Model(network, case.theta, case.alpha)
     names = [v.name for v in network.variables]
     model = model.permuted(names.index("H"), [2, 0, 1]).permuted(names.index("G"), [1, 0])
     rows = np.random.default_rng(0).permutation(len(case.codes))
     other = problem_of_codes(case.codes[rows], case.counts[rows], network, model.alpha)
-    assert CSL(ScoreInput(other, model.theta)).value == pytest.approx(wanted, abs=1e-5)
+    assert CSL(ScoreInput(other, model.theta)).value == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow

@@ -85,9 +85,9 @@ def test_all_states_used_against_all_completions():
         for row in case.cases
     ]
     unused = np.prod(in_second), np.prod([1 - x for x in in_second])
-    wanted = math.log1p(-unused[0]) + math.log1p(-unused[1])
+    expected = math.log1p(-unused[0]) + math.log1p(-unused[1])
     result = log_all_used(case.problem, natural(case.theta, case.layout))
-    assert result == pytest.approx(wanted, abs=1e-12)
+    assert result == pytest.approx(expected, abs=1e-12)
 
 
 def test_variables_that_change_places_share_their_terms():
@@ -134,8 +134,8 @@ def test_expected_cases_against_the_joint(name):
         p = oracle.joint(case.oracle())
         for i, family in enumerate(case.layout.families):
             if set(family) & set(case.network.hidden):
-                wanted = 50 * oracle.marginal(p, family)
-                assert case.layout.table(result, i) == pytest.approx(wanted)
+                expected = 50 * oracle.marginal(p, family)
+                assert case.layout.table(result, i) == pytest.approx(expected)
     for h in case.network.hidden:
         turned = Relabelling(case.layout, orders={h: list(range(case.layout.cards[h]))[::-1]})
         again = ExpectedCases(case.problem, case.problem.alpha)(turned.apply(case.theta)[None, :])

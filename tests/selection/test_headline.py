@@ -31,10 +31,10 @@ def only(selection, labels):
 
 
 def test_it_names_no_score(carcinoma):
-    said = answer(carcinoma)
-    assert said.startswith("3 classes (probability 0.88")
-    assert " that 3 is right, among 1 to 4; 4: 0.1" in said
-    assert not [s.title for s in SCORES if s.title in said]
+    message = answer(carcinoma)
+    assert message.startswith("3 classes (probability 0.88")
+    assert " that 3 is right, among 1 to 4; 4: 0.1" in message
+    assert not [s.title for s in SCORES if s.title in message]
     assert "among 2 to 4;" in answer(only(carcinoma, (2, 3, 4)))
     assert "among 1, 3 and 4;" in answer(only(carcinoma, (1, 3, 4)))
     assert "among 3 and 4;" in answer(only(carcinoma, (3, 4)))
@@ -65,8 +65,8 @@ def test_an_unstable_search_is_not_certain(carcinoma):
         for c in carcinoma.candidates
     )
     result = replace(carcinoma.overall, notes=flags)
-    said = answer(replace(carcinoma, candidates=shaky, overall=result))
-    assert said == "3 classes (its probability is unknown: the search is unstable)."
+    message = answer(replace(carcinoma, candidates=shaky, overall=result))
+    assert message == "3 classes (its probability is unknown: the search is unstable)."
 
 
 def test_the_deviation_of_bic_is_explained(carcinoma):

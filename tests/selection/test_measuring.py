@@ -45,9 +45,9 @@ def test_the_default_agrees_with_exact_sums(measured):
     certainty, exact = measured.certainty, truth(measured)
     assert certainty.basis is CertaintyBasis.MEASURED
     assert certainty.reliable
-    wanted = posterior(exact)
+    expected = posterior(exact)
     for k, p in certainty.probabilities.items():
-        assert abs(p - wanted[k]) < 4 * certainty.stderr[k] + 1e-3
+        assert abs(p - expected[k]) < 4 * certainty.stderr[k] + 1e-3
         assert certainty.stderr[k] < 0.05
     factor = measured.bayes_factor(2, 1)
     assert abs(factor.log - (exact[2] - exact[1])) < 4 * factor.stderr + 1e-3

@@ -44,10 +44,10 @@ def test_the_largest_number_of_a_range_is_a_least_number(cut_short):
     assert cut_short.label == 5
     assert cut_short.at_least
     assert cut_short.more == 1.0
-    said = answer(cut_short)
-    assert said.startswith("At least 5 classes (5 is the most that was tried, and more may be")
-    assert "that 5 is right" not in said
-    assert ">0.999" not in said
+    message = answer(cut_short)
+    assert message.startswith("At least 5 classes (5 is the most that was tried, and more may be")
+    assert "that 5 is right" not in message
+    assert ">0.999" not in message
     assert [t for t in limits(cut_short) if t.endswith("Try more: states=range(1, 11).")]
     span = cut_short.to_dict()["range"]
     assert span["at_least"] is True

@@ -47,9 +47,9 @@ def test_the_default_is_an_average_over_two_strengths(small):
     quarter, half, one, two = (
         exact(small, selection, PAPER_ALPHA * s, PAPER_ALPHA) for s in (0.25, 0.5, 1.0, 2.0)
     )
-    wanted = mean_of(half, one)
-    assert selection.certainty.values == pytest.approx(wanted, abs=0.1)
-    assert selection.certainty.probabilities == pytest.approx(posterior(wanted), abs=0.03)
+    expected = mean_of(half, one)
+    assert selection.certainty.values == pytest.approx(expected, abs=0.1)
+    assert selection.certainty.probabilities == pytest.approx(posterior(expected), abs=0.03)
     weak, strong = (s.probabilities for s in selection.sensitivity)
     assert weak == pytest.approx(posterior(mean_of(quarter, half)), abs=0.05)
     assert strong == pytest.approx(posterior(mean_of(one, two)), abs=0.05)
@@ -60,8 +60,8 @@ def test_one_prior_is_compared_with_half_and_twice_of_it(small):
     selection = lacunet.select(small, NUMBERS, alpha=1.0, **OPTIONS)
     assert selection.certainty.values == pytest.approx(exact(small, selection, 1.0, 1.0), abs=0.1)
     for s in selection.sensitivity:
-        wanted = posterior(exact(small, selection, s.factor, s.factor))
-        assert s.probabilities == pytest.approx(wanted, abs=0.05)
+        expected = posterior(exact(small, selection, s.factor, s.factor))
+        assert s.probabilities == pytest.approx(expected, abs=0.05)
 
 
 def test_where_nothing_is_hidden_the_average_is_exact(small):

@@ -23,7 +23,7 @@ def test_chains_that_disagree_are_flagged():
 def test_standard_errors_of_slow_chains():
     """AR(1) with ρ = 0.9: one draw in 19 is worth a fresh one."""
     rng = np.random.default_rng(2)
-    errors, said = [], []
+    errors, message = [], []
     for _ in range(60):
         x = np.zeros((4, 500))
         x[:, 0] = rng.normal(size=4)
@@ -31,6 +31,6 @@ def test_standard_errors_of_slow_chains():
             x[:, t] = 0.9 * x[:, t - 1] + math.sqrt(1 - 0.81) * rng.normal(size=4)
         estimate = chain_mean(x)
         errors.append(estimate.value)
-        said.append(estimate.stderr)
+        message.append(estimate.stderr)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(math.sqrt(19 / 2000), rel=0.3)
-    assert np.mean(said) == pytest.approx(math.sqrt(19 / 2000), rel=0.2)
+    assert np.mean(message) == pytest.approx(math.sqrt(19 / 2000), rel=0.2)

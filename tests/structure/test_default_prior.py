@@ -118,10 +118,10 @@ def test_averaged_families_against_all_graphs_and_all_sizes(missing):
         assert learned.log_joint == pytest.approx(max(exact + prior), abs=1e-9)
         assert sum(learned.families) == pytest.approx(learned.log_evidence, abs=1e-9)
     weights = np.exp(exact + prior - max(exact + prior))
-    wanted = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
+    expected = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
     sampling = EdgeSampling(target=0.02, sweeps=250, rounds=3, prior=GraphPrior.FAIR)
     sure = find_edges(table, alpha, Knowledge(), sampling)
-    off = np.abs(sure.arrows - wanted)
+    off = np.abs(sure.arrows - expected)
     assert (off <= 4.5 * sure.arrows_stderr + 1e-9).all()
     assert sure.arrows_stderr.max() < (0.06 if missing else 1e-12)
 
@@ -138,11 +138,11 @@ def test_numbers_are_averaged_too():
         network = task.network(parents)
         logs = [build_problem(table, network, dirichlet(network, f"bdeu:{s:g}")) for s in sizes]
         each = [conjugacy.log_marginal(p.seen, p.alpha, p.layout) + p.log_bases for p in logs]
-        wanted = np.logaddexp.reduce(each, axis=0) - math.log(len(sizes))
+        expected = np.logaddexp.reduce(each, axis=0) - math.log(len(sizes))
         scores = complete_scores(task, table)
         base = logs[0].log_bases
         parents_of = [scores(v, parents[v]).score + base[v] for v in range(2)]
-        np.testing.assert_allclose(parents_of, wanted, atol=1e-9)
+        np.testing.assert_allclose(parents_of, expected, atol=1e-9)
 
 
 def test_what_averages_is_only_for_graphs_that_are_searched():
@@ -178,8 +178,8 @@ def test_sensitivity_to_the_prior_is_reported():
     names = [v.name for v in learned.network.variables]
     for alpha, differ in zip(sensitivity.alphas, sensitivity.differ, strict=True):
         other = learn_structure(table, alpha=alpha).parents
-        wanted = np.argwhere(np.tril((other | other.T) ^ skeleton))
-        assert {*differ} == {(names[u], names[v]) for v, u in wanted}
+        expected = np.argwhere(np.tril((other | other.T) ^ skeleton))
+        assert {*differ} == {(names[u], names[v]) for v, u in expected}
     assert any(sensitivity.differ)
     assert str(sensitivity) in str(learned)
     assert learned.to_dict()["sensitivity"]["differ"] == sensitivity.differ

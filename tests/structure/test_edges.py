@@ -77,8 +77,8 @@ def test_exact_sums_are_those_over_all_543_graphs(seed, alpha, states, prior):
     table = table_of(4, 40, seed, states=states)
     certainty = lacunet.edge_certainty(table, alpha=alpha, graph_prior=prior)
     assert certainty.by is EdgesBy.EXACT
-    wanted = enumerated(table, alpha, prior=prior)
-    np.testing.assert_allclose(certainty.arrows, wanted, atol=1e-10)
+    expected = enumerated(table, alpha, prior=prior)
+    np.testing.assert_allclose(certainty.arrows, expected, atol=1e-10)
 
 
 def random_knowledge(rng, names):
@@ -117,14 +117,14 @@ def test_what_is_known_is_kept(seed):
         assert not has_cycle(graph)
 
 
-def agree(estimate, wanted, widths=4.5):
+def agree(estimate, expected, widths=4.5):
     """Within the errors that are claimed; and these are not wide."""
     assert estimate.arrows_stderr.max() < 0.06
-    off = np.abs(estimate.arrows - wanted) / np.where(
-        wanted == estimate.arrows, 1, estimate.arrows_stderr
+    off = np.abs(estimate.arrows - expected) / np.where(
+        expected == estimate.arrows, 1, estimate.arrows_stderr
     )
     assert off.max() < widths
-    edges = np.abs(estimate.edges - wanted - wanted.T)
+    edges = np.abs(estimate.edges - expected - expected.T)
     assert (edges <= widths * estimate.edges_stderr + 1e-12).all()
 
 
@@ -135,13 +135,13 @@ SHORT = EdgeSampling(target=0.03, sweeps=250, rounds=4, prior=GraphPrior.FAIR)
 @pytest.mark.parametrize("seed", range(3))
 def test_graphs_drawn_are_those_of_exact_sums(seed):
     table = table_of(5, 60, seed, states=2 + seed % 2)
-    wanted = lacunet.edge_certainty(table, alpha="bdeu:2").arrows
+    expected = lacunet.edge_certainty(table, alpha="bdeu:2").arrows
     cases = as_cases(table, "bdeu:2", prior=GraphPrior.FAIR)
     names = [c.name for c in table.columns]
     edges = sample_edges(names, cases, NOTHING.limits(names), SHORT)
     assert edges.by is EdgesBy.SAMPLED
     assert edges.flags == ()
-    agree(edges, wanted)
+    agree(edges, expected)
 
 
 @pytest.mark.slow
@@ -174,10 +174,10 @@ def test_scores_of_families_are_those_of_the_oracle():
         N = np.zeros(shape)
         rows = table.codes[:, [*np.flatnonzero(parents), v]]
         np.add.at(N, tuple(rows.T), table.counts)
-        wanted = oracle.log_bd([N], [np.full(shape, 6.0 / N.size)])
-        wanted -= math.log(math.comb(3, int(parents.sum())))
+        expected = oracle.log_bd([N], [np.full(shape, 6.0 / N.size)])
+        expected -= math.log(math.comb(3, int(parents.sum())))
         for _ in range(2):  # computed, then looked up
-            assert mcmc.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
+            assert mcmc.score_family(book, v, parents) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -196,13 +196,13 @@ def test_a_missing_value_is_drawn_by_what_the_other_cells_predict():
         for v, pa in enumerate(graph):
             np.add.at(tables[v], tuple(codes[[*np.flatnonzero(pa), v]]), 1.0)
         log.append(oracle.log_bd(tables, [np.full(N.shape, 2.0 / N.size) for N in tables]))
-    wanted = 1 / (1 + np.exp(log[0] - log[1]))
+    expected = 1 / (1 + np.exp(log[0] - log[1]))
     counts = completion.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     ones = 0
     for _ in range(4000):
         completion.redraw(columns, np.array([[0, row]]), graph, counts, rng)
         ones += codes[0, row]
-    assert ones / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
+    assert ones / 4000 == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
     fresh = completion.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     np.testing.assert_array_equal(counts.N, fresh.N)
 

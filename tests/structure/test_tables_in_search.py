@@ -123,11 +123,11 @@ def test_edges_with_missing_values_are_those_of_exact_evidence(name):
     problems = [build_problem(table, n, dirichlet(n, "bdeu:4")) for n in networks]
     values = np.array([exact_evidence(problem).value for problem in problems])
     weights = np.exp(values - values.max())
-    wanted = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
+    expected = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
     sampling = EdgeSampling(target=0.02, sweeps=500, rounds=4)
     edges = find_edges(table, "bdeu:4", known, sampling)
     assert edges.arrows_stderr.max() < 0.06
-    off = np.abs(edges.arrows - wanted)
+    off = np.abs(edges.arrows - expected)
     assert (off <= 4.5 * edges.arrows_stderr + 1e-12).all()
 
 
@@ -144,7 +144,7 @@ def test_a_missing_value_in_tied_tables_is_drawn_by_both():
         ).log_seen
         for k in (0, 1)
     ]
-    wanted = 1 / (1 + np.exp(log[0] - log[1]))
+    expected = 1 / (1 + np.exp(log[0] - log[1]))
     columns, rng = cases.filled(np.random.default_rng(0)), np.random.default_rng(1)
     parents = known.first_graph(names(table))
     counts = completion.lay_out(columns, cases.prior, np.zeros(4, dtype=int), parents, cases.known)
@@ -152,7 +152,9 @@ def test_a_missing_value_in_tied_tables_is_drawn_by_both():
     for _ in range(4000):
         completion.redraw(columns, np.argwhere(cases.codes < 0), parents, counts, rng)
         drawn += columns.codes[tuple(np.argwhere(cases.codes < 0)[0])]
-    assert drawn / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
+    assert drawn / 4000 == pytest.approx(
+        expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000)
+    )
 
 
 def names(table):
