@@ -33,7 +33,6 @@ from lacunet.models.formats import check_network_file
 from lacunet.models.network import Network
 from lacunet.plots import plot_group_profiles, plot_profile_lines
 from lacunet.plots.figures import check_picture
-from lacunet.report.documents import regression_document
 from lacunet.report.page.network_page import (
     fitted_answer,
     groups_answer,
@@ -327,7 +326,7 @@ def fit_covariates(
         request,
         wanted,
         fitted,
-        {**request_document(fitted.table, request, states), **regression_document(fitted)},
+        {**request_document(fitted.table, request, states), **fitted.to_dict()},
         _further(request, wanted, lambda **_: fitted.intervals, lambda: fitted.statistics),
         lambda others: regression_answer(fitted, request.settings, others),
         tables=lambda: Together(fitted.coefficients, item_table(fitted.intervals)),

@@ -1,5 +1,4 @@
-"""Output for readers and programs.
+"""Output for readers: `tables_file` writes tables and folders, and `page` writes HTML reports.
 
-`tables_file` writes tables and folders, and `page` writes HTML reports. `documents` has the JSON
-document of a regression. Start at `page.write_report`.
+Start at `page.write_report`. JSON documents are `to_dict` of each result.
 """

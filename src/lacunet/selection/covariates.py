@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from lacunet.summaries.statistics import (
     criteria,
     fit_statistics,
 )
-from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.tabular import Columns, Documented, Grid, Printable, described, number
 from lacunet.wording import worded
 
 
@@ -59,8 +60,10 @@ class CovariateModel:
 
 
 @dataclass(frozen=True)
-class CovariateWorth:
+class CovariateWorth(Documented):
     """The log Bayes factor of a covariate."""
+
+    KEYS = "stderr value=log_bayes_factor"
 
     name: str
     log_bayes_factor: float  # log p(D | with it) − log p(D | without it)
@@ -118,6 +121,14 @@ class CovariateModels:
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassRegression(Printable):
     """A latent class regression: classes, their items, and their predictors."""
+
+    KEYS = (
+        "dimension criteria flags log_likelihood=log_lik estimate=fit.estimate "
+        "scaled_gradient=fit.gradient final_starts=fit.finalists reached_best=fit.reached "
+        "coefficient_sd=classes.logit.coefficient_sd class_size_exponent=classes.logit.exponent "
+        "status=fit.status coefficients evidence=weighed.approximated "
+        "measured_evidence=weighed.measured classification class_sizes=classification.sizes"
+    )
 
     table: Table  # used rows, with items and covariates
     weighed: CovariateModel  # the fit, and its evidence
@@ -216,6 +227,13 @@ class ClassRegression(Printable):
     def tidy(self) -> Columns:
         """A row for each coefficient."""
         return self.coefficients.tidy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of `--json`."""
+        factors = {w.name: w for w in self.worth}
+        return described(
+            self, self.KEYS, log_bayes_factors=factors, seconds={"em": self.fit.seconds}
+        )
 
     def brief(self) -> str:
         """The number of classes and the covariates."""
