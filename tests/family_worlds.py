@@ -37,9 +37,11 @@ class FamilyWorld:
         np.testing.assert_allclose(family.push(theta, v, at), pushed, atol=1e-7)
         nearby = family.moved(theta, v, at)
         np.testing.assert_allclose(family.log_map(theta, nearby, at, edge=False), v, atol=1e-12)
-        on_scale = family.on_scale(v[:, None], theta, at)[:, 0]
+        to_interval_scale = family.to_interval_scale(v[:, None], theta, at)[:, 0]
         moved = self.along(lambda t: t, v)
-        np.testing.assert_allclose(family.scale_slope(theta, at) * on_scale, moved, atol=1e-7)
+        np.testing.assert_allclose(
+            family.scale_slope(theta, at) * to_interval_scale, moved, atol=1e-7
+        )
 
     def check_jacobian(self):
         """It is that of the coordinates."""

@@ -19,7 +19,7 @@ class Kind(Enum):
     )
     NOT_CONVERGED = "not converged: {outcome}"
     UNSTABLE = (
-        "unstable: {reached} of {finalists} final starts reached the best optimum, {doubt:.2g} "
+        "unstable: {reached} of {finalists} final starts reached the best optimum, {margin:.2g} "
         "nats above the next; there may be a better one (try {further})"
     )
     MASS_ELSEWHERE = (

@@ -59,8 +59,10 @@ def test_moves_on_the_scale_are_those_of_the_coordinates(name):
     phi = np.zeros(layout.size)
     phi[free] = 1e-6 * rng.standard_normal(len(free))
     moved = conjugacy.moved(theta, phi, layout)
-    scaled = conjugacy.on_scale(phi[:, None], theta, layout)[:, 0]
-    np.testing.assert_allclose(conjugacy.off_scale(theta, scaled, layout), moved, atol=1e-10)
+    scaled = conjugacy.to_interval_scale(phi[:, None], theta, layout)[:, 0]
+    np.testing.assert_allclose(
+        conjugacy.from_interval_scale(theta, scaled, layout), moved, atol=1e-10
+    )
     slope = conjugacy.scale_slope(theta, layout)
     np.testing.assert_allclose(slope * scaled, moved - theta, atol=1e-10)
 

@@ -392,8 +392,8 @@ def test_an_unstable_fit_names_the_next_step(monkeypatch):
         fit = learn(problem, options)
         (flag,) = (f for f in fit.flags if f.kind is Kind.UNSTABLE)
         assert not fit.stable
-        assert fit.doubt > 0
+        assert fit.margin > 0
         assert str(flag) == (
             f"unstable: only 1 of {fit.finalists} final starts reached the best optimum, "
-            f"{fit.doubt:.2g} nats above the next; there may be a better one (try {advice})"
+            f"{fit.margin:.2g} nats above the next; there may be a better one (try {advice})"
         )

@@ -90,8 +90,8 @@ def _intervals(model: Model, problem: Problem, settings: Settings, listener: Lis
     search, replicates, level = settings.options, settings.bootstrap, settings.level
     with at_work(settings, listener, model.network) as engine:
         if model.predictors is not None:
-            how = search.estimate, level, replicates, search.seed, engine.executor
-            return predicted_intervals(problem, model, *how)
+            request = search.estimate, level, replicates, search.seed, engine.executor
+            return predicted_intervals(problem, model, *request)
         if not replicates:
             return hessian_intervals(problem, model, search.estimate, level)
         return bootstrap_intervals(

@@ -114,8 +114,10 @@ def class_regression(
         whole = models.model(terms, executor=executor)
         worth = models.worth(whole, executor)
         if replicates:
-            how = settings.level, settings.options.seed, replicates
-            drawn = class_replicates(whole.fit.objective, whole.fit.point, *how, executor=executor)
+            request = settings.level, settings.options.seed, replicates
+            drawn = class_replicates(
+                whole.fit.objective, whole.fit.point, *request, executor=executor
+            )
     return ClassRegression(models.table, whole, worth, settings.level, drawn)
 
 

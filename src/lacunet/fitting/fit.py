@@ -88,7 +88,7 @@ class Fit(Printable):
     iterations: int  # E steps of the winning start after the race
     finalists: int  # starts run to convergence, and recombinations of them
     reached: int  # number of them that reached the best optimum; 0: a neighbour started it
-    doubt: float  # nats from the best maximum to the next, if only one start reached it
+    margin: float  # nats from the best maximum to the next, if only one start reached it
     others: tuple[Point, ...]  # a few other maxima, the best first; states not sorted
     gradient: float  # largest component of the scaled gradient at the end, in cases
     flags: tuple[Flag, ...]
@@ -97,6 +97,7 @@ class Fit(Printable):
     largest_mass: "Fit | None" = None  # the mode of largest mass, if it was searched for
 
     heaviest = renamed("heaviest", "largest_mass")
+    doubt = renamed("doubt", "margin")
 
     @property
     def estimate(self) -> Estimate:
@@ -232,7 +233,7 @@ def fit_of(
         iterations=climb.steps,
         finalists=search.finalists,
         reached=search.reached,
-        doubt=search.doubt,
+        margin=search.margin,
         others=search.others,
         gradient=objective.steepest(point),
         flags=(
@@ -306,7 +307,7 @@ def _flags(objective: Objective, search: Search, options: Options) -> Iterator[F
         detail: dict[str, str | float] = {
             "finalists": search.finalists,
             "reached": "only 1" if search.reached else "none",
-            "doubt": search.doubt,
+            "margin": search.margin,
             "further": search.further or by_schedule,
         }
         yield Flag(Kind.UNSTABLE, detail=detail)

@@ -241,9 +241,9 @@ def _taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> F
     """Climb to a maximum from a start made from another fit, and make a fit of it."""
     climb, curvature = climb_from(objective, start)
     rank = fit.rank
-    doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
+    margin = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
     others = distinct(climb.point, [fit.point, *fit.others])
-    search = Search(climb, fit.finalists, 0, curvature, doubt, others)
+    search = Search(climb, fit.finalists, 0, curvature, margin, others)
     return fit_of(objective, search, fit.options, began - fit.seconds, rank)
 
 
@@ -272,8 +272,8 @@ def climbed_from(
     objective = Objective.build(problem, options.estimate, executor)
     climb, curvature = climb_from(objective, objective.at(theta))
     least = min(sources, key=lambda fit: (fit.stable, fit.reached / fit.finalists))
-    doubt = max(fit.doubt for fit in sources)
-    search = Search(climb, least.finalists, least.reached, curvature, doubt)
+    margin = max(fit.margin for fit in sources)
+    search = Search(climb, least.finalists, least.reached, curvature, margin)
     return fit_of(objective, search, options, began, sources[0].rank, by_size=False)
 
 

@@ -57,8 +57,8 @@ def search_predicted(
     best = max(climbs, key=lambda one: one.point.g)
     below = [best.point.g - one.point.g for one in climbs]
     others = [nats for nats in below if nats >= SAME_OPTIMUM]
-    reached, doubt = len(below) - len(others), min(others, default=0.0)
-    return Search(best, len(below), reached, None, doubt, further="more --starts")
+    reached, margin = len(below) - len(others), min(others, default=0.0)
+    return Search(best, len(below), reached, None, margin, further="more --starts")
 
 
 def _start(objective: Objective, predicted: PredictedClasses, theta: FloatArray) -> Point:

@@ -83,7 +83,7 @@ class Search:
     finalists: int  # starts run to convergence, and recombinations of them
     reached: int  # number of them that reached the best optimum
     curvature: Curvature | None  # at the end; None if not computed
-    doubt: float = 0.0  # value of the best optimum minus the next, if reached only once
+    margin: float = 0.0  # value of the best optimum minus the next, if reached only once
     others: tuple[Point, ...] = ()  # other distinct maxima, the best first
     further: str = ""  # what searches on; "": by the schedule
 
@@ -290,13 +290,13 @@ def finish(
         others = [c for c in climbs if c is not winner]
         reached = reached_by(others, climb) + 1
         values = objective.executor.map(partial(rank, objective), [c.point for c in others])
-        doubt = 0.0
+        margin = 0.0
         if others and reached == 1:
-            doubt = max(rank(objective, climb.point) - max(values), 0.0)
+            margin = max(rank(objective, climb.point) - max(values), 0.0)
         ranked = sorted(zip(values, others, strict=True), key=lambda v: -v[0])
         maxima = [c.point for _, c in ranked if c.outcome is Convergence.CONVERGED]
         known = distinct(climb.point, maxima)
-        searches.append(Search(climb, len(others) + 1, reached, curvature, doubt, known))
+        searches.append(Search(climb, len(others) + 1, reached, curvature, margin, known))
     return tuple(searches)
 
 
@@ -335,8 +335,8 @@ def search_part_first(
         # Starts that reached the best maximum of the part count here, too.
         at_top = winner is by_top[on_part.climb.point.g]
         reached = on_all.reached + on_part.reached - 1 if at_top else on_all.reached
-        doubt = on_all.doubt if len(climbs) > 1 else on_part.doubt
+        margin = on_all.margin if len(climbs) > 1 else on_part.margin
         finalists = max(on_part.finalists, reached)
-        doubt = doubt if reached == 1 else 0.0
-        searches.append(replace(on_all, finalists=finalists, reached=reached, doubt=doubt))
+        margin = margin if reached == 1 else 0.0
+        searches.append(replace(on_all, finalists=finalists, reached=reached, margin=margin))
     return tuple(searches)

@@ -235,4 +235,4 @@ def _changes(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout)
     """Map changes of free φ, (d, m), to the scale of all parameters, (size, m)."""
     change = np.zeros((layout.size, phi.shape[1]))
     change[free] = phi
-    return conjugacy.on_scale(change, theta, layout)
+    return conjugacy.to_interval_scale(change, theta, layout)

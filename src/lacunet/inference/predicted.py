@@ -132,12 +132,12 @@ class PredictedClasses:
         assert model.predictors is not None
         return self.with_items(model.theta, model.predictors.coefficients)
 
-    def coordinates(self, theta: FloatArray, held: BoolArray | None = None) -> FreeCoordinates:
+    def coordinates(self, theta: FloatArray, fixed: BoolArray | None = None) -> FreeCoordinates:
         """Free coordinates that are not held: coefficients, and then those of items."""
         layout, each = self.problem.layout, free_coordinates(self.problem.layout, theta)
         order = np.argsort(layout.owner[each.free] != self.root, kind="stable")
-        if held is not None:
-            order = order[~held[each.free[order]]]
+        if fixed is not None:
+            order = order[~fixed[each.free[order]]]
         return FreeCoordinates(each.free[order], each.reference[order])
 
     def curvature(self, theta: FloatArray, N: FloatArray) -> FloatArray:
@@ -172,7 +172,7 @@ class PredictedClasses:
     def with_posterior(self, model: Model, theta: FloatArray, N: FloatArray) -> Model:
         """Add the posterior: coefficients and expected counts at the mode θ of all parameters."""
         assert model.predictors is not None
-        predictors = replace(model.predictors, asked=self.coefficients(theta))
+        predictors = replace(model.predictors, at_joint_mode=self.coefficients(theta))
         return replace(model, posterior=self.alpha + self.counts(N), predictors=predictors)
 
 

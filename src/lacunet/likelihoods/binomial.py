@@ -191,7 +191,7 @@ class Poisson(ConjugatePrior):
     def on_log_scale(self, at: Segment) -> BoolArray:
         return np.ones(len(at.ij), dtype=np.bool_)
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Convert to changes of log λ, which has two places."""
         along = at.by_place(phi.T)[0]
         return at.at_places(along, along).T

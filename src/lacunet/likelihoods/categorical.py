@@ -154,7 +154,7 @@ class Categorical(Categories, ConjugatePrior):
         free = order[~opens]
         return free, order[opens][at.ij[free]]
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Changes of logits: d log θ_k = dφ_k − Σ_l θ_l dφ_l, d logit θ = d log θ / (1 − θ)."""
         mean = np.zeros((at.configurations, phi.shape[1]))
         np.add.at(mean, at.ij, theta[:, None] * phi)
@@ -162,7 +162,7 @@ class Categorical(Categories, ConjugatePrior):
             logits = (phi - mean[at.ij]) / (1.0 - theta)[:, None]
         return np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
 
-    def off_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
+    def from_interval_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
         with np.errstate(divide="ignore", invalid="ignore"):
             moved: FloatArray = expit(logit(theta) + move)
         return moved

@@ -159,9 +159,11 @@ class Tied(Categorical):
         terms[np.searchsorted(at.variables, self.inner.variables)] = pooled
         return terms
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Changes of logits, the same for all tied tables."""
-        return CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)[self.slot]
+        return CATEGORICAL.to_interval_scale(phi[self.lead], theta[self.lead], self.inner)[
+            self.slot
+        ]
 
     def free(self, theta: Vector, at: Segment) -> tuple[IntArray, IntArray]:
         free, reference = CATEGORICAL.free(theta[self.lead], self.inner)

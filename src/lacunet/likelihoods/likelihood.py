@@ -364,12 +364,12 @@ class Likelihood(ABC):
         """(s,) whether the scale of a position is the logarithm; otherwise the identity."""
         return np.zeros(len(at.ij), dtype=np.bool_)
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         """Convert changes of φ to changes on the unbounded scale, (s, m) → (s, m)."""
         changes = [self._derivative(lambda x, _: x, theta, one, at) for one in phi.T]
         return np.stack(changes, axis=1) / self.scale_slope(theta, at)[:, None]
 
-    def off_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
+    def from_interval_scale(self, theta: Vector, move: Vector, at: Segment) -> Vector:
         """The θ after a move of every place on the unbounded scale."""
         log = self.on_log_scale(at)
         return np.where(log, theta * np.exp(np.where(log, move, 0.0)), theta + move)

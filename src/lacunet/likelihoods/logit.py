@@ -168,7 +168,7 @@ class Logit(Categories):
     def complete_log_det(self, theta: Vector, N: Vector, at: Segment) -> float:
         return float(np.linalg.slogdet(self.curvature(theta, N, at))[1])
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         return phi
 
 

@@ -271,7 +271,7 @@ class NormalLikelihood(ConjugatePrior):
         d = self.places.d
         return np.asarray((at.k > d) & (at.k <= 2 * d))
 
-    def on_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
+    def to_interval_scale(self, phi: FloatArray, theta: Vector, at: Segment) -> FloatArray:
         step, d = self._read_moves(phi.T, at), range(self.places.d)
         L = lower(self._complex_steps(theta, step, at)[1])
         change = (L @ np.swapaxes(L, -1, -2)).imag / TINY

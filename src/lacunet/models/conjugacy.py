@@ -94,7 +94,9 @@ null_projection = partial(_joined, Likelihood.null_projection)  # θ, v → part
 slope = partial(_joined, Likelihood.slope)  # θ, gradient in φ → in the coordinates
 moved = partial(_joined, Likelihood.moved)  # θ, move → θ
 log_map = partial(_joined, Likelihood.log_map)  # old θ, new θ → move
-off_scale = partial(_joined, Likelihood.off_scale)  # θ, move on the scale of intervals → θ
+from_interval_scale = partial(
+    _joined, Likelihood.from_interval_scale
+)  # θ, move on the scale of intervals → θ
 scale_slope = partial(_joined, Likelihood.scale_slope)  # dθ for a small step on that scale
 log_jacobian = partial(_number, Likelihood.log_jacobian)  # θ → log |dθ/dφ|
 complete_log_det = partial(_number, Likelihood.complete_log_det)  # θ, N → log |curvature of N|
@@ -171,9 +173,9 @@ def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
     return positions, references
 
 
-def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+def to_interval_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     """Convert changes of φ, (size, m), to the unbounded scale of confidence intervals."""
     changes = np.empty_like(phi)
     for s in layout.segments:
-        changes[s.where] = s.family.on_scale(phi[s.where], theta[s.where], s)
+        changes[s.where] = s.family.to_interval_scale(phi[s.where], theta[s.where], s)
     return changes

@@ -356,4 +356,4 @@ class Model(Printable):
         number, predictors = self.network.dimension, self.predictors
         if predictors is None:
             return number
-        return number + predictors.free - len(predictors.asked) + 1
+        return number + predictors.free - len(predictors.at_joint_mode) + 1

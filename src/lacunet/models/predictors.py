@@ -106,13 +106,13 @@ class Predictors(Covariates):
 
     variable: str  # the class variable
     coefficients: FloatArray  # (K, p) of standardised columns: the estimate
-    asked: FloatArray  # (K, p) those of predictions: at the joint mode of all parameters
+    at_joint_mode: FloatArray  # (K, p) those of predictions: at the joint mode of all parameters
     coefficient_sd: float  # of the prior: see `Settings.coefficient_sd`
 
     @property
     def predictive(self) -> Self:
         """The predictors with the coefficients of posterior predictive queries."""
-        return replace(self, coefficients=self.asked)
+        return replace(self, coefficients=self.at_joint_mode)
 
     @property
     def in_units(self) -> FloatArray:
@@ -130,9 +130,9 @@ class Predictors(Covariates):
 
     def renumbered(self, order: Sequence[int]) -> Self:
         """Renumber classes: the new class k is the old class order[k]."""
-        each = (x[list(order)] for x in (self.coefficients, self.asked))
-        coefficients, asked = (x - x[0] for x in each)
-        return replace(self, coefficients=coefficients, asked=asked)
+        each = (x[list(order)] for x in (self.coefficients, self.at_joint_mode))
+        coefficients, at_joint_mode = (x - x[0] for x in each)
+        return replace(self, coefficients=coefficients, at_joint_mode=at_joint_mode)
 
 
 CovariatesLike: TypeAlias = str | Sequence[str]

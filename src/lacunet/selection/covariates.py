@@ -107,8 +107,8 @@ class CovariateModels:
         if len(terms) > 1:
             each.append(("all of them", ()))
         worths = []
-        for name, kept in each:
-            part = self.model(kept, whole.fit, executor)
+        for name, covariates in each:
+            part = self.model(covariates, whole.fit, executor)
             errors = [
                 m.stderr for m in (whole.measured, part.measured) if m and m.stderr is not None
             ]
@@ -247,7 +247,7 @@ class ClassRegression(Printable):
         notes = (
             f"{fit.status}; {fit.reached} of {fit.finalists} final starts reached it",
             f"d = {self.dimension}, {named}, entropy R² {self.classification.entropy_r2:.3f}",
-            f"log evidence {self.log_evidence:.2f}{self._how_sure}",
+            f"log evidence {self.log_evidence:.2f}{self._basis_note}",
             *(f"- {flag}" for flag in self.flags),
         )
         title = f"{self.brief()}: log p(items | covariates) = {self.log_lik:.6f}"
@@ -257,7 +257,7 @@ class ClassRegression(Printable):
         return [*grids, profile_grid(self.model)]
 
     @property
-    def _how_sure(self) -> str:
+    def _basis_note(self) -> str:
         measured = self.weighed.measured
         if measured is None:
             return worded(" (an approximation, csl; --evidence measures it)")

@@ -182,18 +182,18 @@ def ratio_grid(tests: Mapping[int, RatioTest], unit: str) -> Grid:
 
 def calibration_grid(selection: Selection) -> Grid | None:
     """Scores against measured evidence, candidate by candidate."""
-    held = calibration(selection)
-    if held is None:
+    comparison = calibration(selection)
+    if comparison is None:
         return None
     columns: dict[str, Iterable[str]] = {
-        "score": [*(TITLES[name] for name in held.errors), "standard error"]
+        "score": [*(TITLES[name] for name in comparison.errors), "standard error"]
     }
-    for k, e in held.stderr.items():
-        cells = [number(x[k]) if k in x else "–" for x in held.errors.values()]
+    for k, e in comparison.stderr.items():
+        cells = [number(x[k]) if k in x else "–" for x in comparison.errors.values()]
         columns[str(k)] = [*cells, "lower bound" if e is None else number(e)]
     notes = ["Scores at one mode are compared with the evidence of one labelling, others with all."]
-    if held.nearest:
-        notes.append(f"Nearest here: {TITLES[held.nearest]}.")
+    if comparison.nearest:
+        notes.append(f"Nearest here: {TITLES[comparison.nearest]}.")
     return Grid.by_columns("Score − measured evidence, in nats", columns, notes=notes)
 
 

@@ -73,7 +73,7 @@ def _errors(candidate: Candidate, guess: float) -> tuple[float, float]:
     bound = candidate.scores.get(VB.name)
     known = bound is not None and math.isfinite(bound.value + guess)
     added = guess - bound.value if known and bound is not None else math.inf
-    unsure = SMALL + candidate.fit.for_scores.doubt
+    unsure = SMALL + candidate.fit.for_scores.margin
     too_low = unsure + abs(added - candidate.log_labellings)
     return too_low, max(unsure + added, too_low)
 

@@ -247,7 +247,7 @@ def hessian_intervals(
     layout, design = problem.layout, problem.design
     tail = (1.0 + level) / 2.0
     reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * errors.scaled
-    ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
+    ends = [conjugacy.from_interval_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
     vague = layout.in_simplex & (errors.theta > LARGEST)
     unbounded = uninformative(layout, *ends) & ~vague
     # Known probabilities are not parameters; with a single state they are 1.

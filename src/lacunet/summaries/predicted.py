@@ -39,7 +39,7 @@ from lacunet.summaries.intervals import (
 )
 from lacunet.summaries.matching import cheapest_order, profile_distances
 
-HOW = "From the observed information of coefficients and items together, at the {} parameters."
+METHOD = "From the observed information of coefficients and items together, at the {} parameters."
 NO_ERROR = 1e-6  # standard error of a logit that counts as 0
 
 
@@ -61,9 +61,9 @@ class ClassPrecision:
         return PredictedClasses(self.objective.problem)
 
     @cached_property
-    def held(self) -> BoolArray:
+    def at_boundary(self) -> BoolArray:
         """(size without covariates,) probabilities at 0 or 1."""
-        return _held(self.objective, self.point)
+        return _at_boundary(self.objective, self.point)
 
     def coefficients(self, level: float) -> Coefficients:
         """Coefficients in the units of the covariates, against the first class."""
@@ -79,7 +79,7 @@ class ClassPrecision:
             np.einsum("apm,bqm->apbq", changes, changes),
             0,
             level,
-            self._how,
+            self._method,
             self._degrees,
             free=tuple(self._free_directions()),
         )
@@ -104,10 +104,10 @@ class ClassPrecision:
         return np.inf if design is None else float(design.degrees)
 
     @property
-    def _how(self) -> str:
+    def _method(self) -> str:
         words, design = self.objective.estimate.words, self.objective.problem.design
         if design is None:
-            return HOW.format(words)
+            return METHOD.format(words)
         together = f"Coefficients and items together, at the {words} parameters."
         return f"{linearised_words(design)} {together}"
 
@@ -118,25 +118,27 @@ class ClassPrecision:
         unknown = np.abs(self._changes(self.flat)).max(axis=1, initial=0.0) > TOUCHED
         # A class size does not vary if covariates determine the class of every row.
         certain = (scaled < NO_ERROR) & bool(self.separated.shape[1])
-        scaled[self.held | unknown | certain | (not self.maximum)] = np.nan
+        scaled[self.at_boundary | unknown | certain | (not self.maximum)] = np.nan
         reach = float(student.ppf((1.0 + level) / 2.0, self._degrees)) * scaled
-        ends = [conjugacy.off_scale(model.theta, sign * reach, layout) for sign in (-1.0, 1.0)]
+        ends = [
+            conjugacy.from_interval_scale(model.theta, sign * reach, layout) for sign in (-1.0, 1.0)
+        ]
         stderr = conjugacy.scale_slope(model.theta, layout) * scaled
         vague = layout.in_simplex & (stderr > LARGEST)
         stderr, low, high = (np.where(vague, np.nan, x) for x in (stderr, *ends))
-        how = self._how + " Class sizes are those of the rows at hand."
+        method = self._method + " Class sizes are those of the rows at hand."
         flags = (
             *self.flags,
             *(self.coefficients(level).flags if certain.any() else ()),
-            *counted(Kind.NOT_IDENTIFIED, unknown & ~self.held),
+            *counted(Kind.NOT_IDENTIFIED, unknown & ~self.at_boundary),
             *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
         )
-        return Intervals(model, self.objective.estimate, level, how, stderr, low, high, flags)
+        return Intervals(model, self.objective.estimate, level, method, stderr, low, high, flags)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """Warnings about the errors."""
-        at_boundary = counted(Kind.HELD_AT_BOUNDARY, self.held)
+        at_boundary = counted(Kind.HELD_AT_BOUNDARY, self.at_boundary)
         return (*at_boundary, *(() if self.maximum else (Flag(Kind.SADDLE),)))
 
     def _changes(self, along: FloatArray) -> FloatArray:
@@ -145,7 +147,7 @@ class ClassPrecision:
         n, design, layout = classes.free, classes.logit.design, classes.problem.layout
         phi = np.zeros((layout.size, along.shape[1]))
         phi[self.free[n:]] = along[n:]
-        each = conjugacy.on_scale(phi, theta, layout)
+        each = conjugacy.to_interval_scale(phi, theta, layout)
         table, share = classes.sizes(theta), classes.cases / classes.cases.sum()
         slopes = np.zeros((classes.states, design.shape[1], along.shape[1]))
         slopes[1:] = along[:n].reshape(classes.states - 1, design.shape[1], -1)
@@ -160,8 +162,8 @@ class ClassPrecision:
 def class_precision(objective: Objective, point: Point) -> ClassPrecision:
     """Invert the observed information at a maximum."""
     problem, classes, theta = objective.problem, PredictedClasses(objective.problem), point.theta
-    held = on_boundary(point.N, objective.pseudo, problem.layout)
-    coordinates, n = classes.coordinates(theta, held), classes.free
+    at_boundary = on_boundary(point.N, objective.pseudo, problem.layout)
+    coordinates, n = classes.coordinates(theta, at_boundary), classes.free
     free = coordinates.free
     A = objective.negative_hessian(point, coordinates)
     known = classes.curvature(theta, point.N + objective.pseudo)
@@ -182,11 +184,13 @@ def class_precision(objective: Objective, point: Point) -> ClassPrecision:
     return ClassPrecision(objective, point, free, root, flat, separated, maximum)
 
 
-def _held(objective: Objective, point: Point) -> BoolArray:
+def _at_boundary(objective: Objective, point: Point) -> BoolArray:
     """(size without covariates,) probabilities of items at 0 or 1."""
     classes = PredictedClasses(objective.problem)
-    held = on_boundary(point.N, objective.pseudo, objective.problem.layout).astype(np.float64)
-    return classes.of_items(held, np.zeros(classes.states)) > 0
+    at_boundary = on_boundary(point.N, objective.pseudo, objective.problem.layout).astype(
+        np.float64
+    )
+    return classes.of_items(at_boundary, np.zeros(classes.states)) > 0
 
 
 def end_of_coefficients(
@@ -241,8 +245,8 @@ def predicted_intervals(
     check_flat(objective.steepest(point), objective.estimate)
     if not replicates:
         return class_precision(objective, point).intervals(level)
-    how = level, seed, replicates
-    return class_replicates(objective, point, *how, executor=executor).intervals
+    request = level, seed, replicates
+    return class_replicates(objective, point, *request, executor=executor).intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,10 +279,10 @@ def class_replicates(
     refit = partial(_refit, problem, estimate, point.theta, seed)
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas, coefficients, finished = zip(*refits, strict=True)
-    settings = estimate, level, np.array(thetas), _held(objective, point)
+    settings = estimate, level, np.array(thetas), _at_boundary(objective, point)
     model, stopped = classes.model(point.theta), replicates - sum(finished)
-    how = {"stopped": stopped, "seed": seed}
-    intervals = bootstrap.replicated(classes.plain, model, *settings, **how)
+    notes = {"stopped": stopped, "seed": seed}
+    intervals = bootstrap.replicated(classes.plain, model, *settings, **notes)
     return ClassReplicates(intervals, np.array(coefficients))
 
 

@@ -180,7 +180,7 @@ def write_predictors(predictors: Predictors) -> dict[str, Any]:
         "class": predictors.variable,
         "covariates": [_covariate_entry(one) for one in predictors.covariates],
         "coefficients": predictors.coefficients.tolist(),
-        "asked": predictors.asked.tolist(),
+        "asked": predictors.at_joint_mode.tolist(),
         "coefficient_sd": predictors.coefficient_sd,
     }
     return {PREDICTORS: entry}
@@ -211,10 +211,10 @@ def read_predictors(entry: Any, network: Network) -> Predictors:
     sd = get(entry, "coefficient_sd", where)
     if not all_numbers(sd) or isinstance(sd, list) or not sd > 0:
         raise ModelError(f'{where}: "coefficient_sd" is {sd!r}. It must be a number above 0.')
-    estimate, asked = (
+    estimate, at_joint_mode = (
         _read_coefficients(entry, what, where, shape) for what in ("coefficients", "asked")
     )
-    return Predictors(covariates, str(name), estimate, asked, float(sd))
+    return Predictors(covariates, str(name), estimate, at_joint_mode, float(sd))
 
 
 def _read_covariate(entry: Any) -> Covariate:
