@@ -125,7 +125,7 @@ def test_an_answer_that_goes_with_a_covariate_beyond_the_classes():
         n = np.array([(members["e"] == k).sum() for k in (0, 1)])
         x2 += ((n - m) ** 2 / m).sum()
     assert worst.x2 == pytest.approx(x2)
-    assert "members of a class that differ in side" in str(regression.statistics)
+    assert "within a class, e depends on side" in str(regression.statistics)
     assert (
         lacunet.class_regression(two_clear_classes(), 2, "side").statistics.residuals[0].value < 4
     )

@@ -135,6 +135,20 @@ def test_classes_may_be_renumbered(frame, path):
     np.testing.assert_allclose(matched.probabilities, one, atol=1e-12)
 
 
+def test_a_fit_may_be_renumbered(regression):
+    """Coefficients are differences from the first class, which is another one then."""
+    fit, order = regression.fit, [2, 0, 1]
+    turned = regression.model.permuted(regression.model.network.index("class"), order)
+    matched = lacunet.match_classes(fit, turned)
+    coefficients = regression.model.predictors.coefficients[order]
+    expected = coefficients - coefficients[0]
+    np.testing.assert_allclose(matched.predicted.coefficients(matched.point.theta), expected)
+    np.testing.assert_allclose(matched.model.predictors.coefficients, expected)
+    again = fit.objective.at(matched.point.theta)
+    assert again.log_lik == pytest.approx(fit.log_lik, abs=1e-9)
+    np.testing.assert_allclose(again.N, matched.point.N, atol=1e-9)
+
+
 def test_one_case_may_show_its_covariates(frame, path):
     row = frame.iloc[[0]]
     shown = {name: row[name].iloc[0] for name in (*ITEMS, "age", "region")}

@@ -27,7 +27,6 @@ from lacunet.inference.classes import dot
 from lacunet.inference.predicted import PredictedClasses
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
-from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Evidence
@@ -84,14 +83,9 @@ class ClassMode:
         """(K, parameters) signed square roots of the item parameters of each class."""
         return self._profiles(self.point.theta)
 
-    @cached_property
-    def _leaves(self) -> tuple[int, ...]:
-        return classes_of(self.classes.network).leaves
-
     def _profiles(self, theta: FloatArray) -> FloatArray:
-        layout = self.objective.problem.layout
-        tables = [layout.table(theta, i).reshape(self.classes.states, -1) for i in self._leaves]
-        every = np.hstack(tables)
+        layout, items = self.objective.problem.layout, self.classes.items
+        every = np.hstack([layout.table(theta, i).reshape(self.classes.states, -1) for i in items])
         return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
 
     def has_mode_order(self, theta: FloatArray) -> bool:
@@ -125,8 +119,7 @@ def csl_of(mode: ClassMode) -> Evidence:
         return Evidence(NAME, {}, mode.flags)
     classes, point, free = mode.classes, mode.point, mode.classes.free
     problem, plain, N = mode.objective.problem, classes.network.layout, classes.counts(point.N)
-    leaves = list(classes_of(classes.network).leaves)
-    marginals = conjugacy.log_marginal(N, classes.alpha, plain)[leaves]
+    marginals = conjugacy.log_marginal(N, classes.alpha, plain)[list(classes.items)]
     natural = conjugacy.natural(classes.to_plain(point.theta), plain)
     statistics = point.N + problem.alpha
     of_all = conjugacy.complete_log_det(point.theta, statistics, problem.layout)

@@ -217,12 +217,7 @@ def fit_of(
     """Make the fit of the result of a search that began at a given time."""
     problem, climb = objective.problem, search.climb
     point = _by_size(objective, climb.point) if by_size else climb.point
-    model, diagnosed = Model(problem.network, point.theta, problem.alpha), (problem, point.N)
-    if (predicted := predicted_classes(problem)) is not None:
-        model, diagnosed = (
-            predicted.model(point.theta),
-            (predicted.plain, predicted.counts(point.N)),
-        )
+    model, diagnosis = describe(problem, point)
     return Fit(
         problem=problem,
         model=model,
@@ -236,13 +231,20 @@ def fit_of(
         margin=search.margin,
         others=search.others,
         gradient=objective.steepest(point),
-        flags=(
-            *_flags(objective, search, options),
-            *diagnose(diagnosed[0], model.theta, diagnosed[1]),
-        ),
+        flags=(*_flags(objective, search, options), *diagnosis),
         seconds=time.perf_counter() - began,
         rank=rank,
     )
+
+
+def describe(problem: Problem, point: Point) -> tuple[Model, Iterator[Flag]]:
+    """Return the model at a point, and the flags of its hidden states."""
+    predicted = predicted_classes(problem)
+    if predicted is None:
+        model = Model(problem.network, point.theta, problem.alpha)
+        return model, diagnose(problem, point.theta, point.N)
+    model = predicted.model(point.theta)
+    return model, diagnose(predicted.plain, model.theta, predicted.counts(point.N))
 
 
 def _search(

@@ -71,6 +71,11 @@ class PredictedClasses:
         return family
 
     @property
+    def items(self) -> tuple[int, ...]:
+        """Indices of the items."""
+        return self.problem.network.observed[:-1]
+
+    @property
     def states(self) -> int:
         """K, the number of classes."""
         return self.logit.states

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -143,7 +143,7 @@ class ClassRegression(Printable):
 
     @cached_property
     def classes(self) -> PredictedClasses:
-        """The problem with covariates, and its parts."""
+        """The parts of the problem."""
         return PredictedClasses(self.fit.problem)
 
     @property
@@ -213,16 +213,15 @@ class ClassRegression(Printable):
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
         """Warnings about the fit."""
-        return tuple(self._flags())
-
-    def _flags(self) -> Iterator[Flag]:
-        yield from self.fit.flags
         why = self._precision.coefficients(self.level).identified.why
-        for title in np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist():
-            yield Flag(Kind.SEPARATED, detail={"covariate": title})
-        yield from self._precision.flags
-        yield from self.weighed.approximated.flags
-        yield from flags_of(self.table.design)
+        separated = np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist()
+        return (
+            *self.fit.flags,
+            *(Flag(Kind.SEPARATED, detail={"covariate": title}) for title in separated),
+            *self._precision.flags,
+            *self.weighed.approximated.flags,
+            *flags_of(self.table.design),
+        )
 
     def tidy(self) -> Columns:
         """A row for each coefficient."""

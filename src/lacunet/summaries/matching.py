@@ -7,8 +7,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from lacunet.errors import ModelError
-from lacunet.fitting.diagnose import diagnose
-from lacunet.fitting.fit import Fit
+from lacunet.fitting.fit import Fit, describe
 from lacunet.models.known import Relabelling
 from lacunet.models.network import Model
 from lacunet.runtime.arrays import FloatArray
@@ -33,16 +32,18 @@ def matched_fit(fit: Fit, like: Model) -> Fit:
 
 def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
     """Renumber the hidden states of a fit, in its parameters, counts and flags."""
-    model, counts = fit.model.relabelled(by), by.apply(fit.point.N)
-    problem = replace(fit.problem, alpha=model.alpha)
+    within = replace(by, layout=fit.problem.layout)  # not the model's if covariates predict classes
+    problem = replace(fit.problem, alpha=within.apply(fit.problem.alpha))
+    theta, counts = within.apply(fit.point.theta), within.apply(fit.point.N)
+    point = replace(fit.point, theta=theta, N=counts)
     stateless = [flag for flag in fit.flags if not flag.where]  # the others contain state numbers
     return replace(
         fit,
         problem=problem,
-        model=model,
-        point=replace(fit.point, theta=model.theta, N=counts),
+        model=fit.model.relabelled(by),
+        point=point,
         largest_mass=None if fit.largest_mass is None else relabelled_fit(fit.largest_mass, by),
-        flags=(*stateless, *diagnose(problem, model.theta, counts)),
+        flags=(*stateless, *describe(problem, point)[1]),
     )
 
 

@@ -55,7 +55,7 @@ class ClassPrecision:
     separated: FloatArray  # (coefficients, s) directions in which the likelihood has no maximum
     maximum: bool
 
-    @property
+    @cached_property
     def classes(self) -> PredictedClasses:
         """The parts of the problem."""
         return PredictedClasses(self.objective.problem)
