@@ -14,6 +14,7 @@ import pytest
 from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
 
 from lacunet import OutputError, Table, api, write_report
+from lacunet.data.table import Column
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.plots.score_curves import Series, near_best, score_series
 from lacunet.plots.style import Look
@@ -245,6 +246,22 @@ def test_method_and_refusals(selections, tmp_path):
     assert path.read_text("utf-8").startswith("<!doctype html>")
     with pytest.raises(OutputError, match="is a folder"):
         selections["carcinoma"].report(tmp_path)
+
+
+def test_names_that_no_font_has(tmp_path):
+    """Control characters, text like mathematics, and bytes of a path that are no text."""
+    columns = [
+        Column("a\0b", ("\1", "x")),
+        Column("$x^2$ $", ("\\alpha", "a\r\nb")),
+        Column(" ", ("", " ")),
+    ]
+    codes = np.random.default_rng(0).integers(0, 2, (60, 3))
+    table = Table.from_codes(codes, columns)
+    network = api.fit(table, 2, starts=1).model.network
+    networks = dict.fromkeys(("net\udcff.json", "$\\frac$"), network)
+    found = api.compare(table, networks, starts=1, quick=True)
+    page = Reader(found.report(tmp_path / "page.html").read_text("utf-8"))
+    assert page.text.count("$x^2$ $") >= 2
 
 
 def test_weights_are_cases(read, selections):

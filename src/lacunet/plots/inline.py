@@ -87,7 +87,7 @@ def inline_svg(
     parts
         Attributes of groups, by the `gid` of their artists; artists with one `gid` form a group.
     """
-    rc = ["default", {**SETTINGS, **IN_PAGES, "svg.hashsalt": name}]
+    rc = ["default", {**SETTINGS, **IN_PAGES, "svg.hashsalt": ascii(name)}]
     with load("style").context(rc), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=LACKING)
         figure = load("figure").Figure(figsize=size, layout="constrained")

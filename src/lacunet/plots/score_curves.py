@@ -266,7 +266,9 @@ def plot_posterior(
 
 def _name_candidates(selection: Selection, ax: Axes, values: str) -> None:
     """Name the candidates and the axis of values; there is room for some of many numbers."""
-    labels = [shorten(str(c.label), NAME) for c in selection.candidates]
+    # Paths may hold undecodable bytes, which no font has.
+    names = [str(c.label).encode("utf-8", "replace").decode() for c in selection.candidates]
+    labels = [shorten(name, NAME) for name in names]
     if by_number(selection):
         every = math.ceil(len(labels) / NUMBERS)
         ax.set_xticks(range(0, len(labels), every), labels[::every])
