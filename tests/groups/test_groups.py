@@ -244,7 +244,7 @@ def test_flat_vectors_by_group():
     ("change", "options", "message"),
     [
         ({"sex": ["f"] * 60}, {}, "in all rows it is 'f'. Name a column with two values or more"),
-        ({"sex": ["f"] * 57 + ["m"] * 3}, {}, "group 'm' of 'sex' has 3 cases, and 10 are the few"),
+        ({"sex": ["f"] * 57 + ["m"] * 3}, {}, "group 'm' of 'sex' has 3 cases, and 10 is the min"),
         ({"sex": [i % 50 for i in range(60)]}, {}, "has 50 values, and 30 groups are the most"),
         ({}, {"group": "sez"}, "group 'sez' is not a column of the data. Did you mean 'sex'"),
         ({}, {"columns": ["A", "sex"]}, "'sex' is the group, so it is not an item"),
@@ -253,7 +253,7 @@ def test_flat_vectors_by_group():
         ({}, {"free": ITEMS}, "free names every item: that is the free model"),
         ({}, {"exclude": ["sex"]}, "left out by exclude"),
         ({}, {"states": 1}, "give 2 or more"),
-        ({}, {"covariance": "full"}, "covariance= is not for groups"),
+        ({}, {"covariance": "full"}, "covariance= is not available with groups"),
     ],
 )
 def test_mistakes(change, options, message):
