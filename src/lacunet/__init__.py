@@ -22,8 +22,9 @@ Functions by task; see docstrings such as `help(lacunet.select)`:
   show results      write_report, plots, paper_tables, write_tables
   compile ahead     warm_up
 
-Results print as text or HTML and convert to dataframes (`to_frame()`). Deliberate errors are
-`LacunetError`. Estimators need scikit-learn. `dir(lacunet)` lists every name.
+Results print as text or HTML, and convert to dataframes (`to_frame()`) and to JSON documents
+(`to_dict()`). Deliberate errors are `LacunetError`. Estimators need scikit-learn.
+`dir(lacunet)` lists every name.
 """
 
 import ast
