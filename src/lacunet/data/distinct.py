@@ -187,8 +187,8 @@ def _put_together(arrays: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
 class DistinctRows:
     """Gather batches of coded rows and keep only the distinct ones.
 
-    Rows are merged each time their number has doubled, so that the memory stays within a small
-    multiple of the distinct rows and the work within a small multiple of one sort.
+    Rows are merged each time their number has doubled. Memory is a small multiple of the distinct
+    rows, and work a small multiple of one sort.
     """
 
     def __init__(self) -> None:
