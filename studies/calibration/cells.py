@@ -45,7 +45,7 @@ class CalibrationDesign:
         for name in names:
             if name not in self.groups and name not in self.cells:
                 known = ", ".join((*self.groups, *self.cells))
-                raise OptionError(f"'{name}' is no cell of this study. Choose from {known}.")
+                raise OptionError(f"'{name}' is not a cell of this study. Choose from {known}.")
         kept = {*names, *(cell.name for name in names for cell in self.groups.get(name, ()))}
         return CalibrationDesign(
             tuple(c for c in self.posteriors if not names or c.name in kept),

@@ -28,7 +28,7 @@ TINY = CalibrationDesign(
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
     others=(OtherCell("tiny", 12, levels=(2, 3), numbers=1, missing=0.2, datasets=2),),
 )
-OPTIONS = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
+OPTIONS = Settings(starts=4, threads=1, target=0.3, budget=600.0)
 
 
 @pytest.fixture(scope="module")
