@@ -6,14 +6,18 @@ There is no gradient term, because φ are the natural parameters of the complete
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lacunet.inference.classes import Tangent, expect
 from lacunet.inference.plans.plan import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray, IntArray
+
+SPARSE = 1 << 20  # numbers from which directions, in which few cells move, are a sparse matrix
 
 
 def negative_hessian(
@@ -110,8 +114,9 @@ def _missing_information(
             missing += part.along(map(cells.weights, pushed))
         return missing
     if d:
-        tangent, J = Tangent(problem, theta), np.stack(list(pushed))
-        missing = J @ np.stack([tangent(direction) for direction in J]).T
+        tangent, directions = Tangent(problem, theta), np.stack(list(pushed))
+        J: Any = directions if directions.size < SPARSE else csr_array(directions)
+        missing = np.asarray(J @ np.stack([tangent(direction) for direction in directions]).T)
     return missing
 
 
