@@ -108,6 +108,7 @@ def test_ml_fits_have_the_tests_of_others_beside_it(values):
     assert any("use the bootstrap test (BLRT)" in note for note in grid.notes)
 
 
+@pytest.mark.slow
 def test_a_network_and_its_hidden_variable(values):
     graph = "H -> A B C D; A -> B"
     selection = lacunet.select(values, [2], network=graph, hidden=["H"], blrt=19, **OPTIONS)

@@ -153,6 +153,7 @@ def test_networks_have_no_edge_and_weights_no_more(ten):
     assert not weighed.at_least  # the weights leave no room for more
 
 
+@pytest.mark.slow
 def test_the_estimator_goes_further_too_and_warns(ten):
     options = {"quick": True, "n_init": 1, "n_jobs": 1, "scores": "csl-occupied"}
     with warnings.catch_warnings():
@@ -194,6 +195,7 @@ def test_other_names_are_refused(text):
         named_prior(text)
 
 
+@pytest.mark.slow
 def test_a_prior_moves_the_posterior_by_bayes_rule(ten, cut_short):
     numbers = [c.label for c in cut_short.candidates]
     for text in ("bnb", "geometric:0.4"):

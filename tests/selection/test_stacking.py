@@ -183,6 +183,7 @@ def test_it_predicts_the_next_village_better_than_the_best_graph(villages):
     assert stack.together > stack.held_out.max()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_whatever_the_processes(villages):
     codes = np.where(np.random.default_rng(1).random(villages.shape) < 0.1, -1, villages)[:120]
     one = learn_stack(table_of(codes), codes, folds=2)

@@ -76,7 +76,9 @@ def test_contradictions_are_named(given, text):
 
 def test_names_are_those_of_columns():
     table = Table.from_codes([[0, 1, 0], [1, 0, 1]])
-    with pytest.raises(OptionError, match=r"names 'x22', no column. Did you mean 'x2'\?"):
+    with pytest.raises(
+        OptionError, match=r"name 'x22', which is not a column. Did you mean 'x2'\?"
+    ):
         learn_structure(table, knowledge=Knowledge(require=[("x1", "x22")]))
     with pytest.raises(OptionError, match=r"names 'smoking', no column. There are x1, x2, x3."):
         learn_structure(table, knowledge=Knowledge(tiers=[["smoking"]]))

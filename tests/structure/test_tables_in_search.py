@@ -86,6 +86,7 @@ def test_the_best_graph_and_its_edges_are_those_of_all_graphs(known, alpha):
         np.testing.assert_allclose(sure.arrows, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @examples(12)
 @given(st.sampled_from([*KNOWN.values()]), st.integers(0, 1000), st.sampled_from([0.0, 0.2]))
 def test_learning_keeps_known_tables(known, seed, missing):
