@@ -80,7 +80,9 @@ def test_names_are_those_of_columns():
         OptionError, match=r"name 'x22', which is not a column. Did you mean 'x2'\?"
     ):
         learn_structure(table, knowledge=Knowledge(require=[("x1", "x22")]))
-    with pytest.raises(OptionError, match=r"names 'smoking', no column. There are x1, x2, x3."):
+    with pytest.raises(
+        OptionError, match=r"name 'smoking', which is not a column. There are x1, x2, x3."
+    ):
         learn_structure(table, knowledge=Knowledge(tiers=[["smoking"]]))
 
 
