@@ -11,10 +11,11 @@ from lacunet.cli import options as o
 from lacunet.cli.compare import compare, compare_missing, evidence, lrt, select
 from lacunet.cli.console import SWITCHES, command, echo, progress, show
 from lacunet.cli.fit import fit
+from lacunet.cli.help import GROUP_OF, command_name, with_short_help
 from lacunet.cli.impute import impute, stack, three_step
 from lacunet.cli.learn import learn
 from lacunet.cli.models import assign, query, random, score, simulate
-from lacunet.cli.outcome import audit
+from lacunet.cli.outcome import audit, first_screen
 from lacunet.cli.paths import Writes
 from lacunet.data.read import dataset_path, read_table
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
@@ -35,12 +36,13 @@ def warm_up(
 
 
 @command
-@o.options_after(api.select, save=("threads", "json"))
+@o.options_after(api.select, verbose=("threads", "json"))
 def demo(
     request: o.Request,
     save: Annotated[Path, typer.Option(help="Folder for the output."), Writes(check_folder)] = Path(
         "lacunet-demo"
     ),
+    verbose: o.Verbose = False,
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
@@ -50,7 +52,8 @@ def demo(
     with request.work() as kwargs:
         result = api.select(table, range(1, 7), **kwargs)
     save_selection(result, save)
-    show(result, {**result.to_dict(), "written": str(save)}, request.form)
+    shown = first_screen(result, request, verbose)
+    show(shown, {**result.to_dict(), "written": str(save)}, request.form)
     echo(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")
 
 
@@ -87,12 +90,13 @@ def paper(
 
 app = typer.Typer(
     name="lacunet",
-    help="Given data with holes: how many hidden classes, and how sure are we?",
+    help="Latent class analysis and Bayesian networks for data with missing values.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+ONLY_LONG = {"help_option_names": ["--help"]}  # of commands: `-h` prints one screen
 COMMANDS = (
     demo,
     select,
@@ -114,7 +118,9 @@ COMMANDS = (
     warm_up,
 )
 for function in COMMANDS:
-    app.command()(function)
+    name = command_name(function)
+    add = app.command(name, rich_help_panel=GROUP_OF[name], context_settings=ONLY_LONG)
+    add(with_short_help(function))
 
 
 def _version(wanted: bool) -> None:
@@ -138,5 +144,5 @@ def _main(
         ),
     ] = False,
 ) -> None:
-    """Given data with holes: how many hidden classes, and how sure are we?"""
+    """Latent class analysis and Bayesian networks for data with missing values."""
     SWITCHES.debug, SWITCHES.safe_csv = debug, safe_csv

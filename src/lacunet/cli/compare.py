@@ -54,7 +54,7 @@ PriorOption: TypeAlias = Annotated[
     prior=o.TABLE,
     report=o.MEASURING,
     tables=("blrt",),
-    criteria=o.PRINTING,
+    verbose=o.PRINTING,
 )
 def select(
     request: o.Request,
@@ -71,6 +71,7 @@ def select(
     tables: o.Tables = None,
     dry_run: o.DryRun = False,
     criteria: o.Criteria = False,
+    verbose: o.Verbose = False,
 ) -> None:
     """Choose the number of hidden states, with posterior probabilities.
 
@@ -99,7 +100,7 @@ def select(
     wanted, models["network"] = None if states is None else numbers, structure
     with request.work() as kwargs:
         result = api.select(table, wanted, prior=chances, resume=resume, **models, **kwargs)
-    finish(result, request.form, save, report, criteria, tables=tables)
+    finish(result, request, save, report, criteria, verbose, tables=tables)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
@@ -145,6 +146,7 @@ def compare(
     report: o.Report = None,
     dry_run: o.DryRun = False,
     criteria: o.Criteria = False,
+    verbose: o.Verbose = False,
     reference: Annotated[
         Path | None,
         o.option(
@@ -165,7 +167,7 @@ def compare(
     distances = None if reference is None else api.graph_distances(by_name, reference, knowledge)
     with request.work() as kwargs:
         result = api.compare(table, by_name, knowledge=knowledge, resume=resume, **kwargs)
-    finish(result, request.form, save, report, criteria, distances)
+    finish(result, request, save, report, criteria, verbose, distances=distances)
 
 
 @command

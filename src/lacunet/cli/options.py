@@ -14,6 +14,7 @@ from lacunet.api import options as names
 from lacunet.api.engine import in_cluster
 from lacunet.api.options import ReadSettings, defaults_of
 from lacunet.cli.console import Format, progress
+from lacunet.cli.help import by_panel, put_in_panel
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes, check_paths, last_output
 from lacunet.data.write import check_table_file, column_names
@@ -168,6 +169,13 @@ Criteria: TypeAlias = Annotated[
     ),
 ]
 
+Verbose: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Print everything: all scores, all notes, all class profiles."
+    ),
+]
+
 SaveJson: TypeAlias = Annotated[
     Path | None, option("File for the output of --json: .json."), Writes(check_json)
 ]
@@ -275,6 +283,9 @@ def options_after(
             with in_cluster(settings) as left:  # includes reading
                 command(Request(left, reading, form), **mine)
 
+        for parameter in shown:
+            put_in_panel(parameter)
+        shown.sort(key=by_panel)
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in shown}
         return run

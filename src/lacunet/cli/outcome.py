@@ -27,7 +27,8 @@ from lacunet.report.tables_file import save_selection, write_tables
 from lacunet.runtime.files import write_text
 from lacunet.selection.comparing import check_states
 from lacunet.selection.result import Selection
-from lacunet.settings import Settings
+from lacunet.selection.summary import SelectionSummary
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.structure.learned import GraphDistances
 from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Grid, Printable, Together, to_json
@@ -298,14 +299,15 @@ def show_network(
 
 def finish(
     result: Selection,
-    form: Format,
+    request: Request,
     save: Path | None,
     report: Path | None,
     criteria: bool,
+    verbose: bool,
     distances: GraphDistances | None = None,
     tables: Path | None = None,
 ) -> None:
-    """Save a selection, if a path is given, and show it.
+    """Save a selection, if a path is given, and show it; as text, its first screen or the whole.
 
     Files are written first, so that they exist even if the reader closes the pipe.
     """
@@ -315,7 +317,7 @@ def finish(
         write_report(result, report, command=command_line())
     if tables is not None:
         write_tables(api.paper_tables(result), tables)
-    shown: list[Printable] = [result]
+    shown = [first_screen(result, request, verbose)]
     document = result.to_dict()
     if criteria:
         others = api.information_criteria(result)
@@ -324,5 +326,14 @@ def finish(
     if distances is not None:
         shown.append(distances)
         document["distances"] = distances.to_dict()
-    show(Together(*shown) if len(shown) > 1 else result, document, form)
+    show(Together(*shown) if len(shown) > 1 else shown[0], document, request.form)
     echo_written(save, report, tables)
+
+
+def first_screen(result: Selection, request: Request, verbose: bool) -> Printable:
+    """Give what is printed of a selection: as text the first screen, unless all is requested."""
+    if verbose or request.form is not Format.TEXT:
+        return result
+    settings = request.settings
+    scores = settings.evidence or settings.scores != DEFAULTS.scores
+    return SelectionSummary(result, scores=scores)
