@@ -171,7 +171,7 @@ def _name(name: str, declared: typer.models.OptionInfo) -> str:
 
 
 def _declared(parameter: inspect.Parameter) -> Any:
-    """What Typer knows of a parameter."""
+    """The declaration of a parameter for Typer; None if it has none."""
     known = typer.models.OptionInfo | typer.models.ArgumentInfo
     given = (*getattr(parameter.annotation, "__metadata__", ()), parameter.default)
     return next((each for each in given if isinstance(each, known)), None)
