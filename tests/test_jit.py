@@ -11,7 +11,7 @@ from numba.core import caching
 
 import lacunet
 from lacunet.errors import OptionError
-from lacunet.runtime.jit import NOTICE, _Compiling, kernel
+from lacunet.runtime.jit import NOTICE, _Compiling, drop_outdated, kernel
 
 
 def compiled_for(seconds, module="lacunet.anything", announcer=None):
@@ -87,3 +87,20 @@ def test_after_a_warm_up_nothing_is_compiled(tmp_path):
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, env=environment, check=True, capture_output=True, timeout=600)
     assert done.stdout.strip() == b"0"
+
+
+def test_compiled_kernels_are_dropped_when_a_kernel_changes(tmp_path):
+    """As after an upgrade over an older installation."""
+    source = tmp_path / "inference" / "kernels" / "rows.py"
+    index = tmp_path / "structure" / "__pycache__" / "moves.gain-1.py311.nbi"
+    for path in (source, index, tmp_path / "runtime" / "jit.py"):
+        path.parent.mkdir(parents=True)
+        path.write_text("old")
+    assert drop_outdated(tmp_path)
+    assert not index.exists()
+    index.write_text("new")
+    assert not drop_outdated(tmp_path)
+    assert index.exists()
+    source.write_text("a kernel that has changed")
+    assert drop_outdated(tmp_path)
+    assert not index.exists()

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing import current_process
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -26,6 +27,31 @@ _FLAGS: dict[str, Any] = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def drop_outdated(package: Path) -> bool:
+    """Delete the compiled kernels of a package folder if a kernel that others inline has changed.
+
+    Numba compares the file of each kernel only, neither those of the kernels it calls nor the types
+    of its arguments. After an upgrade, a kernel would be old, or its index could not be read.
+    """
+    try:
+        files = sorted((*package.glob("likelihoods/*.py"), *package.glob("inference/kernels/*.py")))
+        stats = ((file.relative_to(package), file.stat()) for file in files)
+        state = "\n".join(f"{name} {at.st_size} {at.st_mtime_ns}" for name, at in stats)
+        marker = package / "runtime" / "__pycache__" / "kernels.txt"
+        if marker.exists() and marker.read_text(encoding="utf-8") == state:
+            return False
+        for index in package.rglob("*.nbi"):
+            index.unlink(missing_ok=True)
+        marker.parent.mkdir(exist_ok=True)
+        marker.write_text(state, encoding="utf-8")
+    except OSError:  # a folder that cannot be written: Numba then has a cache elsewhere
+        return False
+    return True
+
+
+drop_outdated(Path(__file__).parents[1])
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
