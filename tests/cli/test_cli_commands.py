@@ -67,7 +67,7 @@ def test_select_json(lacunet, carcinoma):
     assert document["candidates"][2]["log_likelihood"] == pytest.approx(-293.805, abs=1e-3)
     assert set(document["chosen"]) == set(document["posterior"]) == {*SCORES, "evidence"}
     certainty = document["certainty"]
-    assert certainty["how"] == "measured"
+    assert certainty["basis"] == "measured"
     assert certainty["probabilities"] == document["posterior"]["evidence"]
     assert certainty["log_bayes_factors"]["3"] == {"value": 0.0, "stderr": 0.0}
     assert document["chosen"]["cs"] == 3

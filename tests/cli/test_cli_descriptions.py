@@ -241,11 +241,12 @@ def test_mistakes(invoke, carcinoma, tmp_path, arguments, text):
 
 
 def test_the_document_of_a_result_is_its_to_dict(invoke):
-    path, how = package.dataset_path("carcinoma"), {"weights": "count", "starts": 4}
-    fit = package.fit(path, 2, **how)
+    path, settings = package.dataset_path("carcinoma"), {"weights": "count", "starts": 4}
+    fit = package.fit(path, 2, **settings)
     words = ("--weights", "count", "--starts", 4, "--states", 2, "--statistics", "--json")
     document = invoke("fit", path, *words).json
     statistics = package.fit_statistics(path, fit, weights="count")
     for result, part in ((fit, document), (statistics, document["fit_statistics"])):
-        found = json.loads(to_json(result.to_dict()))
-        assert found == {key: part[key] for key in found}
+        expected = json.loads(to_json(result.to_dict()))
+        del expected["format"]
+        assert expected == {key: part[key] for key in expected}

@@ -32,7 +32,7 @@ def test_fit_with_groups(invoke, people):
     assert document["free_items"] == ["b"]
     assert set(document["models"]) == {"equal", "partly equal", "free"}
     assert document["cases"] == [100, 100]
-    assert [item["edge"] for item in document["items"] if item["kept"]] == [["sex", "b"]]
+    assert [item["edge"] for item in document["items"] if item["accepted"]] == [["sex", "b"]]
     assert document["tests"][0]["df"] == 2
     # The model is a network with the group in it: rows are assigned as by any other.
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")

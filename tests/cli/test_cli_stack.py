@@ -57,10 +57,10 @@ def test_rows_of_the_table_itself(invoke, tables, tmp_path):
     done = invoke(*options, "-o", "judged.csv", "--save", "s.json", "--json")
     assert done.code == 0, done.err
     rows = list(csv.DictReader((tmp_path / "judged.csv").read_text().splitlines()))
-    assert len(rows) == done.json["own_rows"]["rows"] == 60
+    assert len(rows) == done.json["held_out_rows"]["rows"] == 60
     tails = np.array([float(row["tail_probability"]) for row in rows])
-    assert done.json["own_rows"]["unusual"] == (tails < 0.01).sum()
-    assert done.json["own_rows"]["file"] == "judged.csv"
+    assert done.json["held_out_rows"]["unusual"] == (tails < 0.01).sum()
+    assert done.json["held_out_rows"]["file"] == "judged.csv"
     mean = np.mean([float(row["log_probability"]) for row in rows])
     assert mean == pytest.approx(done.json["held_out_log_likelihood"], abs=1e-9)
     seen = invoke("assign", "seen.csv", "--model", "s.json", "--anomalies", "-o", "x.csv")

@@ -92,7 +92,7 @@ def test_rows_have_the_posteriors_of_the_fit(frame, regression, path):
 
 def test_the_file_has_all_that_is_needed(frame, path):
     document = json.loads(path.read_text())
-    assert document["format"] == "lacunet-model/3"
+    assert document["format"] == "lacunet-model/4"
     joint = by_hand(document, frame, "coefficients")
     rows = lacunet.log_likelihoods(frame, path, plug_in=True)
     np.testing.assert_allclose(rows, logsumexp(joint, axis=1), atol=1e-9)
@@ -102,13 +102,21 @@ def test_the_file_has_all_that_is_needed(frame, path):
     )
 
 
+def test_files_of_version_3_are_read(frame, path, tmp_path):
+    old = tmp_path / "old.json"
+    text = path.read_text().replace("lacunet-model/4", "lacunet-model/3")
+    old.write_text(text.replace('"joint_mode"', '"asked"'))
+    new, given = (lacunet.assign(frame, m).variables[0].probabilities for m in (path, old))
+    np.testing.assert_array_equal(new, given)
+
+
 def test_rows_are_assigned_by_the_posterior_predictive(frame, regression, path):
     """By default items are averaged over their posterior, and coefficients stand at the mode."""
     document = json.loads(path.read_text())
     for family in document["families"]:
         exponents = np.array(family["posterior"])
         family["table"] = exponents / exponents.sum(axis=-1, keepdims=True)
-    joint = by_hand(document, frame, "asked")
+    joint = by_hand(document, frame, "joint_mode")
     saved, fitted = (
         lacunet.assign(frame, m).variables[0].probabilities for m in (path, regression)
     )

@@ -100,7 +100,7 @@ def test_on_the_command_line(answers, tmp_path, monkeypatch):
     ran = run("--save", "m.json", "--statistics", "--report", "r.html", "--json")
     assert ran.exit_code == 0, ran.stderr
     document = json.loads(ran.stdout)
-    assert sorted(document["direct_effects"]["kept"]) == ["A:B", "C:F"]
+    assert sorted(document["direct_effects"]["accepted"]) == ["A:B", "C:F"]
     assert document["dimension"] == 2 * 9 + 1
     assert "Direct effects beside the classes" in (tmp_path / "r.html").read_text()
     saved = lacunet.read_model(tmp_path / "m.json").network

@@ -47,4 +47,5 @@ def test_absent_values_are_omitted_for_some_keys():
 
 
 def test_json_is_strict():
-    assert json.loads(to_json({"a": math.nan, 1: (math.inf, 2.5)})) == {"a": None, "1": [None, 2.5]}
+    written = json.loads(to_json({"a": math.nan, 1: (math.inf, 2.5)}))
+    assert written == {"format": "lacunet-document/2", "a": None, "1": [None, 2.5]}

@@ -100,11 +100,11 @@ class Imputation(Printable):
     def sureness(self) -> dict[str, dict[str, float]]:
         """Count the missing cells of each column, and average their uncertainty."""
         categories = {
-            v.name: {"holes": int(v.missing.sum()), "mean_probability": _sure(v)}
+            v.name: {"missing": int(v.missing.sum()), "mean_probability": _sure(v)}
             for v in self.cells.variables
         }
         return categories | {
-            v.name: {"holes": int(v.missing.sum()), f"mean_{v.titles[1]}": _spread(v)}
+            v.name: {"missing": int(v.missing.sum()), f"mean_{v.titles[1]}": _spread(v)}
             for v in self.cells.numbers
         }
 

@@ -157,7 +157,7 @@ def stack(
         append_columns(data, api.fresh_names(judged.tidy(), column_names(data)), output)
         shown.append(judged)
         written = {"file": str(output), "rows": len(tails)}
-        document["own_rows"] = {**written, **judged.to_dict()}
+        document["held_out_rows"] = {**written, **judged.to_dict()}
     document["stack"] = None if save is None else str(save)
     show(Together(*shown), document, request.form)
     echo_written(output, save)

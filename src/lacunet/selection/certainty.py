@@ -153,7 +153,7 @@ class Certainty(Framed):
     their Bayes factor.
     """
 
-    KEYS = "how=basis by reliable probabilities stderr notes"
+    KEYS = "basis by reliable probabilities stderr notes"
 
     by: str  # the score whose values these are
     values: Mapping[Label, float]  # log evidence of each candidate; NaN where there is none

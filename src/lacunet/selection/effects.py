@@ -117,7 +117,7 @@ class NestedFitter:
 class Trial(Documented):
     """The addition or the removal of one edge, and its gain."""
 
-    KEYS = "edge step adds kept=accepted change_of_bic needs=price log_bayes_factor=gain test=ratio"
+    KEYS = "edge step adds accepted change_of_bic needs=price log_bayes_factor=gain test=ratio"
 
     edge: Edge
     step: int  # steps before; the first is 0
@@ -225,7 +225,7 @@ def stepwise_edges(
 class DirectEffects(Printable):
     """A latent class model, and the direct effects that were tried and kept."""
 
-    KEYS = "pairs kept=edges log_likelihood_without=base.fit.log_lik trials notes=flags"
+    KEYS = "pairs accepted=edges log_likelihood_without=base.fit.log_lik trials notes=flags"
 
     base: Candidate  # without them
     fit: Fit  # with those that pay
@@ -253,7 +253,7 @@ class DirectEffects(Printable):
 
     def tidy(self) -> Columns:
         """Return a row for each trial."""
-        names = ("step", "adds", "parent", "child", "log_bayes_factor", "change_of_bic", "kept")
+        names = ("step", "adds", "parent", "child", "log_bayes_factor", "change_of_bic", "accepted")
         rows = (
             (t.step + 1, t.adds, *t.edge, float(t.gain), float(t.change_of_bic), t.accepted)
             for t in self.trials

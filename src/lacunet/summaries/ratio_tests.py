@@ -152,7 +152,7 @@ TIED = 1e-6  # nats: tolerance of equal likelihoods
 BATCH = 16  # replicates between checks for an early stop
 # Of the document of a test in that of a selection.
 TEST_KEYS = (
-    "statistic p_value stderr exceeding asked=requested draws=replicates.size stopped_early=stopped"
+    "statistic p_value stderr exceeding requested draws=replicates.size stopped_early=stopped"
 )
 
 
@@ -161,7 +161,7 @@ class RatioTest(Printable):
     """The bootstrap likelihood-ratio test of k against k + 1 states."""
 
     KEYS = (
-        "variable states statistic p_value stderr exceeding replicates asked=requested flags "
+        "variable states statistic p_value stderr exceeding replicates requested flags "
         "stopped_early=stopped seed=small.options.seed vlmr=vuong"
     )
 

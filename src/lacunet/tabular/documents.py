@@ -21,9 +21,13 @@ class Documented:
         return described(self, self.KEYS)
 
 
+FORMAT = "lacunet-document/2"  # rises with each renamed key
+
+
 def to_json(document: Mapping[str, Any]) -> str:
-    """Write strict JSON; NaN and infinities become null."""
-    return json.dumps(_strict(document), indent=2, ensure_ascii=False, allow_nan=False)
+    """Write strict JSON with its format; NaN and infinities become null."""
+    whole = {"format": FORMAT, **document}
+    return json.dumps(_strict(whole), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _strict(value: Any) -> Any:

@@ -15,7 +15,7 @@ states of some parents by name ("given": {"sex": "male"}). A fitted model has "p
 exponents given the data; predictions use their means, and "table" is the estimate. Numbers have all
 digits, so that files round-trip exactly. `lacunet-model/2` also has numeric variables, whose
 tables, priors and posteriors are nested by parents, then by the places of the likelihood.
-`lacunet-model/3` has classes that covariates predict (`json_variables`).
+`lacunet-model/4` has classes that covariates predict (`json_variables`); files of version 3 are read.
 
 A stack, `lacunet-stack/1`, holds weighted models of the same columns, without white space. A member
 with numbers has the posterior of its predictive distributions.
@@ -58,7 +58,8 @@ from lacunet.runtime.arrays import FloatArray
 
 FORMAT = "lacunet-model/1"
 WITH_NUMBERS = "lacunet-model/2"
-WITH_PREDICTORS = "lacunet-model/3"
+WITH_PREDICTORS = "lacunet-model/4"
+OLD_PREDICTORS = "lacunet-model/3"  # with another key for the joint mode; read, not written
 STACK = "lacunet-stack/1"
 
 
@@ -133,7 +134,7 @@ def model_of(document: Any) -> Model:
             "this is a stack of several networks, but one network is needed. "
             "`lacunet assign --impute` and `lacunet simulate` read stacks."
         )
-    if file_format not in (FORMAT, WITH_NUMBERS, WITH_PREDICTORS):
+    if file_format not in (FORMAT, WITH_NUMBERS, WITH_PREDICTORS, OLD_PREDICTORS):
         raise ModelError(
             f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
             "`lacunet fit --save model.json` wrote."
@@ -154,7 +155,7 @@ def model_of(document: Any) -> Model:
         )
     posterior = None if without else _exponents(network, families, "posterior")
     predictors = None
-    if file_format == WITH_PREDICTORS:
+    if file_format in (WITH_PREDICTORS, OLD_PREDICTORS):
         predictors = read_predictors(get(document, PREDICTORS, "the file"), network)
     return Model(network, theta, alpha, posterior, predictors=predictors)
 

@@ -9,7 +9,7 @@
         "class": the hidden variable,
         "covariates": [{"name", "centre", "scale"},
                        {"name", "states": [...], "shown": [the reference, ...], "bins"}, ...],
-        "coefficients": (classes, columns), "asked": the same shape,
+        "coefficients": (classes, columns), "joint_mode": the same shape,
         "coefficient_sd": of the prior}
 
 For a number, "range" is the lowest and the highest observed value, without decimal points if all
@@ -18,7 +18,7 @@ covariance for all configurations have "common": true.
 
 The log odds of a class against the first are its coefficients times (1, columns of the covariates).
 A number has the column (x − centre)/scale; categories have an indicator column for each observed
-state except the reference. "coefficients" are the estimate; "asked" are the coefficients for
+state except the reference. "coefficients" are the estimate; "joint_mode" are the coefficients for
 predictions, at the joint mode of all parameters.
 """
 
@@ -180,7 +180,7 @@ def write_predictors(predictors: Predictors) -> dict[str, Any]:
         "class": predictors.variable,
         "covariates": [_covariate_entry(one) for one in predictors.covariates],
         "coefficients": predictors.coefficients.tolist(),
-        "asked": predictors.at_joint_mode.tolist(),
+        "joint_mode": predictors.at_joint_mode.tolist(),
         "coefficient_sd": predictors.coefficient_sd,
     }
     return {PREDICTORS: entry}
@@ -211,8 +211,9 @@ def read_predictors(entry: Any, network: Network) -> Predictors:
     sd = get(entry, "coefficient_sd", where)
     if not all_numbers(sd) or isinstance(sd, list) or not sd > 0:
         raise ModelError(f'{where}: "coefficient_sd" is {sd!r}. It must be a number above 0.')
+    joint = "asked" if isinstance(entry, dict) and "asked" in entry else "joint_mode"  # version 3
     estimate, at_joint_mode = (
-        _read_coefficients(entry, what, where, shape) for what in ("coefficients", "asked")
+        _read_coefficients(entry, what, where, shape) for what in ("coefficients", joint)
     )
     return Predictors(covariates, str(name), estimate, at_joint_mode, float(sd))
 
