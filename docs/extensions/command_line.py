@@ -32,10 +32,10 @@ class CommandLine(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Write the sections as Markdown, and have it read."""
         text = StringList(list(all_commands()), source=__file__)
-        found = nodes.section()
-        found.document = self.state.document
-        self.state.nested_parse(text, 0, found, match_titles=True)
-        return found.children
+        section = nodes.section()
+        section.document = self.state.document
+        self.state.nested_parse(text, 0, section, match_titles=True)
+        return section.children
 
 
 def all_commands() -> Iterator[str]:

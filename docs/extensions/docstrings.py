@@ -37,9 +37,9 @@ def finish(_app: Sphinx, what: str, name: str, thing: Any, _options: Any, lines:
     if name in kept:
         lines[:] = kept.pop(name)
     if what == "class" and leaves_to_comments(thing):
-        found = [f"    * {line}" for line in described(thing)]
+        lines_of_options = [f"    * {line}" for line in described(thing)]
         heading = "Values" if issubclass(thing, Enum) else "Fields"
-        lines += ["", f":{heading}:", *found, ""] if found else []
+        lines += ["", f":{heading}:", *lines_of_options, ""] if lines_of_options else []
 
 
 def leaves_to_comments(kind: type) -> bool:

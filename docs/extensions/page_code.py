@@ -165,14 +165,14 @@ class Session:
 
     def run(self) -> list[Surprise]:
         """Run all; what fails raises, what prints something else is given back."""
-        found = []
+        surprises = []
         with contextlib.chdir(self.folder):
             for statement in statements(self.page):
                 python = statement.language in ("python", "pycon")
                 got = self._python(statement) if python else self._command(statement)
                 if statement.want is not None and not same(statement.want, got):
-                    found.append(Surprise(self.page, statement, got))
-        return found
+                    surprises.append(Surprise(self.page, statement, got))
+        return surprises
 
     def _python(self, statement: Statement) -> str:
         mode = "exec" if statement.language == "python" else "single"
@@ -243,9 +243,9 @@ def same(want: str, got: str) -> bool:
     """Compare, but for blanks, times, digits that are not shown, and what ... stands for."""
     want, got = timeless(want).strip(), timeless(got).strip()
     parts = SPECIAL.split(want)  # texts, with what is special between them
-    found = re.fullmatch("".join(map(_pattern, parts)), got, re.DOTALL)
+    match = re.fullmatch("".join(map(_pattern, parts)), got, re.DOTALL)
     shown = [part for part in parts if A_NUMBER.fullmatch(part)]
-    return bool(found) and all(map(agrees, shown, found.groups()))
+    return bool(match) and all(map(agrees, shown, match.groups()))
 
 
 def _pattern(part: str) -> str:
@@ -296,13 +296,13 @@ def check_extras(words: Sequence[str]) -> str:
 def update(page: Path) -> int:
     """Write what is printed now into a page; give the number of places."""
     with tempfile.TemporaryDirectory() as folder:
-        found = Session(page, Path(folder)).run()
+        surprises = Session(page, Path(folder)).run()
     lines = page.read_text(encoding="utf-8").splitlines()
-    for surprise in reversed(found):
+    for surprise in reversed(surprises):
         first, end = surprise.statement.shown
         lines[first:end] = surprise.got.splitlines()
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return len(found)
+    return len(surprises)
 
 
 if __name__ == "__main__":

@@ -259,8 +259,8 @@ def test_names_that_no_font_has(tmp_path):
     table = Table.from_codes(codes, columns)
     network = api.fit(table, 2, starts=1).model.network
     networks = dict.fromkeys(("net\udcff.json", "$\\frac$"), network)
-    found = api.compare(table, networks, starts=1, quick=True)
-    page = Reader(found.report(tmp_path / "page.html").read_text("utf-8"))
+    selection = api.compare(table, networks, starts=1, quick=True)
+    page = Reader(selection.report(tmp_path / "page.html").read_text("utf-8"))
     assert page.text.count("$x^2$ $") >= 2
 
 

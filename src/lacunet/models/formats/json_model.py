@@ -15,7 +15,8 @@ states of some parents by name ("given": {"sex": "male"}). A fitted model has "p
 exponents given the data; predictions use their means, and "table" is the estimate. Numbers have all
 digits, so that files round-trip exactly. `lacunet-model/2` also has numeric variables, whose
 tables, priors and posteriors are nested by parents, then by the places of the likelihood.
-`lacunet-model/4` has classes that covariates predict (`json_variables`); files of version 3 are read.
+`lacunet-model/4` has classes that covariates predict (`json_variables`). Files of version 3, which
+had another key for the joint mode, are read.
 
 A stack, `lacunet-stack/1`, holds weighted models of the same columns, without white space. A member
 with numbers has the posterior of its predictive distributions.
