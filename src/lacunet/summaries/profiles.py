@@ -229,6 +229,32 @@ def profile(model: Model, h: int) -> Profiles:
     return Profiles(hidden.name, hidden.labels, sizes, tuple(answers), tuple(numbers), left_out)
 
 
+TELLING, LEAST_TELLING = 3, 0.1  # answers of a description, at most; differences that are named
+
+
+def class_description(profiles: Profiles, k: int) -> str:
+    """Describe a class by the answers and numbers in which it differs most from the population.
+
+    An answer differs by its probability, a number by the total variation distance of two normal
+    distributions with these means.
+    """
+    differences = list[tuple[float, str]]()
+    for a in profiles.answers:
+        more = a.given[k] - a.overall
+        best = int(more.argmax())
+        words = f"{a.name} = {a.states[best]} ({100 * a.given[k, best]:.0f} %)"
+        differences.append((float(more[best]), words))
+    for n in profiles.numbers:
+        apart = float(n.standing[k])
+        side = "high" if apart > 0 else "low"
+        mean = measured(float(n.mean[k]))
+        words = f"{n.name} {side} ({n.titles[0]} {mean})"
+        differences.append((math.erf(abs(apart) / math.sqrt(8.0)), words))
+    telling = sorted(differences, key=lambda each: -each[0])[:TELLING]
+    named = [words for difference, words in telling if difference >= LEAST_TELLING]
+    return ", ".join(named) if named else "much like everyone"
+
+
 def sizes_of(model: Model, h: int) -> FloatArray:
     """Compute the probabilities (K,) of the states of a hidden variable."""
     root = not model.network.parents[h]

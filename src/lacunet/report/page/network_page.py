@@ -227,7 +227,8 @@ def _content(page: NetworkAnswer) -> dict[str, Any]:
     network = model.network
     classes = find_classes(network) is not None
     # Profiles of classes, and of hidden variables with numeric children; tables show the rest.
-    hidden = hidden_views(model)[0] if classes or not network.layout.tabular else []
+    shown = classes or not network.layout.tabular
+    hidden = hidden_views(model, table.weight)[0] if shown else []
     tables, left_out = table_grids(model)
     return {
         "question": page.heading,

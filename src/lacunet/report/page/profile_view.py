@@ -32,7 +32,7 @@ from lacunet.report.page.views import View
 from lacunet.selection.group_comparison import GroupComparison
 from lacunet.selection.groups import Level
 from lacunet.summaries.intervals import Intervals
-from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, profile
+from lacunet.summaries.profiles import Answers, NumberProfile, Profiles, class_description, profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,18 +42,21 @@ STATES = 12  # most categories shown of a variable; those that differ least are 
 MOST = 60  # most numeric columns shown
 
 
-def hidden_views(model: Model) -> tuple[list[View], list[str]]:
-    """Return the content for each hidden variable, and notes on failed computations."""
+def hidden_views(model: Model, cases: float) -> tuple[list[View], list[str]]:
+    """Return the content for each hidden variable, and notes on failed computations.
+
+    `cases` is the number of rows, or the sum of their weights.
+    """
     views, notes = [], []
     for h in model.network.hidden:
         try:
-            views.append(_view(model, profile(model, h)))
+            views.append(_view(model, profile(model, h), cases))
         except LacunetError as error:  # without evidence, cliques can be larger than in EM
             notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
     return views, notes
 
 
-def _view(model: Model, profiles: Profiles) -> View:
+def _view(model: Model, profiles: Profiles, cases: float) -> View:
     simple = is_latent_class(model.network)
     alone = len(profiles.states) == 1 and not simple
     entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
@@ -72,6 +75,10 @@ def _view(model: Model, profiles: Profiles) -> View:
         "name": profiles.name,
         "classes": names,
         "sizes": [1.0] if alone else profiles.sizes.tolist(),
+        "people": [f"{cases * size:,.0f}" for size in ([1.0] if alone else profiles.sizes)],
+        "descriptions": [
+            "" if alone else class_description(profiles, k) for k in range(len(profiles.states))
+        ],
         "variables": [
             {
                 "name": a.name,

@@ -58,8 +58,9 @@ def write_report(
 def _content(selection: Selection) -> dict[str, Any]:
     heads, bars = evidence_view.posterior_bars(selection)
     content: dict[str, Any] = {
-        "answer": answer(selection),
-        "leads": list(filter(None, [*limits(selection), evidence_view.agreement(selection)])),
+        "answer": _title(selection),
+        "leads": list(filter(None, [answer(selection), *limits(selection)])),
+        "agreement": evidence_view.agreement(selection),
         "start": "evidence",
         "question": _heading(selection),
         "why": why_not_bic(selection),
@@ -92,8 +93,18 @@ def _content(selection: Selection) -> dict[str, Any]:
     }
     if selection.label is not None:
         content |= _best_content(selection)
+    if content["hidden"]:
+        content["start"] = "profiles"
     content["tiles"] = tiles(selection, content["separations"])
     return content
+
+
+def _title(selection: Selection) -> str:
+    """The answer in two or three words; a lead has the whole sentence."""
+    if selection.label is None:
+        return "No answer"
+    title = selection.best.title
+    return f"At least {title}" if selection.at_least else title
 
 
 def _heading(selection: Selection) -> str:
@@ -107,7 +118,7 @@ def _best_content(selection: Selection) -> dict[str, Any]:
     model = selection.best.fit.model
     network = model.network
     simple = is_latent_class(network)
-    hidden, notes = hidden_views(model)
+    hidden, notes = hidden_views(model, selection.best.problem.cases)
     criteria = api.information_criteria(selection)
     return {
         "chosen": selection.best.title,
@@ -117,7 +128,7 @@ def _best_content(selection: Selection) -> dict[str, Any]:
         "notes": (*selection.table.notes, *notes),
         "separations": views.separations(criteria, selection),
         "grids": views.fit_grids(criteria, selection),
-        "picture": picture(model),
+        "picture": None if simple else picture(model),  # of classes a star, which shows nothing
         "structure": None if by_number(selection) and simple else network_grid(network),
     }
 
