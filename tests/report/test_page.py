@@ -191,7 +191,7 @@ def test_profiles_of_every_hidden_variable(read, selections):
     model = selections["sizes"].best.fit.model
     assert "p(sport | health, wealth)" in text
     for h in model.network.hidden:
-        assert f"share of the population {model.network.variables[h].name}" in text
+        assert f"most telling {model.network.variables[h].name}" in text
 
 
 def test_missing_data(read, selections):

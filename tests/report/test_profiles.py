@@ -10,7 +10,7 @@ from lacunet import api
 from lacunet.models.conjugacy import random_theta
 from lacunet.models.network import Model
 from lacunet.models.prior import dirichlet
-from lacunet.summaries.profiles import profile, profiles
+from lacunet.summaries.profiles import Answers, Profiles, class_description, profile, profiles
 
 
 def joint(model: Model) -> np.ndarray:
@@ -62,3 +62,15 @@ def test_numbering_of_the_states_does_not_matter():
     np.testing.assert_allclose(
         [x.information for x in a.answers], [x.information for x in b.answers]
     )
+
+
+def test_a_class_is_described_by_what_differs_most_from_the_population():
+    given = np.array([[0.9, 0.1], [0.2, 0.8]])
+    overall = given.mean(axis=0)
+    far = Answers("smokes", ("no", "yes"), given, overall, 0.2)
+    near = Answers("coffee", ("no", "yes"), np.full((2, 2), 0.5), np.full(2, 0.5), 0.0)
+    made = Profiles("class", ("1", "2"), np.full(2, 0.5), (far, near), (), 0)
+    assert class_description(made, 0) == "smokes = no (90 %)"
+    assert class_description(made, 1) == "smokes = yes (80 %)"
+    alike = Profiles("class", ("1", "2"), np.full(2, 0.5), (near,), (), 0)
+    assert class_description(alike, 0) == "much like everyone"
