@@ -33,7 +33,7 @@ PARTS = {
     "threads": ("threads",),
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
-    "structure": ("structure.complete", "structure.holes", "structure.filling"),
+    "structure": ("structure.complete", "structure.missing", "structure.filling"),
     "hidden": ("hidden.finding",),
     "files": ("networks.files",),
     "paper": ("paper",),

@@ -22,7 +22,7 @@ from bench.density.published import ALARM
 from bench.density.stacked import FOLDS
 from bench.peer import Peers
 from bench.report import Line, skipped
-from bench.structure.holes import ALPHA, replicates
+from bench.structure.missing import ALPHA, replicates
 from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.api.imputing import learn_filling

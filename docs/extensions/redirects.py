@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from sphinx.application import Sphinx
 
 MOVED = {
+    "how-to/asking": "how-to/queries",
     "how-to/autoclass": "coming-from/autoclass",
     "how-to/cluster-in-a-pipeline": "how-to/scikit-learn",
     "how-to/pgmpy": "coming-from/pgmpy",

@@ -41,7 +41,7 @@ def with_soft_evidence(model: Model, likelihoods: Mapping[int, FloatArray]) -> M
     It is an observed child with one state, and its table is p(evidence | state of the variable),
     not normalised (Pearl's virtual evidence). The nodes come last, in the order of `likelihoods`.
     """
-    names = fresh_names(model.network, "witness", len(likelihoods))
+    names = fresh_names(model.network, "soft_evidence", len(likelihoods))
     nodes = (Variable(name, (0,)) for name in names)
     parents = [*model.network.parents, *((i,) for i in likelihoods)]
     network = Network.build([*_unconstrained(model.network.variables), *nodes], parents)

@@ -1,4 +1,4 @@
-"""Every task can be done elsewhere: through pickles the numbers are the same, digit for digit."""
+"""Tasks give the same numbers, digit for digit, after they were pickled."""
 
 import pickle
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pools: what is hidden, who knows it, and draws that are as unsure as they should be."""
+"""Stacks that impute: hidden cells, weights of models, and draws with the right uncertainty."""
 
 from dataclasses import replace
 

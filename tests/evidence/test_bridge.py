@@ -1,4 +1,4 @@
-"""The shape of a posterior: sticks, Betas and their copula, held to sums and to what they mean."""
+"""The proposal of bridge sampling: sticks, Betas and their copula, against sums and definitions."""
 
 import math
 

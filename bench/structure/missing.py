@@ -1,4 +1,4 @@
-"""(r): graphs from data with holes: ALARM, cells missing at random, beside its complete rows."""
+"""(r): graphs from incomplete data: ALARM, cells missing at random, beside its complete rows."""
 
 from __future__ import annotations
 
