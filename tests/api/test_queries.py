@@ -15,7 +15,7 @@ from examples import examples
 from lacunet import api
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.plans import clique_trees
-from lacunet.inference.queries import query as asking
+from lacunet.inference.queries import query as queries
 from peers import Peer, needs
 from problems import build, make, network_cases
 
@@ -240,7 +240,7 @@ def test_answers_that_would_not_fit_are_refused_before_they_are_made():
     rows = pd.DataFrame({"v0": [0] * 20_000})
     with pytest.raises(ModelError, match=r"for each of 20,000 rows, .* or fewer rows"):
         lacunet.query(model, names[1:9], rows)
-    assert lacunet.query(model, names[:8]).size == 3**8 <= asking.LARGEST
+    assert lacunet.query(model, names[:8]).size == 3**8 <= queries.LARGEST
 
 
 def test_most_probable_states_that_need_too_large_a_table(monkeypatch):
