@@ -23,7 +23,9 @@ class Ran:
     @property
     def json(self):
         """The one strict JSON object on stdout."""
-        return json.loads(self.out, parse_constant=pytest.fail)
+        document = json.loads(self.out, parse_constant=pytest.fail)
+        assert document.pop("format") == "lacunet-document/2"
+        return document
 
 
 def environment() -> dict[str, str]:

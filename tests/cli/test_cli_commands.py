@@ -20,13 +20,17 @@ def check_scores(scores):
 
 @pytest.mark.slow
 def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carcinoma, tmp_path):
-    ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4", "--quick")
+    words = ("select", carcinoma, "--weights", "count", "--states", "1:4", "--quick")
+    ran = lacunet(*words)
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0].startswith("3 classes (probability 0.88")
     assert ", among 1 to 4; 4: 0.118), approximated, not calibrated." in lines[0]
-    assert "Candidates" in lines
-    assert "Scores: log marginal likelihoods in nats" in lines
+    assert any(line.startswith("classes  probability") for line in lines)
+    assert lines[-1].endswith("--classes 3 --intervals --save model.json")
+    everything = lacunet(*words, "--verbose").out.splitlines()
+    assert "Candidates" in everything
+    assert "Scores: log marginal likelihoods in nats" in everything
     assert any(line.startswith("size ") for line in lines)
     assert "\x1b" not in ran.out + ran.err
     assert "20 rows, 20 distinct, total weight 118 (column 'count'); 7 columns" in ran.err
@@ -87,7 +91,8 @@ def test_select_saves_everything(lacunet, carcinoma, tmp_path):
     assert names == {"selection.json", "selection.txt", "candidates.csv"} | models
     assert [p.name for p in folder.parent.iterdir()] == ["folder"]
     printed = ran.json
-    assert json.loads((folder / "selection.json").read_text("utf-8")) == printed
+    saved = json.loads((folder / "selection.json").read_text("utf-8"))
+    assert saved == {"format": "lacunet-document/2", **printed}
     assert (folder / "selection.txt").read_text("utf-8").startswith("At least 3 classes (")
     with (folder / "candidates.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))

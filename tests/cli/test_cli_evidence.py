@@ -124,7 +124,7 @@ def test_selection_by_the_evidence_itself(invoke, table):
 
 @pytest.mark.slow
 def test_calibration_measures_the_best_few(invoke, table):
-    ran = invoke("select", table, "--states", "1:5", "--quick", "--calibrate", "--starts", 4)
+    ran = invoke("select", table, "--states", "1:5", "--quick", "--calibrate", "--starts", 4, "-v")
     assert ran.code == 0
     assert "Score − measured evidence, in nats" in ran.out
     assert "Nearest here:" in ran.out

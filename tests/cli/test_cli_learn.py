@@ -164,7 +164,7 @@ def test_learn_refuses(invoke, carcinoma):
     for arguments, text in (
         ((carcinoma, "--restarts", -1), "restarts -1 is not allowed: give 0 or more."),
         ((carcinoma, "--require", "A>B", "--forbid", "A>B"), "the edge A → B is also forbidden"),
-        ((carcinoma, "--require", "A>Z"), "names 'Z', which is not a column. There are A, B"),
+        ((carcinoma, "--require", "A>Z"), "name 'Z', which is not a column. There are A, B"),
         ((carcinoma, "--alpha", "bdeu:0"), "Dirichlet exponents must be above 0"),
         ((carcinoma, "--save", "net.doc"), "the ending '.doc' belongs to no network format"),
     ):

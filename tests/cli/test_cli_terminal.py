@@ -60,7 +60,7 @@ def width(line: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 140])
 def test_tables_fit_the_terminal(tmp_path, columns):
-    options = ("--states", "1:6", "--starts", 8, "--quick")
+    options = ("--states", "1:6", "--starts", 8, "--quick", "--verbose")
     raw = in_terminal(("select", dataset_path("survey"), *options), tmp_path, columns)
     assert "\x1b[1m" in raw
     lines = CONTROL.sub("", raw).splitlines()

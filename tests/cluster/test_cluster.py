@@ -255,7 +255,7 @@ def test_a_partition_with_other_columns_is_named(client):
 
 def test_workers_with_another_version_or_without_the_program_are_refused(client, monkeypatch):
     with (
-        pytest.raises(WorkerError, match=r"has lacunet .*, and this is 0\.0"),
+        pytest.raises(WorkerError, match=r"has lacunet .*, and this process has 0\.0"),
         on_cluster(client, "0.0"),
     ):
         pass

@@ -48,7 +48,7 @@ def test_a_folder_is_replaced_in_one_step(tmp_path, monkeypatch):
     def stopped(new, old):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "_exchange", stopped)
+    monkeypatch.setattr(files, "_swap", stopped)
     with pytest.raises(OutputError, match="No space left"), atomic_folder(target) as folder:
         (folder / "a").write_text("newer")
     assert (target / "a").read_text() == "new"

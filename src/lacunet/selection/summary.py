@@ -29,6 +29,7 @@ from lacunet.summaries.profiles import sizes_of
 from lacunet.tabular import Columns, Grid, Printable, chance, number
 
 MOST_LINES = 8  # lines of profiles on the first screen
+MOST_ROWS = 20  # of tables of the hidden variables of other networks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,11 +102,15 @@ def _smallest(candidate: Candidate, name: str) -> str:
 
 
 def _profiles(selection: Selection) -> list[Grid]:
-    """The profiles of the chosen classes; of many answers, those that differ most."""
+    """The profiles of the chosen classes; of many answers, those that differ most.
+
+    Other networks have their tables of hidden variables, if these are small.
+    """
     model = selection.best.fit.model
+    grids = model_grids(model)
     if not is_latent_class(model.network):
-        return []
-    (grid,) = model_grids(model)
+        return grids if sum(len(grid.rows) for grid in grids) <= MOST_ROWS else []
+    (grid,) = grids
     size, *lines = grid.rows
     if len(lines) <= MOST_LINES + 2:
         return [grid]
