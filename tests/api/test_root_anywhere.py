@@ -125,7 +125,7 @@ def test_what_people_are_shown_is_the_same(models):
             [str(grid) for grid in fit.grids()[1:]],
             str(lacunet.intervals(CARCINOMA, model)),
             str(lacunet.fit_statistics(CARCINOMA, model)),
-            hidden_views(model),
+            hidden_views(model, CARCINOMA.weight),
             {name: p.tolist() for name, p in profiles(model)[1].items()},
             class_posterior(model, codes).round(9).tolist(),
             list(diagnose(build_problem(CARCINOMA, model.network, model.alpha), *counts(model))),

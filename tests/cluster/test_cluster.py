@@ -242,7 +242,8 @@ def test_many_rows_are_held_by_workers_through_the_whole_of_select(client, parts
     assert selection.table.holder is not None
     for one, other in zip(selection.candidates, alone.candidates, strict=True):
         values = [[c.scores[name].value for name in ("bic", "cs")] for c in (one, other)]
-        np.testing.assert_allclose(*values, **NEAR)
+        # Climbs stop at a small gradient, so maxima agree to its square, not to rounding.
+        np.testing.assert_allclose(*values, rtol=0.0, atol=1e-5)
     assert pickle.loads(pickle.dumps(selection)).table.holder is None
 
 
