@@ -38,7 +38,11 @@ class CandidateStatistics:
 
     candidate: Candidate
     criteria: Mapping[str, float]  # lower is better
-    classification: tuple[Classification, ...]  # one for each hidden variable
+
+    @cached_property
+    def classification(self) -> tuple[Classification, ...]:
+        """Quality of the classification by each hidden variable, from the posterior of each row."""
+        return classify(self.candidate.problem, self.candidate.fit.model.theta)
 
     def of_hidden(self, name: str) -> Classification | None:
         """Quality of the classification by one hidden variable; None if there is none."""
@@ -86,7 +90,8 @@ class Criteria(Printable):
     @property
     def hidden(self) -> list[str]:
         """Names of the hidden variables of all candidates."""
-        return list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
+        networks = [c.candidate.network for c in self.candidates]
+        return list(dict.fromkeys(n.variables[h].name for n in networks for h in n.hidden))
 
     def sizes(self) -> tuple[TableColumn, TableColumn, TableColumn]:
         """Return the labels of the candidates, their dimensions and their log-likelihoods."""
@@ -153,7 +158,7 @@ def selection_criteria(selection: Selection) -> Criteria:
 def _statistics(candidate: Candidate) -> CandidateStatistics:
     fit, data = candidate.fit, candidate.problem
     values = criteria(fit.log_lik, fit.model.network.dimension, data.cases)
-    return CandidateStatistics(candidate, values, classify(data, fit.model.theta))
+    return CandidateStatistics(candidate, values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,7 +197,7 @@ class FitTable(Printable):
             of, tidy = (f"{join}{name}" * (len(table.hidden) > 1) for join in (" of ", "_"))
             classifications = [c.of_hidden(name) for c in each]
             r2 = [nan if v is None else v.entropy_r2 for v in classifications]
-            least = [_smallest(c, name) for c in each]
+            least = [smallest_class(c, name) for c in each]
             columns += [
                 _column(f"entropy R²{of}", f"entropy_r2{tidy}", r2, partial(number, digits=3)),
                 _column(f"smallest {one}{of}", f"smallest_class{tidy}", least, probability),
@@ -251,7 +256,7 @@ def _p_value(p: float) -> str:
     return number(p, 3) if isnan(p) else probability(p)
 
 
-def _smallest(c: CandidateStatistics, name: str) -> float:
+def smallest_class(c: CandidateStatistics, name: str) -> float:
     """Smallest state of a hidden variable; NaN if the candidate does not have the variable."""
     model = c.candidate.model
     h = next((h for h in model.network.hidden if model.network.variables[h].name == name), None)

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from lacunet.models.display import model_grids, profile_lines
 from lacunet.models.latent_class import classes_of, is_latent_class
 from lacunet.models.network import Model, Variable
 from lacunet.models.surgery import table_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.selection.candidates import Candidate
 from lacunet.selection.grids import (
     calibration_grid,
     factor_words,
@@ -22,13 +20,14 @@ from lacunet.selection.grids import (
     remarks,
     score_grid,
 )
-from lacunet.selection.paper_tables import selection_criteria
+from lacunet.selection.paper_tables import selection_criteria, smallest_class
 from lacunet.selection.result import Selection
 from lacunet.selection.sentences import answer, limits, why_not_bic
-from lacunet.summaries.profiles import sizes_of
+from lacunet.summaries.profiles import total_variation
 from lacunet.tabular import Columns, Grid, Printable, chance, number
 
 MOST_LINES = 8  # lines of profiles on the first screen
+MOST_CLASSIFIED = 1 << 20  # distinct rows whose posteriors fit into memory in any case
 MOST_ROWS = 20  # of tables of the hidden variables of other networks
 
 
@@ -66,11 +65,11 @@ def _candidates(selection: Selection) -> Grid:
     """One row per candidate: its probability, and its fit as other programs print it."""
     criteria, certainty = selection_criteria(selection), selection.certainty
     labels = [c.label for c in selection.candidates]
-    _, words = first_column(selection)
+    first, words = first_column(selection)
     alone, best = len(labels) == 1, certainty.choice
     p, stderr = certainty.probabilities, certainty.stderr
     columns: dict[str, Iterable[str]] = {
-        first_column(selection)[0]: list(map(str, labels)),
+        first: list(map(str, labels)),
         "probability": [chance(p[k], stderr[k], exact=alone) for k in labels],
     }
     if best is not None and not alone:
@@ -83,22 +82,15 @@ def _candidates(selection: Selection) -> Grid:
     }
     if len(criteria.hidden) == 1:
         (name,) = criteria.hidden
-        qualities = [c.of_hidden(name) for c in each]
-        columns["entropy R²"] = [number(q.entropy_r2, 3) if q else "–" for q in qualities]
-        columns["smallest"] = [_smallest(c.candidate, name) for c in each]
+        if all(len(c.candidate.problem.counts) <= MOST_CLASSIFIED for c in each):
+            qualities = [c.of_hidden(name) for c in each]
+            columns["entropy R²"] = [number(q.entropy_r2, 3) if q else "–" for q in qualities]
+        cases = [c.candidate.problem.cases * smallest_class(c, name) for c in each]
+        columns["smallest"] = [number(n, 0) for n in cases]
     factor = f"log BF: log Bayes factor against {best}, in nats. "
     smallest = " smallest: expected rows of the smallest class." if "smallest" in columns else ""
     legend = f"{factor * ('log BF' in columns)}BIC, AIC: lower is better.{smallest}"
     return Grid.by_columns("", columns, words, (legend, *criteria.where_taken()))
-
-
-def _smallest(candidate: Candidate, name: str) -> str:
-    """Expected rows of the smallest state of a hidden variable."""
-    network = candidate.network
-    h = next((h for h in network.hidden if network.variables[h].name == name), None)
-    if h is None:
-        return "–"
-    return number(float(sizes_of(candidate.model, h).min()) * candidate.problem.cases, 0)
 
 
 def _profiles(selection: Selection) -> list[Grid]:
@@ -138,8 +130,7 @@ def differences(v: Variable, table: FloatArray) -> FloatArray:
         return np.asarray(np.ptp(table[:, table.shape[1] - lines :], axis=0))
     mean, variance = v.family.moments(table)
     apart = np.ptp(mean) / np.sqrt(max(float(variance.mean()), np.finfo(float).tiny))
-    first = 2.0 * ndtr(apart / 2.0) - 1.0
-    return np.array([first, *[0.0] * (lines - 1)])
+    return np.array([total_variation(float(apart)), *[0.0] * (lines - 1)])
 
 
 def _closing(selection: Selection) -> list[str]:

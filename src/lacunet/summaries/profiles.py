@@ -232,6 +232,11 @@ def profile(model: Model, h: int) -> Profiles:
 TELLING, LEAST_TELLING = 3, 0.1  # answers of a description, at most; differences that are named
 
 
+def total_variation(apart: float) -> float:
+    """Total variation distance of two normal distributions whose means are so many sd apart."""
+    return math.erf(abs(apart) / math.sqrt(8.0))
+
+
 def class_description(profiles: Profiles, k: int) -> str:
     """Describe a class by the answers and numbers in which it differs most from the population.
 
@@ -249,7 +254,7 @@ def class_description(profiles: Profiles, k: int) -> str:
         side = "high" if apart > 0 else "low"
         mean = measured(float(n.mean[k]))
         words = f"{n.name} {side} ({n.titles[0]} {mean})"
-        differences.append((math.erf(abs(apart) / math.sqrt(8.0)), words))
+        differences.append((total_variation(apart), words))
     telling = sorted(differences, key=lambda each: -each[0])[:TELLING]
     named = [words for difference, words in telling if difference >= LEAST_TELLING]
     return ", ".join(named) if named else "much like everyone"
